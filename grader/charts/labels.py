@@ -14,9 +14,9 @@ def label(css: str, x: float, y: float, content: str) -> str:
     return text(css, x, y + BASELINE, content)
 
 
-def shortened(name: str) -> str:
+def shortened(name: str, length: int = NAME_LENGTH) -> str:
     """Return a name that fits beside a line."""
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip() + "…"
+    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
 
 
 def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float) -> list[float]:

@@ -1,23 +1,32 @@
 """Chart of the best public score of teams over time, as steps.
 
-It is drawn from displayed values alone, so that it shows no more than its table.
+It is drawn from displayed values alone, so that it shows no more than its table. Where there are too many
+teams for a line each, the others are a band: the best scores of 80 % of them lie in it.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from grader.charts.axes import Axis, time_marks
 from grader.charts.labels import WIDTH, label, shortened, spread
-from grader.charts.svg import Area, Place, levels, picture, polyline, text
+from grader.charts.svg import Area, Place, levels, picture, points, polyline, text
 from grader.ranking.order import Entry, score_text
 
 HEIGHT = 340
 AREA = Area(left=68, right=700, top=14, bottom=304)
+NARROW_WIDTH, NARROW_HEIGHT = 360, 300
+NARROW_AREA = Area(left=58, right=246, top=14, bottom=264)
+NARROW_NAME_LENGTH, NARROW_TIME_MARKS = 13, 3
 LABEL_GAP = 15
 COLOURS = 10
-FLOOR_SPREADS = 4
+FLOOR_SPREADS, CROWD_FLOOR_SPREADS = 4, 1.4
 SMALLEST_SPREAD = 200
+SHORTEST = timedelta(minutes=10)
+POINTED_TEAMS = 3  # of so few teams each step is a point, too
+LINES = 14  # of so many others each has a quiet line
+BAND_TIMES = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,65 +40,139 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """Where the best scores of the other teams are at one time, in units."""
+
+    at: datetime
+    low: int
+    middle: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepChart:
-    """The chart; scores below `floor`, where there are some, are drawn at the bottom edge."""
+    """The chart; scores below `floor`, where there are some, are drawn at the bottom edge.
+
+    `band` has what it shows of the other teams, where there are too many for a line each.
+    """
 
     svg: str
     floor: str | None
+    band: tuple[Level, ...] = ()
 
 
-def step_chart(teams: Sequence[Steps], *, until: datetime) -> StepChart | None:
-    """Draw these teams, best first, up to a time; return None without any."""
+def step_chart(
+    teams: Sequence[Steps],
+    *,
+    until: datetime,
+    others: Sequence[Sequence[Entry]] = (),
+    is_narrow: bool = False,
+) -> StepChart | None:
+    """Draw these teams, best first, and the others quietly, up to a time; return None without any."""
     if not teams:
         return None
-    start = min(team.steps[0].submitted_at for team in teams)
-    until = max(until, *(team.steps[-1].submitted_at for team in teams), start + timedelta(minutes=1))
+    area = NARROW_AREA if is_narrow else AREA
+    until = max(until, *(team.steps[-1].submitted_at for team in teams))
+    first = [team.steps[0].submitted_at for team in teams] + [steps[0].submitted_at for steps in others]
+    start = min(*first, until - SHORTEST)
     lowest = min(team.steps[0].score_units for team in teams)
+    band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
-    y = _score_axis(teams, lowest)
-    parts = [*levels(y, AREA), *_times(x, start, until)]
-    ends = [AREA.y(y, team.steps[-1].score_units) for team in teams]
-    places = spread(ends, gap=LABEL_GAP, lowest=AREA.top, highest=AREA.bottom)
+    y = _score_axis(teams, lowest, others)
+    parts = [*levels(y, area), *_times(x, start, until, area, is_narrow=is_narrow)]
+    parts += (
+        _drawn_band(band, x, y, area)
+        if band
+        else [polyline("step other", _corners(steps, x, y, area)) for steps in others]
+    )
+    ends = [area.y(y, max(team.steps[-1].score_units, y.low)) for team in teams]
+    places = spread(ends, gap=LABEL_GAP, lowest=area.top, highest=area.bottom)
     lines = enumerate(zip(teams, ends, places, strict=True))
     for number, (team, end, place) in reversed(list(lines)):  # the best is drawn last, above the others
         css = f"s{number % COLOURS}{' own' if team.is_own else ''}"
-        parts.append(polyline(f"step {css}", _corners(team.steps, x, y)))
-        parts.append(polyline(f"leader {css}", [(AREA.right, end), (AREA.right + 12, place)]))
-        parts.append(label(f"label {css}", AREA.right + 16, place, f"{team.rank}. {shortened(team.team)}"))
+        corners = list(_corners(team.steps, x, y, area))
+        parts.append(polyline(f"step {css}", corners))
+        if len(teams) <= POINTED_TEAMS or team.is_own:
+            parts += _points(team, css, x, y, area)
+        name = shortened(team.team, NARROW_NAME_LENGTH) if is_narrow else shortened(team.team)
+        parts.append(polyline(f"leader {css}", [(area.right, end), (area.right + 12, place)]))
+        parts.append(label(f"label {css}", area.right + 16, place, f"{team.rank}. {name}"))
+    whom = "1 team" if len(teams) == 1 else f"{len(teams)} teams"
     description = (
-        f"Step chart of the best public score of the first {len(teams)} teams over time; the table below has "
-        "the same numbers"
+        f"Step chart of the best public score of {whom} over time; the table below has the same numbers"
     )
-    svg = picture("chart", description, WIDTH, HEIGHT, parts)
-    return StepChart(svg, score_text(int(y.low)) if lowest < y.low else None)
+    size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
+    svg = picture("chart narrow" if is_narrow else "chart", description, *size, parts)
+    return StepChart(svg, score_text(int(y.low)) if lowest < y.low else None, band)
 
 
-def _score_axis(teams: Sequence[Steps], lowest: int) -> Axis:
+def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -> tuple[Level, ...]:
+    """Return at evenly spaced times where the best scores of most teams lie: 10 %, half and 90 % of them."""
+    times = [[entry.submitted_at for entry in steps] for steps in others]
+    found = []
+    for number in range(BAND_TIMES + 1):
+        at = start + (until - start) * (number / BAND_TIMES)
+        places = [bisect_right(each, at) for each in times]
+        units = sorted(
+            steps[place - 1].score_units for steps, place in zip(others, places, strict=True) if place
+        )
+        if units:
+            low, middle, high = (units[round(share * (len(units) - 1))] for share in (0.1, 0.5, 0.9))
+            found.append(Level(at, low, middle, high))
+    return tuple(found)
+
+
+def _drawn_band(band: Sequence[Level], x: Axis, y: Axis, area: Area) -> Iterator[str]:
+    def line(units: Iterable[int]) -> list[Place]:
+        return [
+            (area.x(x, level.at.timestamp()), area.y(y, min(max(each, y.low), y.high)))
+            for level, each in zip(band, units, strict=True)
+        ]
+
+    high, low = line(level.high for level in band), line(level.low for level in band)
+    yield f'<polygon class="band" points="{points([*high, *reversed(low)])}"/>'
+    yield polyline("band-middle", line(level.middle for level in band))
+
+
+def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str]:
+    for step in team.steps:
+        at, height = area.x(x, step.submitted_at.timestamp()), area.y(y, max(step.score_units, y.low))
+        yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
+
+
+def _score_axis(teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[Entry]]) -> Axis:
     """Return an axis on which the teams' last scores are apart, however low their first ones were."""
     top = max(team.steps[-1].score_units for team in teams)
-    lowest_end = min(team.steps[-1].score_units for team in teams)
-    floor = max(lowest, top - FLOOR_SPREADS * max(top - lowest_end, SMALLEST_SPREAD))
+    lasts = sorted(steps[-1].score_units for steps in others)
+    tenth = lasts[round(0.1 * (len(lasts) - 1))] if lasts else top
+    lowest_end = min(tenth, *(team.steps[-1].score_units for team in teams))
+    spreads = CROWD_FLOOR_SPREADS if lasts else FLOOR_SPREADS
+    floor = max(lowest, round(top - spreads * max(top - lowest_end, SMALLEST_SPREAD)))
+    if lasts:
+        floor = min(floor, max(0, round(lowest_end - 0.2 * (top - lowest_end))))
     if floor == top:
         floor = top - SMALLEST_SPREAD
     return Axis("", floor, top, write=lambda units: score_text(round(units)))
 
 
-def _times(x: Axis, start: datetime, until: datetime) -> Iterator[str]:
-    for moment, written in time_marks(start, until):
-        at = AREA.x(x, moment.timestamp())
-        yield f'<path class="rule" d="M{at:.1f} {AREA.bottom}v5"/>'
-        yield text("tick", at, AREA.bottom + 20, written)
-    yield f'<path class="rule" d="M{AREA.left} {AREA.bottom}H{AREA.right}"/>'
+def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:
+    marks = time_marks(start, until)
+    every = -(-len(marks) // NARROW_TIME_MARKS) if is_narrow else 1
+    for moment, written in marks[::every] if marks else ():
+        at = area.x(x, moment.timestamp())
+        yield f'<path class="rule" d="M{at:.1f} {area.bottom}v5"/>'
+        yield text("tick", at, area.bottom + 20, written)
+    yield f'<path class="rule" d="M{area.left} {area.bottom}H{area.right}"/>'
 
 
-def _corners(steps: Iterable[Entry], x: Axis, y: Axis) -> Iterator[Place]:
+def _corners(steps: Iterable[Entry], x: Axis, y: Axis, area: Area) -> Iterator[Place]:
     before: float | None = None
     for step in steps:
-        at = AREA.x(x, step.submitted_at.timestamp())
-        height = AREA.y(y, max(step.score_units, y.low))
+        at = area.x(x, step.submitted_at.timestamp())
+        height = area.y(y, min(max(step.score_units, y.low), y.high))
         if before is not None:
             yield at, before
         yield at, height
         before = height
     if before is not None:
-        yield AREA.right, before
+        yield area.right, before

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
+from grader.charts.frontier import MOST_POINTS, Cloud, Spot, cloud, front, frontier_chart
 from grader.charts.labels import NAME_LENGTH, shortened, spread
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import AREA, Steps, step_chart
@@ -112,9 +113,21 @@ def test_names_are_only_text_and_the_pictures_have_no_styles() -> None:
         picture = ElementTree.fromstring(svg)
         assert picture.get("role") == "img" and picture.get("aria-label")
         assert f"1. {HOSTILE}" in [text.text for text in picture.iter("text")]
-        assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text"}
+        assert {each.tag for each in picture.iter()} <= {"svg", "path", "polyline", "text", "circle"}
         attributes = {name for each in picture.iter() for name in each.attrib}
-        assert attributes <= {"class", "viewBox", "role", "aria-label", "d", "points", "x", "y"}
+        assert attributes <= {
+            "class",
+            "viewBox",
+            "role",
+            "aria-label",
+            "d",
+            "points",
+            "x",
+            "y",
+            "cx",
+            "cy",
+            "r",
+        }
 
 
 def test_a_long_name_is_shortened() -> None:
@@ -139,3 +152,62 @@ def test_the_colours_begin_again_after_ten_teams() -> None:
     assert chart is not None
     drawn = re.findall(r'class="step s(\d+)"', chart.svg)
     assert sorted(map(int, drawn)) == sorted([*range(step_charts.COLOURS), 0, 1])
+
+
+@given(teams(), st.integers(0, 10**5))
+def test_a_crowd_is_a_band_inside_the_picture_and_never_falls_out_of_order(
+    shown: list[Steps], until: int
+) -> None:
+    others = [team.steps for team in shown] * 15
+    chart = step_chart(shown[:3], until=NOON + until * MINUTE, others=others)
+    narrow = step_chart(shown[:3], until=NOON, others=others, is_narrow=True)
+    assert chart is not None and narrow is not None
+    assert all(level.low <= level.middle <= level.high for level in chart.band)
+    found = re.findall(r'<polygon class="band" points="([^"]*)"', chart.svg)
+    places = [tuple(map(float, place.split(","))) for each in found for place in each.split()]
+    assert all(AREA.left - 0.1 <= x <= AREA.right + 0.1 for x, _ in places)
+    assert all(AREA.top - 0.1 <= y <= AREA.bottom + 0.1 for _, y in places)
+    assert "narrow" in narrow.svg and 'viewBox="0 0 360' in narrow.svg
+
+
+def test_one_team_alone_at_one_moment_is_a_line_with_a_point_and_marks_of_both_axes() -> None:
+    chart = step_chart([Steps(1, "Ann", True, [Entry(1, 1, 90_000, NOON)])], until=NOON)
+    assert chart is not None and chart.svg.count("<circle") == 1
+    assert chart.svg.count('class="tick"') >= 2 and chart.svg.count('class="level-text"') >= 2
+
+
+values = st.integers(5_000, 10_000).map(lambda units: units / 10_000)
+spots = st.lists(st.builds(Spot, values, values), min_size=1, max_size=40)
+
+
+@given(spots)
+def test_the_front_has_whom_no_other_team_beats_in_both(shown: list[Spot]) -> None:
+    best = [shown[place] for place in front(shown)]
+    for spot in shown:
+        assert any(each.overall >= spot.overall and each.worst >= spot.worst for each in best)
+    for each in best:
+        assert not any(
+            other.overall >= each.overall
+            and other.worst >= each.worst
+            and (other.overall, other.worst) != (each.overall, each.worst)
+            for other in shown
+        )
+
+
+def drawn(shown: list[Spot], *, is_narrow: bool = False) -> tuple[Cloud, str]:
+    found = cloud(shown)
+    assert found is not None
+    return found, frontier_chart(found, names={0: '<a> & "b"'}, own=0, is_narrow=is_narrow)
+
+
+@given(spots, st.booleans())
+def test_the_chart_of_accuracy_and_fairness_draws_each_team_once_or_says_how_many_lie_outside(
+    shown: list[Spot], is_narrow: bool
+) -> None:
+    found, svg = drawn(shown, is_narrow=is_narrow)
+    assert svg.count('class="dot"') + found.outside == len(shown)
+    assert svg.count('class="dot best"') == len(front(shown))
+    assert '<a> & "b"' in [text.text for text in ElementTree.fromstring(svg).iter("text")]
+    _, many = drawn(shown * (MOST_POINTS + 1), is_narrow=is_narrow)
+    assert 'class="dot"' not in many and 'class="square' in many
+    assert cloud([]) is None

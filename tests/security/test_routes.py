@@ -47,6 +47,7 @@ TABLE = {
     ("GET", "competitions.show"): Access(HERE, (200, 200, 200)),
     ("GET", "competitions.sample_submission"): Access(f"{HERE}/data/sample_submission.csv", (200, 200, 200)),
     ("GET", "leaderboards.public"): Access(f"{HERE}/leaderboard", (200, 200, 200)),
+    ("GET", "leaderboards.version"): Access(f"{HERE}/leaderboard/version", (200, 200, 200)),
     ("GET", "leaderboards.public_csv"): Access(f"{HERE}/leaderboard.csv", (200, 200, 200)),
     ("GET", "leaderboards.private_csv"): Access(
         f"{HERE}/leaderboard/private.csv", (403, 403, 403), revealed=(200, 200, 200)

@@ -188,6 +188,7 @@ WITHOUT_OPERATION = {
     "GET submissions.statuses": POLLED,
     "POST organize_preview.draw": "it draws what is being written, and stores nothing",
     "GET figures.show": "a picture at an address of its own, for programs too",
+    "GET leaderboards.version": POLLED,
     "GET organize_data.status": POLLED,
     "GET organize_settings.metric_status": POLLED,
     "GET organize_solution.status": POLLED,

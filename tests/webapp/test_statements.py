@@ -147,6 +147,11 @@ read
     select submission
     select daily_rank
     select submission, score
+    select standing
+    select competition
+    select standing
+    select standing, score
+    select team
 """
 BOARD_OF_A_STRANGER = """
 read
@@ -161,6 +166,11 @@ read
     select submission
     select daily_rank
     select submission, score
+    select standing
+    select competition
+    select standing
+    select standing, score
+    select team
 """
 TEAM_PAGE = """
 read

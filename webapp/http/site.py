@@ -13,6 +13,7 @@ from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checking.checker import Checker
+from webapp.http.frontiers import Frontiers
 from webapp.http.preview_cache import Differences
 from webapp.http.waits import Waits
 
@@ -41,6 +42,7 @@ class Site:
     passwords: BoundedHasher
     waits: Waits
     differences: Differences = field(default_factory=Differences)
+    frontiers: Frontiers = field(default_factory=Frontiers)
 
     @property
     def is_https(self) -> bool:

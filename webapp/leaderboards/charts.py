@@ -1,23 +1,44 @@
-"""View of the leaderboard's charts and their data tables."""
+"""Views of the leaderboard's charts and their data tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
-from grader.charts.steps import StepChart, Steps, step_chart
+from grader.charts.steps import Level, Steps, step_chart
 from grader.ranking.order import score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_steps import TEAM_COUNT, TeamSteps
+from grader.services.leaderboards.term_points import TermPoint
+from webapp.http.frontiers import Frontier
+from webapp.presentation.terms import NAMES
+
+BAND_LINES = 8  # of the table below the chart
 
 
 @dataclass(frozen=True, slots=True)
 class StepsView:
-    """The step chart, and each step as a line: team, time, score."""
+    """The step chart for both widths, its steps as lines (team, time, score), and those of its band."""
 
-    chart: StepChart
+    svg: str
+    narrow_svg: str
+    floor: str | None
     rows: tuple[tuple[str, datetime, str], ...]
+    band: tuple[tuple[datetime, str, str, str], ...]
+    others: int
+    is_sample: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierView:
+    """The chart of accuracy and fairness for both widths, and its named teams as lines."""
+
+    svg: str
+    narrow_svg: str
+    outside: int
+    rows: tuple[tuple[int, str, str, str, str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +49,30 @@ class SlopesView:
     rows: tuple[tuple[str, int, int], ...]
 
 
-def top(board: Board, asked: Asked) -> list[BoardRow]:
-    """Return the teams of the step chart: the first teams, only on the unfiltered first page."""
-    if not asked.is_plain or board.page > 1:
+def top(board: Board, asked: Asked, *, own_team_id: int | None) -> list[BoardRow]:
+    """Return the first teams and the own one for the step chart, only on the unfiltered first page."""
+    if not is_first(board, asked):
         return []
-    return [row for row in board.rows if not row.is_benchmark][:TEAM_COUNT]
+    ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
+    return [row for place, row in enumerate(ranked) if place < TEAM_COUNT or row.team_id == own_team_id]
+
+
+def is_first(board: Board, asked: Asked) -> bool:
+    """Return whether this is the page that has the charts."""
+    return asked.is_plain and board.page == 1
+
+
+def has_terms(board: Board, asked: Asked) -> bool:
+    """Return whether the page has the chart of the terms: where the viewer sees them."""
+    return board.has_terms and is_first(board, asked)
 
 
 def steps(
     rows: Sequence[BoardRow],
     found: Sequence[TeamSteps],
+    others: Sequence[TeamSteps],
     *,
+    team_count: int,
     own_team_id: int | None,
     until: datetime | None,
     now: datetime,
@@ -47,19 +81,55 @@ def steps(
     teams = [
         Steps(row.rank or 0, row.team, row.team_id == own_team_id, each.steps)
         for row, each in zip(rows, found, strict=True)
+        if each.steps
     ]
-    chart = step_chart(teams, until=min(now, until) if until else now)
-    if chart is None:
+    end = min(now, until) if until else now
+    crowd = [each.steps for each in others]
+    chart, narrow = (
+        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow) for is_narrow in (False, True)
+    )
+    if chart is None or narrow is None:
         return None
+    is_sample = len(teams) + len(crowd) < team_count
     lines = (
         (team.team, step.submitted_at, score_text(step.score_units)) for team in teams for step in team.steps
     )
-    return StepsView(chart, tuple(lines))
+    return StepsView(
+        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band), len(crowd), is_sample
+    )
+
+
+def _band(levels: Sequence[Level]) -> tuple[tuple[datetime, str, str, str], ...]:
+    every = max(1, len(levels) // BAND_LINES)
+    return tuple(
+        (level.at, score_text(level.low), score_text(level.middle), score_text(level.high))
+        for level in levels[::-1][::every]
+    )
+
+
+def frontier(
+    found: Frontier | None, names: Mapping[int, str], *, own_team_id: int | None
+) -> FrontierView | None:
+    """Return the chart of accuracy and fairness; None without teams."""
+    if found is None:
+        return None
+    named = {place: names[found.points[place].team_id] for place in found.named(own_team_id)}
+    own = found.place_of(own_team_id)
+    wide, narrow = (
+        frontier_chart(found.cloud, names=named, own=own, is_narrow=is_narrow) for is_narrow in (False, True)
+    )
+    rows = tuple(_named_line(found.points[place], named[place], place == own) for place in sorted(named))
+    return FrontierView(wide, narrow, found.cloud.outside, rows)
+
+
+def _named_line(point: TermPoint, name: str, is_own: bool) -> tuple[int, str, str, str, str, bool]:
+    values = f"{point.overall:.4f}", f"{point.worst:.4f}"
+    return point.rank, name, *values, NAMES[point.worst_term], is_own
 
 
 def slopes(board: Board, asked: Asked, *, own_team_id: int | None) -> SlopesView | None:
     """Return the slope chart of the first page's teams and the own one; None on other pages."""
-    if not asked.is_plain or board.page > 1:
+    if not is_first(board, asked):
         return None
     rows = [*board.rows, *([board.pinned] if board.pinned else [])]
     teams = [

@@ -1,22 +1,26 @@
 """Leaderboard pages: public, private and final, their CSV downloads, a team's results."""
 
-from flask import Blueprint, Response, g, render_template, request
+from functools import partial
+
+from flask import Blueprint, Response, g, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
 from grader import db
-from grader.models import Split
+from grader.models import Competition, Split
 from grader.services.analysis import diagnoses
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
+from grader.services.leaderboards import changes, leaderboard, score_steps, team_results, term_points, ties
 from grader.services.leaderboards import counted_submission as counted_submissions
-from grader.services.leaderboards import leaderboard, score_steps, team_results, ties
 from grader.services.standings import final_standings
 from grader.services.teams import rosters
-from grader.visibility import Viewer
+from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.conditional import conditional
+from webapp.http.frontiers import Frontier
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
@@ -36,6 +40,20 @@ WHOLE = 10**9
 def public(slug: str) -> ResponseReturnValue:
     """Show a page of the public leaderboard."""
     return conditional(_board_page(slug, Split.PUBLIC))
+
+
+@blueprint.get("/leaderboard/version")
+def version(slug: str) -> ResponseReturnValue:
+    """Return as JSON what changes when the leaderboard does, and how many entries it has."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        phase = phases.phase(competition, db.now(session))
+        is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
+        found = {
+            "version": changes.board_version(session, competition_id=competition.id),
+            "entries": changes.count_entries(session, competition_id=competition.id) if is_shown else None,
+        }
+    return conditional(jsonify(found))
 
 
 @blueprint.get("/leaderboard/private")
@@ -176,8 +194,13 @@ def _board_page(slug: str, split: Split) -> str:
             now=now,
             asked=asked,
         )
-        top = charts.top(board, asked) if split is Split.PUBLIC else []
-        steps = score_steps.of_teams(session, competition=competition, team_ids=[row.team_id for row in top])
+        top = charts.top(board, asked, own_team_id=own_team_id) if split is Split.PUBLIC else []
+        top_ids = [row.team_id for row in top]
+        steps = score_steps.of_teams(session, competition=competition, team_ids=top_ids)
+        others = score_steps.sample(session, competition=competition, but=top_ids) if top else []
+        frontier = _frontier(session, competition, split) if charts.has_terms(board, asked) else None
+        named = [frontier.points[place].team_id for place in frontier.named(own_team_id)] if frontier else []
+        names = term_points.names(session, team_ids=named) if named else {}
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
@@ -201,9 +224,25 @@ def _board_page(slug: str, split: Split) -> str:
         stage=stage_sentence(competition, stage, pending_count=pending_count),
         late_warning=LATE_WARNING if is_private and competition.takes_late_submissions else "",
         finals=range(1, newest_final + 1),
-        steps=charts.steps(top, steps, own_team_id=own_team_id, until=competition.closes_at, now=now),
+        steps=charts.steps(
+            top,
+            steps,
+            others,
+            team_count=board.team_count,
+            own_team_id=own_team_id,
+            until=competition.closes_at,
+            now=now,
+        ),
+        frontier=charts.frontier(frontier, names, own_team_id=own_team_id),
         slopes=charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,
     )
+
+
+def _frontier(session: Session, competition: Competition, split: Split) -> Frontier | None:
+    """Return all teams by their terms, for a viewer who may see them."""
+    version = changes.board_version(session, competition_id=competition.id)
+    read = partial(term_points.of_board, session, competition=competition, split=split)
+    return current_site().frontiers.get((competition.id, split, version), read)
 
 
 def _csv(slug: str, split: Split) -> Response:

@@ -1,10 +1,10 @@
-"""Best public score of the top teams over time, for the leaderboard's chart."""
+"""Best public score of teams over time, for the leaderboard's chart: the first, and some of the others."""
 
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -14,7 +14,8 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import places, shown_scores
 
-TEAM_COUNT = 10
+TEAM_COUNT = 5
+SAMPLE_COUNT = 60
 
 
 class UnrankedTeam(ParticipantError):
@@ -50,8 +51,20 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
     return team, competition
 
 
+def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
+    """Return the steps of other teams: of all, or of so many that are evenly spaced over the ranks."""
+    ranked = places.ranked_teams(lookup.live(competition).id, Split.PUBLIC).subquery()
+    count = select(func.count()).select_from(ranked).scalar_subquery()
+    every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
+    query = select(ranked.c.team_id).where(ranked.c.rank % every == 0, ranked.c.team_id.not_in(but))
+    found = of_teams(session, competition=competition, team_ids=session.scalars(query).all())
+    return [each for each in found if each.steps]
+
+
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
     """Return the steps of teams on the public rows under the live scoring version, in the order given."""
+    if not team_ids:
+        return []
     found = session.execute(
         select(Submission.team_id, Submission.id, Score.score, Score.shown_units, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)

@@ -16,6 +16,7 @@ from grader.services.competitions import lookup
 from grader.services.moderation import decisions
 from grader.services.standings import daily_ranks
 from grader.text.spreadsheets import safe
+from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
@@ -297,6 +298,29 @@ def test_an_unchanged_board_is_not_sent_again(arena: Any, crowd: Any) -> None:
     assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
 
 
+def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+
+    def look(etag: str = "") -> Any:
+        return _json(arena, f"{BOARD}/version", **{"If-None-Match": etag})
+
+    first = look()
+    assert (first.json["entries"], look(first.headers["ETag"]).status_code) == (0, 304)
+    arena.submit(ann, arena.truth.predictions(noise=2))
+    assert look(first.headers["ETag"]).status_code == 304
+    arena.score_all()
+    second = look(first.headers["ETag"])
+    assert (second.status_code, second.json["entries"]) == (200, 1)
+    assert second.json["version"] != first.json["version"]
+    arena.submit(ann, arena.truth.predictions(noise=9))
+    arena.score_all()
+    assert (look().json["entries"], look().json["version"]) == (2, second.json["version"])
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = Feedback.BLIND
+    assert look().json["entries"] is None
+
+
 def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty(
     arena: Any, crowd: Any
 ) -> None:
@@ -312,7 +336,7 @@ def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty
 
     queries(BOARD)  # the login is touched once
     whole = queries(BOARD)
-    assert whole <= 24
+    assert whole <= 28
     with arena.database.write() as session:
         for row in session.scalars(select(Standing).where(Standing.score_units.between(2, 89998))):
             session.delete(row)
@@ -327,10 +351,29 @@ def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena: Any) 
             arena.submit(person, arena.truth.predictions(noise=noise + number / 10, seed=number))
     arena.score_all()
     page = arena.app.test_client().get(BOARD).text
-    assert page.count('<polyline class="step') == 2
+    assert page.count('<polyline class="step') == 4  # two teams, for both widths
     assert " style=" not in page and "The chart as a table" in page
     scores = re.findall(r'<td class="score">(0\.\d{5})</td></tr>', page)
     assert scores and all(score in page for score in scores)
+
+
+def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_leaderboard(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions(noise=3))
+    arena.score_all()
+    first = ann.browser.get(BOARD).text
+    (row,) = re.findall(r'<td class="number">(0\.\d{4}) (?:Subgroup|BPSN|BNSP)</td>', first)
+    terms = _json(arena, API).json["rows"][0]["terms"]
+    assert float(row) == min(value for term, value in terms.items() if term != "overall_auc")
+    arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.5))
+    arena.score_all()
+    second = ann.browser.get(BOARD).text
+    assert first.count('<circle class="dot"') == 2 and second.count('<circle class="dot"') == 4
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = Feedback.SCORE
+    hidden = ann.browser.get(BOARD).text
+    assert "Who is accurate and fair" not in hidden and "heat" not in hidden
 
 
 def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena: Any) -> None:

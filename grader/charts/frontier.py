@@ -1,0 +1,144 @@
+"""Chart of who is accurate and fair: overall AUC across, worst bias term up, and whom nobody beats in both.
+
+A point is a team, as displayed. Many teams are drawn as squares, the darker the more of them there are.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.charts.axes import Axis
+from grader.charts.labels import label, shortened, spread
+from grader.charts.svg import Area, foot, levels, picture, polyline
+
+WIDTH, HEIGHT = 640, 400
+AREA = Area(left=66, right=470, top=14, bottom=346)
+NARROW_WIDTH, NARROW_HEIGHT = 360, 340
+NARROW_AREA = Area(left=62, right=252, top=14, bottom=286)
+NARROW_NAME_LENGTH = 12
+MOST_POINTS = 300
+SQUARE = 9
+SHADES = 5
+LABELLED = 8
+FEW = 20  # of so few teams all are drawn, however far below
+LABEL_GAP = 15
+SPREADS, SMALLEST_RANGE = 2.5, 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A team's overall AUC and worst bias term, both as displayed."""
+
+    overall: float
+    worst: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """What every viewer sees: the axes, the places of those whom nobody beats, and all teams drawn.
+
+    `drawn` has the teams for a wide and a narrow picture; `outside` counts those too low to be drawn.
+    """
+
+    spots: Sequence[Spot]
+    x: Axis
+    y: Axis
+    best: tuple[int, ...]
+    drawn: tuple[str, str]
+    outside: int
+
+
+def front(spots: Sequence[Spot]) -> list[int]:
+    """Return the places of the spots that no other equals or beats in both, most accurate first."""
+    order = sorted(range(len(spots)), key=lambda place: (-spots[place].overall, -spots[place].worst))
+    found: list[int] = []
+    for place in order:
+        if not found or spots[place].worst > spots[found[-1]].worst:
+            found.append(place)
+    return found
+
+
+def cloud(spots: Sequence[Spot]) -> Cloud | None:
+    """Draw all teams for both widths; return None without any."""
+    if not spots:
+        return None
+    best = front(spots)
+    x = _axis("Overall AUC", [spot.overall for spot in spots], [spots[each].overall for each in best])
+    y = _axis("Worst bias term", [spot.worst for spot in spots], [spots[each].worst for each in best])
+    shown = [spot for spot in spots if spot.overall >= x.low and spot.worst >= y.low]
+    wide, narrow = ("".join(_teams(shown, x, y, area)) for area in (AREA, NARROW_AREA))
+    return Cloud(spots, x, y, tuple(best), (wide, narrow), len(spots) - len(shown))
+
+
+def frontier_chart(
+    drawn: Cloud, *, names: Mapping[int, str], own: int | None, is_narrow: bool = False
+) -> str:
+    """Draw the teams, the line of those whom nobody beats, the names of some, and the own one marked."""
+    area = NARROW_AREA if is_narrow else AREA
+
+    def place(number: int) -> tuple[float, float]:
+        spot = drawn.spots[number]
+        return area.x(drawn.x, max(spot.overall, drawn.x.low)), area.y(drawn.y, max(spot.worst, drawn.y.low))
+
+    best = [place(number) for number in drawn.best]
+    parts = [*levels(drawn.y, area), *foot(drawn.x, area), drawn.drawn[is_narrow]]
+    parts.append(polyline("front", _stairs(best, area)))
+    parts += [f'<circle class="dot best" cx="{a:.1f}" cy="{b:.1f}" r="4.5"/>' for a, b in best]
+    named = list(names)[:LABELLED]
+    wanted = [place(number) for number in named]
+    heights = spread([y for _, y in wanted], gap=LABEL_GAP, lowest=area.top, highest=area.bottom)
+    for number, (x, y), height in zip(named, wanted, heights, strict=True):
+        css = " own" if number == own else ""
+        name = shortened(names[number], NARROW_NAME_LENGTH) if is_narrow else shortened(names[number])
+        parts.append(polyline(f"leader{css}", [(x, y), (area.right + 4, height), (area.right + 10, height)]))
+        parts.append(label(f"label{css}", area.right + 14, height, name))
+    if own is not None:
+        x, y = place(own)
+        parts.append(f'<circle class="dot own" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
+    count = "1 team" if len(drawn.spots) == 1 else f"{len(drawn.spots):,} teams"
+    description = (
+        f"Overall AUC and worst bias term of {count}, with the line of those that no other team beats in "
+        "both; the table below has their numbers"
+    )
+    size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
+    return picture("chart frontier narrow" if is_narrow else "chart frontier", description, *size, parts)
+
+
+def _teams(spots: Sequence[Spot], x: Axis, y: Axis, area: Area) -> Iterator[str]:
+    places = [(area.x(x, spot.overall), area.y(y, spot.worst)) for spot in spots]
+    if len(spots) > MOST_POINTS:
+        yield from _squares(places)
+        return
+    for a, b in places:
+        yield f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="4"/>'
+
+
+def _axis(name: str, values: Sequence[float], best: Sequence[float]) -> Axis:
+    """Return an axis up to the best value that holds the best teams, and not what is far below most."""
+    ordered = sorted(values)
+    top, middle = ordered[-1], ordered[len(ordered) // 2]
+    far = top - max(SPREADS * (top - middle), SMALLEST_RANGE)
+    low = ordered[0] if len(ordered) <= FEW else min(*best, max(ordered[0], far), top)
+    room = (top - low) * 0.06 or 0.002
+    return Axis(name, low - room, top + room, write=lambda value: f"{value:.3f}")
+
+
+def _squares(places: Sequence[tuple[float, float]]) -> Iterator[str]:
+    counts = Counter((int(x // SQUARE), int(y // SQUARE)) for x, y in places)
+    most = max(counts.values(), default=1)
+    for (column, row), count in sorted(counts.items()):
+        shade = min(SHADES - 1, int(SHADES * (count / most) ** 0.5))
+        yield (
+            f'<rect class="square q{shade}" x="{column * SQUARE}" y="{row * SQUARE}" '
+            f'width="{SQUARE}" height="{SQUARE}"/>'
+        )
+
+
+def _stairs(best: Sequence[tuple[float, float]], area: Area) -> list[tuple[float, float]]:
+    """Return the border of what the best teams reach: from the foot on the right to the left edge."""
+    if not best:
+        return []
+    corners = [(best[0][0], float(area.bottom))]
+    for x, y in best:
+        corners += [(x, corners[-1][1]), (x, y)]
+    return [*corners, (float(area.left), best[-1][1])]

@@ -1,0 +1,145 @@
+// A leaderboard that answers at once: typing filters it, "/" goes to the search, a line opens its team's page in a
+// panel, and a button says that there are new scores. Without this the form, the links and a reload do the same.
+const FILTER_WAIT_MS = 250;
+const FIRST_LOOK_MS = 15_000;
+const LAST_LOOK_MS = 60_000;
+const field = document.querySelector("#q");
+const region = () => document.querySelector("#leaderboard");
+
+async function page(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+// Filter
+
+const folded = (text) => text.normalize("NFKC").toLocaleLowerCase();
+
+function filterShown() {
+  const wanted = folded(field.value.trim());
+  for (const row of region().querySelectorAll(".standings tbody tr")) {
+    row.hidden = !folded(row.querySelector(".team bdi").textContent).includes(wanted);
+  }
+}
+
+let waiting;
+function ask() {
+  clearTimeout(waiting);
+  waiting = setTimeout(async () => {
+    const address = new URL(window.location);
+    address.hash = "";
+    address.searchParams.delete("page");
+    const wanted = field.value.trim();
+    if (wanted) address.searchParams.set("q", wanted);
+    else address.searchParams.delete("q");
+    try {
+      const fresh = (await page(address)).querySelector("#leaderboard");
+      if (!fresh || field.value.trim() !== wanted) return;
+      region().replaceWith(fresh);
+      history.replaceState(null, "", address);
+    } catch {
+      // the network is away for a moment: what is filtered here stays
+    }
+  }, FILTER_WAIT_MS);
+}
+
+if (field && region()) {
+  const hasAll = () => Number(region().dataset.pageCount) <= 1 && !new URL(window.location).searchParams.get("q");
+  field.addEventListener("input", () => {
+    filterShown();
+    if (!hasAll()) ask();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, dialog[open]")) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
+}
+
+// Panel
+
+let panel;
+function makePanel() {
+  panel = document.createElement("dialog");
+  panel.className = "panel";
+  panel.innerHTML = '<div class="panel-top"><a class="panel-page">Open the page</a><button type="button" class="small secondary">Close</button></div><div class="panel-body"></div>';
+  panel.querySelector("button").addEventListener("click", () => panel.close());
+  panel.addEventListener("click", (event) => { if (event.target === panel) panel.close(); });
+  document.body.append(panel);
+}
+
+async function open(link) {
+  if (!panel) makePanel();
+  try {
+    const content = (await page(link.href)).querySelector("main");
+    panel.setAttribute("aria-label", link.textContent);
+    panel.querySelector(".panel-page").href = link.href;
+    panel.querySelector(".panel-body").replaceChildren(...content.children);
+    panel.showModal();
+  } catch {
+    window.location.assign(link.href);
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  const row = event.target.closest(".standings tbody tr");
+  const link = row?.querySelector("a[data-team]");
+  const other = event.target.closest("a, button");
+  if (!link || !isPlain || (other && other !== link) || String(getSelection())) return;
+  event.preventDefault();
+  open(link);
+});
+
+// New scores
+
+async function look(address, etag) {
+  const answer = await fetch(address, { headers: { Accept: "application/json", ...(etag && { "If-None-Match": etag }) } });
+  if (answer.status === 304) return null;
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return { etag: answer.headers.get("ETag"), ...(await answer.json()) };
+}
+
+function say(count) {
+  let button = document.querySelector(".new-scores");
+  if (!button) {
+    const status = document.createElement("p");
+    status.role = "status";
+    status.className = "new-scores-line";
+    region().before(status);
+    button = document.createElement("button");
+    button.type = "button";
+    button.className = "small new-scores";
+    button.addEventListener("click", () => window.location.reload());
+    status.append(button);
+  }
+  const what = count > 0 ? `${count.toLocaleString()} new ${count === 1 ? "score" : "scores"}` : "The leaderboard has changed";
+  if (button.dataset.what !== what) button.textContent = `${what}: refresh`;
+  button.dataset.what = what;
+}
+
+async function follow(address) {
+  let first;
+  let etag;
+  let wait = FIRST_LOOK_MS;
+  for (;;) {
+    if (!document.hidden) {
+      try {
+        const seen = await look(address, etag);
+        first ??= seen;
+        etag = seen?.etag ?? etag;
+        if (seen && (seen.version !== first.version || seen.entries !== first.entries)) say(seen.entries - first.entries);
+      } catch {
+        // away for a moment: look again later
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(wait * 1.25, LAST_LOOK_MS);
+  }
+}
+
+const address = region()?.dataset.version;
+if (address) follow(address);
