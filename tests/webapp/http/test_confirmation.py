@@ -38,7 +38,8 @@ account.draw_avatar account.log_in account.log_out account.log_out_everywhere ac
 account.verify entry.decide fair_play.look fair_play.mark organize_close.bundle
 organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
 organize_preview.draw organize_settings.accept_metric organize_settings.remove_figure
-organize_settings.upload_figure organize_creating.create organize_data.add_baseline organize_data.check_again organize_data.upload
+organize_settings.upload_figure organize_creating.create organize_data.add_baseline
+organize_data.check_again organize_data.upload
 organize_organizers.add organize_publishing.archive organize_rescoring.check_settings
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
