@@ -120,7 +120,7 @@ def _list(body: str) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Return reStructuredText of the few kinds that the docstrings use as Markdown."""
-    text = re.sub(r"^\.\. math:: (.*)$", r"$$\1$$", inspect.cleandoc(text), flags=re.MULTILINE)
+    text = re.sub(r"^\.\. math:: (.*(?:\n +\S.*)*)$", r"$$\1$$", inspect.cleandoc(text), flags=re.MULTILINE)
     return re.sub(r"^\.\. \[(\d+)\] ", r"\\[\1] ", text, flags=re.MULTILINE).strip()
 
 

@@ -9,10 +9,16 @@ from itertools import pairwise, zip_longest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from webapp.documentation.glossary import anchor_of
+from webapp.presentation import formulas
 
-MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKDOWN = (
+    MarkdownIt("commonmark", {"html": False})
+    .enable("table")
+    .use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False)
+)
 UNSCROLLED_COLUMNS = 40  # code that is no wider fits on a phone
 
 
@@ -43,6 +49,7 @@ def render(
     _set_addresses(tokens, address_of)
     explain(tokens)
     sections = tuple(_sections(tokens))
+    _draw_formulas(tokens)
     html = MARKDOWN.renderer.render(list(_scrolling(tokens)), MARKDOWN.options, {})
     return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, and no HTML in them is let through
 
@@ -100,13 +107,13 @@ def _plain(token: Token) -> str:
     return "".join(
         " " if child.type == "softbreak" else child.content
         for child in token.children
-        if child.type != "html_inline"
+        if child.type not in ("html_inline", "math_inline")
     )
 
 
 def _scrolling(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens, with tables, pictures and wide code in boxes that the keyboard can scroll."""
-    heading, tables, is_picture = "", 0, False
+    """Yield the tokens; tables, formulas, pictures and wide code in boxes that the keyboard can scroll."""
+    heading, tables, formulas_drawn, is_picture = "", 0, 0, False
     for token, following in zip_longest(tokens, tokens[1:]):
         if token.type == "heading_open":
             heading = _plain(following)
@@ -118,9 +125,27 @@ def _scrolling(tokens: list[Token]) -> Iterator[Token]:
             if is_picture:
                 yield _box(_plain(following))
         is_code = token.type in ("fence", "code_block")
-        yield _html(_code(token.content)) if is_code else token
+        if token.type == "math_block":
+            formulas_drawn += 1
+            yield _box(f"Formula {formulas_drawn}: {heading}")
+            yield _html(f"{_formula(token.content, is_block=True)}</div>\n")
+        else:
+            yield _html(_code(token.content)) if is_code else token
         if token.type == "table_close" or (token.type == "paragraph_close" and is_picture):
             yield _html("</div>")
+
+
+def _draw_formulas(tokens: list[Token]) -> None:
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "math_inline":
+                child.type, child.content = "html_inline", _formula(child.content, is_block=False)
+
+
+def _formula(latex: str, *, is_block: bool) -> str:
+    """Return a formula as MathML, which needs no style; as its LaTeX where it is none."""
+    found = formulas.convert(latex.strip(), is_block=is_block)
+    return f"<code>{escape(latex)}</code>" if found.fault else found.mathml
 
 
 def _box(label: str) -> Token:

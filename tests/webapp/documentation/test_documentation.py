@@ -96,6 +96,16 @@ def test_every_chapter_is_in_the_table_of_contents() -> None:
     ]
 
 
+def test_every_formula_is_drawn_as_mathml() -> None:
+    pages_with_formulas = [name for name, chapter in chapters().items() if "<math" in chapter.html]
+    assert {"scoring", "bias-audit", "reference", "analysis-reference"} <= set(pages_with_formulas)
+    for name in pages_with_formulas:
+        shown = re.sub(r"<(pre|code)\b.*?</\1>", "", chapters()[name].html, flags=re.DOTALL)
+        assert "$" not in shown, name
+        assert " style=" not in shown
+        assert not re.search(r"<code>[^<]*\\\w+\{", chapters()[name].html), name
+
+
 def test_no_page_asks_the_database_for_anything(arena: Any) -> None:
     client = arena.app.test_client()
     with recorded(arena.app.extensions["fairboard"].database) as statements:
