@@ -57,9 +57,9 @@ def of_person(view: CompetitionView, situation: Situation, choice: Choice | None
         return finals
     if isinstance(refused, DailyLimitReached):
         note = "Nothing left today. New submissions in"
-        return NextStep("My submissions", _to("submissions.index", view), note, refused.retry_at)
+        return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
-        return NextStep("My submissions", _to("submissions.index", view), refused.message)
+        return NextStep("Submissions", _to("submissions.index", view), refused.message)
     return NextStep("Submit", _to("submissions.index", view), _left(situation))
 
 

@@ -53,7 +53,7 @@ def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None
     assert "2 of 2 places are free" in ann.browser.get(HERE).text
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
-    assert seen()[0] == "My submissions"
+    assert seen()[0] == "Submissions"
     assert "Nothing left today" in ann.browser.get(HERE).text
     arena.reveal()
     assert seen() == ("See results", f"{HERE}/results")
