@@ -70,7 +70,9 @@ TABLE = {
     ("GET", "submissions.statuses"): Access(f"{HERE}/submissions/status", (302, 200, 200)),
     ("GET", "submissions.show"): Access(f"{HERE}/submissions/{{own}}", (302, 404, 200)),
     ("GET", "submissions.compare"): Access(
-        f"{HERE}/submissions/compare?candidate={{own}}&baseline={{own}}", (302, 404, 200)
+        f"{HERE}/submissions/compare?candidate={{own}}&baseline={{own}}",
+        (302, 404, 200),
+        revealed=(302, 200, 200),
     ),
     ("GET", "submissions.file"): Access(f"{HERE}/submissions/{{own}}/file", (302, 404, 200)),
     ("POST", "submissions.select"): Access(
