@@ -1,10 +1,10 @@
 """Leaderboard pages: public, private and final, their CSV downloads, a team's results."""
 
 from functools import partial
+from typing import Any
 
 from flask import Blueprint, Response, g, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
 from grader import db
 from grader.models import Competition, Split
@@ -238,7 +238,7 @@ def _board_page(slug: str, split: Split) -> str:
     )
 
 
-def _frontier(session: Session, competition: Competition, split: Split) -> Frontier | None:
+def _frontier(session: Any, competition: Competition, split: Split) -> Frontier | None:
     """Return all teams by their terms, for a viewer who may see them."""
     version = changes.board_version(session, competition_id=competition.id)
     read = partial(term_points.of_board, session, competition=competition, split=split)
