@@ -42,6 +42,9 @@ class Console(Answer):
     failed_count: int
     open_dispute_count: int
     waiting_count: Annotated[int, Field(description="People who ask to join.")]
+    people_count: Annotated[int, Field(description="People in teams.")]
+    team_count: int
+    submission_counts: Annotated[dict[str, int], Field(description="Submissions by status.")]
     leak_budget: LeakBudgetAnswer
 
 

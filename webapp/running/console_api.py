@@ -6,7 +6,7 @@ from flask import Response, url_for
 
 from grader import db
 from grader.models import Role
-from grader.services.analysis import leak_budget
+from grader.services.analysis import activity, leak_budget
 from grader.services.audit import log
 from grader.services.competitions import announcements, organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
@@ -15,7 +15,6 @@ from grader.services.leaderboards import ties as tied_teams
 from grader.services.moderation import disputes
 from grader.services.people import directory
 from grader.services.scoring import queue_health, retries
-from grader.services.teams import admissions
 from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
@@ -207,6 +206,7 @@ def _console(slug: str) -> Console:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
+        counts = activity.counts(session, competition=competition)
         return Console(
             state=competition.state.value,
             phase=phases.phase(competition, now).value,
@@ -217,7 +217,10 @@ def _console(slug: str) -> Console:
             last_finished_at=health.last_finished_at,
             failed_count=retries.count_failed(session, competition=competition),
             open_dispute_count=disputes.count_open(session, competition=competition),
-            waiting_count=len(admissions.waiting(session, competition=competition)),
+            waiting_count=counts.asking,
+            people_count=counts.people,
+            team_count=counts.teams,
+            submission_counts={status.value: count for status, count in counts.files.items()},
             leak_budget=leak_budget_answer(
                 leak_budget.of(competition, competition_settings.of(competition), now=now)
             ),

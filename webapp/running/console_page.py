@@ -3,9 +3,9 @@
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from grader import db
+from grader import db, disk
 from grader.models import Role
-from grader.services.analysis import leak_budget
+from grader.services.analysis import activity, leak_budget
 from grader.services.audit import log
 from grader.services.competitions import pauses
 from grader.services.competitions import settings as competition_settings
@@ -13,13 +13,14 @@ from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.moderation import disputes
 from grader.services.scoring import queue_health, retries
-from grader.services.teams import admissions
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.presentation.form_fields import InvalidMoment, moment
+from webapp.running import activity_view
+from webapp.running.activity_view import ActivityView
 from webapp.running.audit_view import EntryView
 from webapp.running.queue_view import HealthView
 
@@ -78,15 +79,25 @@ def _page(slug: str, *, problem: str = "") -> str:
         health = queue_health.of_competition(session, competition=competition, now=now)
         acts = log.list_page(session, competition=competition)
         leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
-        context = {
-            "failed_count": retries.count_failed(session, competition=competition),
-            "open_dispute_count": disputes.count_open(session, competition=competition),
-            "waiting_count": len(admissions.waiting(session, competition=competition)),
-        }
+        failed_count = retries.count_failed(session, competition=competition)
+        counts = activity.counts(session, competition=competition)
+        tasks = activity_view.tasks(
+            competition,
+            counts,
+            health,
+            failed=failed_count,
+            questions=disputes.count_open(session, competition=competition),
+            now=now,
+        )
+        found = activity.of(session, competition=competition, now=now)
     return render_template(
         "running/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
+        activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),
+        tasks=list(tasks),
+        dates=activity_view.next_dates(competition, now),
+        failed_count=failed_count,
         leaks=leaks,
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
         message=request.form.get("message", competition.pause_message),
@@ -94,5 +105,12 @@ def _page(slug: str, *, problem: str = "") -> str:
         closes_time=request.form.get("closes_time", "23:59"),
         export_kinds=[kind.value for kind in tables.Kind],
         problem=problem,
-        **context,
     )
+
+
+def _free_bytes() -> int | None:
+    """Return the room left where this machine keeps the files; None where they are in a bucket."""
+    settings = current_site().settings
+    if not settings.storage().startswith("file:"):
+        return None
+    return min(disk.free_bytes(folder) for folder in disk.folders(settings))

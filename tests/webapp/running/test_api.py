@@ -91,6 +91,8 @@ def test_submissions_are_paused_and_resumed(olga: Desk) -> None:
     console = olga("POST", f"{DESK}/resume", json={}).json
     assert (console["paused_at"], console["health"], console["failed_count"]) == (None, "idle", 0)
     assert console["queues"][0]["counts"] == {"done": 2}
+    assert console["submission_counts"] == {"scored": 2}
+    assert console["people_count"] >= console["team_count"] >= 1
 
 
 def test_questions_are_answered_and_news_is_posted(olga: Desk) -> None:

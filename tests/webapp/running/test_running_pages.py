@@ -76,6 +76,19 @@ def test_a_viewer_sees_every_page_and_changes_nothing(desk: Any) -> None:
         assert desk.vic.post(DESK + act).status_code == 403, act
 
 
+def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_answer(desk: Any) -> None:
+    quiet = desk.vic.browser.get(DESK).text
+    assert "Needs an answer" not in quiet and "accepted" in quiet and "Best public score" in quiet
+    rejected = desk.submit(desk.ann, b"id,prediction\nnothing,0.5\n")
+    desk.score_all()
+    assert submission(desk, rejected).status is SubmissionStatus.REJECTED
+    failed = desk.submit(desk.ann, desk.truth.predictions(seed=2))
+    fail(desk, failed)
+    page = desk.vic.browser.get(DESK).text
+    assert "1 submission failed" in page and "Files by day: 3 sent, 1 rejected, at most 3 a day" in page
+    assert page.index("Needs an answer") < page.index("rejected") < page.index('<h2 id="queue">')
+
+
 def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk: Any) -> None:
     assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
     date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
@@ -126,7 +139,7 @@ def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_colu
 
 def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk: Any) -> None:
     fail(desk, desk.scored_id)
-    assert "1</strong> failed submission" in desk.ed.browser.get(DESK).text
+    assert "1 submission failed" in desk.ed.browser.get(DESK).text
     assert "Retry" in desk.ed.browser.get(f"{DESK}/submissions").text
     desk.hints.job_ids.clear()
     answer = desk.ed.post(

@@ -1,0 +1,136 @@
+"""Activity of a competition: people, teams, files by day, reasons of rejections, the best score by day."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from sqlalchemy import ColumnElement, extract, func, select
+from sqlalchemy.orm import Session
+
+from grader.models import (
+    STANDING_ORDER,
+    Competition,
+    Participation,
+    RequestState,
+    Split,
+    Standing,
+    Submission,
+    SubmissionStatus,
+    TeamMember,
+)
+from grader.services.leaderboards import score_steps
+
+DAYS = 30
+REASON_COUNT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many people and teams there are, files by status, people who ask to join, and the files' bytes."""
+
+    people: int
+    teams: int
+    asking: int
+    files: Mapping[SubmissionStatus, int]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The files of one UTC day."""
+
+    day: date
+    accepted: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Files of the last days, the oldest first, the reasons of their rejections, and the best score by day.
+
+    `best` has a point for each day on which the best shown score rose, of the teams that are now first.
+    """
+
+    days: tuple[Day, ...]
+    reasons: tuple[tuple[str, int], ...]
+    best: tuple[tuple[date, int], ...]
+
+
+def counts(session: Session, *, competition: Competition) -> Counts:
+    """Count people, teams and files."""
+    joined = select(func.count(), func.count(TeamMember.team_id.distinct())).where(
+        TeamMember.competition_id == competition.id
+    )
+    people, teams = session.execute(joined).one()
+    asking = select(func.count()).where(
+        Participation.competition_id == competition.id, Participation.state == RequestState.OPEN
+    )
+    kept = func.sum(Submission.size_bytes).filter(Submission.file_deleted_at.is_(None))
+    found = session.execute(
+        select(Submission.status, func.count(), func.coalesce(kept, 0))
+        .where(Submission.competition_id == competition.id)
+        .group_by(Submission.status)
+    ).all()
+    return Counts(
+        people=people,
+        teams=teams,
+        asking=session.scalar(asking) or 0,
+        files={status: count for status, count, _ in found},
+        size_bytes=sum(int(size) for _, _, size in found),
+    )
+
+
+def of(session: Session, *, competition: Competition, now: datetime) -> Activity:
+    """Return what happened in the last days; the database puts the days together."""
+    today = now.astimezone(UTC).date()
+    first = today - timedelta(days=DAYS - 1)
+    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    recent = (Submission.competition_id == competition.id, Submission.submitted_at >= since)
+    is_rejected = Submission.status == SubmissionStatus.REJECTED
+    midnight = _midnight()
+    by_day = {
+        datetime.fromtimestamp(int(seconds), UTC).date(): (count, rejected)
+        for seconds, count, rejected in session.execute(
+            select(midnight, func.count(), func.count().filter(is_rejected)).where(*recent).group_by(midnight)
+        )
+    }
+    days = (first + timedelta(days=number) for number in range(DAYS))
+    found = ((day, *by_day.get(day, (0, 0))) for day in days)
+    code = Submission.problems[0]["code"].as_string()
+    reasons = session.execute(
+        select(code, func.count())
+        .where(*recent, is_rejected)
+        .group_by(code)
+        .order_by(func.count().desc(), code)
+        .limit(REASON_COUNT)
+    )
+    return Activity(
+        days=tuple(Day(day, count - rejected, rejected) for day, count, rejected in found),
+        reasons=tuple((name or "unknown", count) for name, count in reasons),
+        best=_best(session, competition),
+    )
+
+
+def _midnight() -> ColumnElement[int]:
+    """Return the second at which the UTC day of a file began, in words that both databases have."""
+    seconds = extract("epoch", Submission.submitted_at)
+    return (seconds - seconds % 86_400).label("midnight")
+
+
+def _best(session: Session, competition: Competition) -> tuple[tuple[date, int], ...]:
+    version = competition.live_scoring_version
+    if version is None:
+        return ()
+    leaders = session.scalars(
+        select(Standing.team_id)
+        .where(Standing.scoring_version_id == version.id, Standing.split == Split.PUBLIC)
+        .order_by(*STANDING_ORDER)
+        .limit(score_steps.TEAM_COUNT)
+    ).all()
+    steps = score_steps.of_teams(session, competition=competition, team_ids=leaders)
+    best: dict[date, int] = {}
+    highest: int | None = None
+    for step in sorted((step for team in steps for step in team.steps), key=lambda step: step.submitted_at):
+        if highest is None or step.score_units > highest:
+            best[step.submitted_at.date()] = highest = step.score_units
+    return tuple(best.items())
