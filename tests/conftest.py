@@ -43,6 +43,7 @@ LONGEST_FILES = (
     "demo/test_demo.py",
     "supervisor/test_service.py",
     "security/test_feedback.py",
+    "browser/test_every_page.py",
     "fuzz/test_parameters.py",
     "test_killed_runs.py",
     "faults/test_rollout.py",
