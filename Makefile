@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-long nemesis screenshots lint format lock wheel docs mutants
+.PHONY: help setup install demo test test-long nemesis screenshots pictures lint format lock wheel docs mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ test-long: setup ## run the tests that take minutes
 
 screenshots: setup ## draw the pages at both widths and themes, with 0, 1, 15 and 10,000 teams, into ./screenshots
 	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py
+
+pictures: setup ## draw the pictures of README again, into docs/images
+	FAIRBOARD_SCREENS=docs/images $(BIN)/python -m pytest -q tests/browser/draw_screens.py -k readme
 
 nemesis: setup ## break an installation for SECONDS=20 by SEED=1 and check it [DATABASE= UPLOADS= ROWS= FAULTS=]
 	@exec $(BIN)/python -m tests.campaign $(foreach option,SECONDS SEED DATABASE UPLOADS ROWS FAULTS,$(if \

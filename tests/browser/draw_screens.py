@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
-from grader.models import Role
+from grader import db
+from grader.models import Competition, Role, Submission
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from tests.browser.looks import draw
+from tests.browser.looks import DESK, draw
 from tests.browser.test_screens import OVERVIEW, populate
 from tests.fixtures import crowds
 
@@ -47,21 +50,28 @@ def _page_of(live: Any, browser: Browser, person: Any) -> Page:
     return context.new_page()
 
 
-@pytest.mark.parametrize("crowd", CROWDS)
-def test_a_crowd(live: Any, browser: Browser, screens: Path, crowd: str) -> None:
-    """Draw the pages that change with the number of teams, for a member and for an organizer."""
-    now, teams = live.now(), CROWDS[crowd]
+def _let_organize(session: Session, competition: Competition, person: Any) -> None:
+    actor = Actor(None, "tests")
+    organizers.add(
+        session, competition=competition, user=person.user, role=Role.OWNER, actor=actor, now=db.now(session)
+    )
+
+
+def _fill(live: Any, teams: int) -> tuple[Any, Any]:
+    """Fill a competition; return a member, with three files where there are teams, and an organizer."""
+    now = live.now()
     start = now - timedelta(days=30)
     live.competition(
         title="Unintended bias in toxicity",
         overview=OVERVIEW,
         opens_at=start,
         closes_at=now + timedelta(days=20, hours=3),
+        max_daily_submissions=5,
     )
     ann, edda = live.person("Ann"), live.person("Edda")
-    if teams:
-        with live.database.write() as session:
-            competition = lookup.get(session, slug="toxicity")
+    with live.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        if teams:
             crowds.fill(
                 session,
                 competition=competition,
@@ -70,22 +80,45 @@ def test_a_crowd(live: Any, browser: Browser, screens: Path, crowd: str) -> None
                 start=start,
                 end=now,
             )
-        for seed in range(3):
-            live.submit(ann, live.truth.predictions(noise=2 - 0.4 * seed, seed=seed))
-        live.score_all()
-    with live.database.write() as session:
         organizers.add(
             session,
-            competition=lookup.get(session, slug="toxicity"),
+            competition=competition,
             user=edda.user,
             role=Role.OWNER,
             actor=Actor(None, "tests"),
             now=now,
         )
+    for noise in (2.2, 1.9, 1.8) if teams else ():
+        live.submit(ann, live.truth.predictions(noise=noise, seed=3))
+    live.score_all()
+    return ann, edda
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_a_crowd(live: Any, browser: Browser, screens: Path, crowd: str) -> None:
+    """Draw the pages that change with the number of teams, for a member and for an organizer."""
+    ann, edda = _fill(live, CROWDS[crowd])
     for name, path in OF_A_CROWD.items():
         page = _page_of(live, browser, edda if "/organize" in path else ann)
         draw(page, path, screens, f"{name}-{crowd}")
         page.context.close()
+
+
+def test_pictures_of_the_readme(live: Any, browser: Browser, screens: Path) -> None:
+    """Draw what README shows, one screen of a desk in both themes; for `make pictures`."""
+    ann, _ = _fill(live, CROWDS["fifteen"])
+    page = _page_of(live, browser, ann)
+    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+    with live.database.read() as session:
+        newest = session.scalar(select(func.max(Submission.id)))
+    for name, path in (
+        ("leaderboard", f"{HERE}/leaderboard"),
+        ("submission", f"{HERE}/submissions/{newest}"),
+    ):
+        page.goto(path)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.screenshot(path=screens / f"{name}-{scheme}.png")
 
 
 def test_every_fate(live: Any, browser: Browser, screens: Path) -> None:
@@ -94,14 +127,7 @@ def test_every_fate(live: Any, browser: Browser, screens: Path) -> None:
     edda = live.person("Edda")
     with live.database.write() as session:
         for slug in ("toxicity", "old"):
-            organizers.add(
-                session,
-                competition=lookup.get(session, slug=slug),
-                user=edda.user,
-                role=Role.OWNER,
-                actor=Actor(None, "tests"),
-                now=live.now(),
-            )
+            _let_organize(session, lookup.get(session, slug=slug), edda)
     page = _page_of(live, browser, None)
     for name, path in paths.strangers.items():
         draw(page, path, screens, name)
