@@ -24,7 +24,7 @@ def looks(page: Page) -> Iterator[str]:
     """Let a loaded page take each of its looks, and return their names."""
     for look, ((width, height), scheme, _) in LOOKS.items():
         page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         yield look
 
 
