@@ -12,9 +12,18 @@ from grader.services.analysis import diagnoses
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import changes, leaderboard, score_steps, team_results, term_points, ties
+from grader.services.leaderboards import (
+    changes,
+    leaderboard,
+    score_steps,
+    team_profiles,
+    team_results,
+    term_points,
+    ties,
+)
 from grader.services.leaderboards import counted_submission as counted_submissions
 from grader.services.standings import final_standings
+from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
@@ -76,6 +85,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             viewer=lookups.viewer(),
             phase=view.phase,
         )
+        own_id = comparison.own_counted(session, competition=competition, team=team, phase=view.phase)
         diagnosed = diagnoses.newest(
             session, competition=competition, submission_id=submission_id, is_published=True
         )
@@ -85,6 +95,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             competition=view,
             has_diagnosis=diagnosed is not None,
             counted=CountedView(found, own_team_id=team.id if team else None),
+            own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
             shades=heat_shades.SHADES,
         )
@@ -142,14 +153,18 @@ def final(slug: str, number: int) -> ResponseReturnValue:
     page = asked_page()
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        view = CompetitionView(competition, db.now(session))
+        now = db.now(session)
+        view = CompetitionView(competition, now)
         found = final_standings.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        with_pages = team_profiles.listed(
+            session, competition=competition, team_ids=[row.team_id for row in found.rows], now=now
+        )
     return conditional(
         render_template(
             "leaderboards/final.html",
             competition=view,
-            board=FinalView(found, own_team_id=team.id if team else None),
+            board=FinalView(found, own_team_id=team.id if team else None, with_pages=with_pages),
         )
     )
 

@@ -111,7 +111,7 @@ class BoardView:
 class FinalView:
     """One page of stored final standings."""
 
-    def __init__(self, final: FinalPage, *, own_team_id: int | None) -> None:
+    def __init__(self, final: FinalPage, *, own_team_id: int | None, with_pages: Collection[int]) -> None:
         self.number = final.number
         self.numbers = tuple(range(1, final.newest + 1))
         self.is_newest = final.number == final.newest
@@ -121,6 +121,7 @@ class FinalView:
         self.team_count = final.count
         self.page = final.page
         self.page_count = final.page_count
+        self.with_pages = with_pages
         self.rows = [(row, *change(row.rank_change), row.team_id == own_team_id) for row in final.rows]
 
 

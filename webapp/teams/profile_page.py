@@ -9,8 +9,10 @@ from grader import db
 from grader.charts.steps import StepChart, Steps, step_chart
 from grader.models import Competition
 from grader.ranking.order import score_text
+from grader.services.competitions import phases
 from grader.services.leaderboards import team_profiles
 from grader.services.leaderboards.team_profiles import Profile
+from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -29,6 +31,9 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )
         own = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        own_id = comparison.own_counted(
+            session, competition=competition, team=own, phase=phases.phase(competition, now)
+        )
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
@@ -36,16 +41,21 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             competition=CompetitionView(competition, now),
             team=found,
             is_own=is_own,
+            own_counted_id=own_id,
             terms=[term for term in TERMS if found.public and term.key in found.public.terms],
             chart=_chart(competition, found, now, is_own=is_own),
+            narrow_chart=_chart(competition, found, now, is_own=is_own, is_narrow=True),
             history=[(step.submitted_at, score_text(step.score_units)) for step in reversed(found.steps)],
         )
     )
 
 
-def _chart(competition: Competition, found: Profile, now: datetime, *, is_own: bool) -> StepChart | None:
+def _chart(
+    competition: Competition, found: Profile, now: datetime, *, is_own: bool, is_narrow: bool = False
+) -> StepChart | None:
     """Return the best score over time, where it has changed at all."""
     if len(found.steps) < 2 or found.public is None or found.public.rank is None:
         return None
     until = min(now, competition.closes_at) if competition.closes_at else now
-    return step_chart([Steps(found.public.rank, found.name, is_own, found.steps)], until=until)
+    team = Steps(found.public.rank, found.name, is_own, found.steps)
+    return step_chart([team], until=until, is_narrow=is_narrow)

@@ -1,5 +1,6 @@
 """What a team's page shows: members, places, scores and history, as far as leaderboards show them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,13 +78,20 @@ def get(
 
 def is_listed(session: Session, *, competition: Competition, team_id: int, now: datetime) -> bool:
     """Return whether everybody sees a team on a leaderboard, so that it has a page."""
+    return bool(listed(session, competition=competition, team_ids=[team_id], now=now))
+
+
+def listed(
+    session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
+) -> frozenset[int]:
+    """Return which of these teams everybody sees on a leaderboard."""
     splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
-    there = select(Standing.id).where(
+    there = select(Standing.team_id).where(
         Standing.scoring_version_id == competition.live_scoring_version_id,
         Standing.split.in_(splits),
-        Standing.team_id == team_id,
+        Standing.team_id.in_(team_ids),
     )
-    return session.scalar(there.limit(1)) is not None
+    return frozenset(session.scalars(there))
 
 
 def _shows_private(competition: Competition, now: datetime) -> bool:

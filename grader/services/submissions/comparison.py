@@ -15,6 +15,7 @@ from grader.services.leaderboards import benchmark_lines, counted_submission, le
 from grader.services.leaderboards.counted_submission import NotCounted
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.standings import places
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Phase, Viewer, visible_fields
@@ -87,6 +88,15 @@ def side(
     team = "" if opened.is_own else opened.submission.team.name
     own = choice or _choice(opened.submission, results.get(_split(phase)), team)
     return Side(own, opened.is_own, results)
+
+
+def own_counted(session: Session, *, competition: Competition, team: Team | None, phase: Phase) -> int | None:
+    """Return the own submission with which other teams' are compared, None where that is not allowed."""
+    version = competition.live_scoring_version
+    if team is None or version is None or phase is not Phase.REVEALED:
+        return None
+    entry = places.standing_of(session, scoring_version_id=version.id, split=Split.PRIVATE, team_id=team.id)
+    return entry.submission_id if entry else None
 
 
 def _split(phase: Phase) -> Split:

@@ -8,8 +8,10 @@ import pytest
 
 from grader.models import SubmissionKind
 from grader.services.audit.log import Actor
+from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.moderation import decisions
+from grader.services.teams import rosters
 from grader.visibility import Feedback
 
 HERE = "/competitions/toxicity"
@@ -142,3 +144,35 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena: Any
     assert arena.bob.browser.get(f"{WHERE}?candidate={theirs}&baseline={first}").status_code == 200
     both = {arena.bob.browser.get(f"{WHERE}?baseline={each}").status_code for each in (first, second)}
     assert both == {200, 404}  # only one of Ann's stands for her team
+
+
+def test_every_team_on_the_revealed_boards_leads_to_its_comparison_with_the_own_one(arena: Any) -> None:
+    entered(arena)
+    theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
+    arena.score_all()
+    stranger = arena.app.test_client()
+    with arena.database.read() as session:
+        competition = lookup.get(session, slug="toxicity")
+        teams = {
+            name: rosters.find_team(session, competition=competition, user=person.user).id
+            for name, person in (("Ann", arena.ann), ("Bob", arena.bob))
+        }
+    bobs, anns = (f"{HERE}/teams/{teams[name]}" for name in ("Bob", "Ann"))
+    assert "Compare with yours" not in arena.ann.browser.get(bobs).text
+    arena.reveal()
+    with arena.database.write() as session:
+        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
+    counted = f"{HERE}/leaderboard/private/{theirs}"
+    links = [
+        re.findall(r'href="([^"]+)">Compare with yours<', arena.ann.browser.get(path).text)
+        for path in (bobs, counted)
+    ]
+    assert links[0] == links[1] and len(links[0]) == 1
+    page = arena.ann.browser.get(links[0][0].replace("&amp;", "&")).text
+    assert selected(page)[1] == theirs
+    assert f"#{theirs} of Bob" in page
+    for path in (bobs, counted):
+        assert "Compare with yours" not in stranger.get(path).text
+    assert "Compare with yours" not in arena.ann.browser.get(anns).text
+    final = stranger.get(f"{HERE}/leaderboard/final/1").text
+    assert f'href="{bobs}"' in final and f'href="{anns}"' in final
