@@ -65,6 +65,7 @@ class Competition(Base):
     data_description: Mapped[str] = mapped_column(Text, default="", server_default="")
     positive_name: Mapped[str] = mapped_column(String(64), default="positive", server_default="positive")
     negative_name: Mapped[str] = mapped_column(String(64), default="negative", server_default="negative")
+    row_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
     contact: Mapped[str] = mapped_column(String(500), default="", server_default="")
     discussion_url: Mapped[str] = mapped_column(String(500), default="", server_default="")
     feedback: Mapped[Feedback] = mapped_column(

@@ -28,7 +28,8 @@ class Submission(Base):
 
     `slot_day` is the UTC day whose limit it uses, None where it uses none: a pending file holds a slot of the
     day of its acceptance, a rejected or failed one gives it back. The bytes of a rejected file are kept for a
-    day at most; `file_deleted_at` is when this row gave them up.
+    day at most; `file_deleted_at` is when this row gave them up. `was_checked`: found clean before it was
+    accepted.
     """
 
     __tablename__ = "submission"
@@ -58,6 +59,7 @@ class Submission(Base):
         stored_enum(SubmissionKind, name="kind"), default=SubmissionKind.NORMAL, server_default="normal"
     )
     is_selected: Mapped[bool] = mapped_column(default=False, server_default=false())
+    was_checked: Mapped[bool] = mapped_column(default=False, server_default=false())
     slot_day: Mapped[date | None]
     file_deleted_at: Mapped[datetime | None]
     idempotency_key: Mapped[str | None] = mapped_column(String(128))

@@ -49,6 +49,7 @@ NAME_NO_BLOB = {
     "competition.draft_metric": "settings",
     "competition.positive_name": "a name",
     "competition.negative_name": "a name",
+    "competition.row_name": "a name",
     "competition.entry_code": "a code",
     "competition.feedback_key": "a secret",
     "fair_play_mark.line": "names a line",

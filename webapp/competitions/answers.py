@@ -5,6 +5,7 @@ from typing import Any
 from grader.models import DataFile
 from webapp.competitions.views import CompetitionView
 from webapp.http.fields import Answer, Moment
+from webapp.presentation.terms import words_of
 
 
 class CompetitionLine(Answer):
@@ -30,6 +31,7 @@ class Classes(Answer):
 
     positive: str
     negative: str
+    rows: str
 
 
 class ScoringRules(Answer):
@@ -149,7 +151,7 @@ def details(view: CompetitionView) -> CompetitionDetails:
     rules = view.scoring_rules()
     return CompetitionDetails(
         **_line(view),
-        classes=Classes(positive=view.positive_name, negative=view.negative_name),
+        classes=Classes(**words_of(view)),
         paused=view.pause_message if view.paused_at else None,
         rules=view.rules or None,
         rules_version=view.rules_version if view.rules else None,

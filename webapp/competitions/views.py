@@ -87,6 +87,7 @@ class CompetitionView:
         self.chosen_for = feedback_words.chosen_for(competition)
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name
+        self.row_name = competition.row_name
         self.contact = competition.contact
         self.discussion_url = competition.discussion_url
         self._choice = metric_choice.of(competition)

@@ -5,10 +5,11 @@ from typing import Protocol
 
 
 class Classes(Protocol):
-    """An object with the names of a competition's two classes."""
+    """An object with the names of a competition's two classes, and of its rows where they have one."""
 
     positive_name: str
     negative_name: str
+    row_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +34,43 @@ class Term:
         return f"{self.rows_of(classes)}; low = {self.low_of(classes)}"
 
 
+def words_of(classes: Classes) -> dict[str, str]:
+    """Return what a competition calls its classes and its rows."""
+    return {
+        "positive": classes.positive_name,
+        "negative": classes.negative_name,
+        "rows": classes.row_name or "rows",
+    }
+
+
 def _in_words_of(classes: Classes, text: str) -> str:
-    return text.format(positive=classes.positive_name, negative=classes.negative_name)
+    return text.format(**words_of(classes))
 
 
 TERMS = (
     Term(
         "overall_auc",
         "Overall",
-        "all {positive} rows against all {negative} rows",
+        "all {positive} {rows} against all {negative} {rows}",
         "it mixes up the two in general",
     ),
     Term(
         "subgroup_auc",
         "Subgroup",
-        "{positive} against {negative} among rows that mention the identity",
+        "{positive} against {negative} among {rows} that mention the identity",
         "it cannot separate the two there",
     ),
     Term(
         "bpsn_auc",
         "BPSN",
-        "{negative} rows that mention the identity against {positive} rows that do not",
+        "{negative} {rows} that mention the identity against {positive} {rows} that do not",
         "false alarms",
     ),
     Term(
         "bnsp_auc",
         "BNSP",
-        "{positive} rows that mention the identity against {negative} rows that do not",
-        "{positive} rows are missed",
+        "{positive} {rows} that mention the identity against {negative} {rows} that do not",
+        "{positive} {rows} are missed",
     ),
 )
 IDENTITY_TERMS = TERMS[1:]

@@ -29,7 +29,7 @@ STEPS = (
         "Basics and texts",
         (
             ("", ("title", "overview", "evaluation", "data_description")),
-            ("The two classes", ("positive_name", "negative_name")),
+            ("The two classes and the rows", ("positive_name", "negative_name", "row_name")),
             ("Questions", ("contact", "discussion_url")),
         ),
     ),

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from grader.metrics.analysis.uncertainty.held_back import CellGain, HeldBack
-from webapp.presentation.terms import NAMES, Classes
+from webapp.presentation.terms import NAMES, Classes, words_of
 
 SHOWN = 10
 SMALLEST = 0.000005  # a smaller one would be displayed as 0
 _DOES = {
-    "subgroup_auc": "mixes up {positive} and {negative} rows that mention {name}",
-    "bpsn_auc": "flags {negative} rows that mention {name}",
-    "bnsp_auc": "misses {positive} rows that mention {name}",
+    "subgroup_auc": "mixes up {positive} and {negative} {rows} that mention {name}",
+    "bpsn_auc": "flags {negative} {rows} that mention {name}",
+    "bnsp_auc": "misses {positive} {rows} that mention {name}",
 }
 
 
@@ -63,14 +63,14 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
 
 
 def _sentence(gains: list[CellGain], classes: Classes, weakest_term: str | None, whose: str) -> str:
-    words = {"positive": classes.positive_name, "negative": classes.negative_name}
+    words = words_of(classes)
     if gains:
         most = gains[0]
         does = _DOES[most.cell].format(name=most.name, **words)
         return f"{whose} {does}: raising that {NAMES[most.cell]} to the median would gain {most.gain:.5f}."
     if weakest_term == "overall_auc":
         return (
-            f"{whose} mixes up {words['positive']} and {words['negative']} rows in general: "
+            f"{whose} mixes up {words['positive']} and {words['negative']} {words['rows']} in general: "
             "no identity holds the score back."
         )
     return ""

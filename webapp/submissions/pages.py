@@ -90,7 +90,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         disputes=asked,
         rescored=rescored[0] if rescored else None,
         is_asked=any(each.answered_at is None for each in asked),
-        steps=steps(position=position, is_being_scored=is_being_scored),
+        steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
         can_select=selections.is_open(competition, now),
         histogram=histogram_chart(histogram),

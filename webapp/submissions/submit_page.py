@@ -45,7 +45,7 @@ def submit(slug: str) -> ResponseReturnValue:
         checked = checking.check_if_free(competition, upload)
         if checked is not None and checked.problems:
             return _refused(slug, Refusal.for_problems(checked.problems))
-        accepted = uploads.accept(competition, upload)
+        accepted = uploads.accept(competition, upload, was_checked=checked is not None)
     except TOLD_HERE as error:
         return _refused(slug, Refusal.of(error))
     if checked is None:

@@ -177,15 +177,15 @@ def require_acceptable(slug: str, upload: Upload) -> Competition:
     return found.competition
 
 
-def accept(competition: Competition, upload: Upload) -> Accepted:
+def accept(competition: Competition, upload: Upload, *, was_checked: bool = False) -> Accepted:
     """Store the file, then record the submission, then hint the queue: in this order nothing is lost."""
     try:
-        return _store_and_record(competition, upload)
+        return _store_and_record(competition, upload, was_checked=was_checked)
     except BlobMissing:  # old bytes that no row named were collected just then
-        return _store_and_record(competition, upload)
+        return _store_and_record(competition, upload, was_checked=was_checked)
 
 
-def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
+def _store_and_record(competition: Competition, upload: Upload, *, was_checked: bool) -> Accepted:
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream)
     reach("accept.after_blob")
@@ -196,6 +196,7 @@ def _store_and_record(competition: Competition, upload: Upload) -> Accepted:
         description=upload.description,
         again=upload.again,
         idempotency_key=upload.idempotency_key,
+        was_checked=was_checked,
     )
 
 

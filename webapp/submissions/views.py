@@ -156,13 +156,17 @@ def _number(value: float | None, form: str) -> str:
     return "undefined" if value is None else format(value, form)
 
 
-def steps(*, position: int | None, is_being_scored: bool) -> list[tuple[str, str]]:
-    """Return the steps of a submission that waits for its score, each with its state."""
+def steps(*, position: int | None, is_being_scored: bool, was_checked: bool) -> list[tuple[str, str]]:
+    """Return the steps of a submission that waits for its score, each with its state.
+
+    A file that nobody had time to check before is checked where it is scored.
+    """
     place = f", {formats.ordinal(position)}" if position and not is_being_scored else ""
     return [
         ("Received", "done"),
+        *([("Checked", "done")] if was_checked else []),
         (f"Queued{place}", "done" if is_being_scored else "here"),
-        ("Checking and scoring", "here" if is_being_scored else ""),
+        ("Scoring" if was_checked else "Checking and scoring", "here" if is_being_scored else ""),
         ("Score", ""),
     ]
 

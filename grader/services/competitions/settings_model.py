@@ -227,6 +227,17 @@ class CompetitionSettings(BaseModel):
             meaning="the name for all other rows",
         ),
     ] = "negative"
+    row_name: Annotated[
+        Line,
+        Field(max_length=64),
+        Setting(
+            words="name of the rows",
+            label="Name of the rows",
+            help="What the rows of the test set are, in the plural, such as “comments”. If blank, “rows”.",
+            key="classes.rows",
+            meaning='what the rows are, in the plural, such as "comments"; if empty, rows',
+        ),
+    ] = ""
     opens_at: Annotated[
         Date,
         Setting(

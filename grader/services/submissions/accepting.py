@@ -108,6 +108,7 @@ def accept(
     description: str = "",
     again: bool = False,
     idempotency_key: str | None = None,
+    was_checked: bool = False,
     now: datetime | None = None,
 ) -> Accepted:
     """Take in a stored file: its submission and a job for every scoring version in use.
@@ -144,6 +145,7 @@ def accept(
         status=SubmissionStatus.PENDING,
         kind=kind(found),
         idempotency_key=idempotency_key,
+        was_checked=was_checked,
         submitted_at=found.now,
     )
     limits.update_slot(submission)

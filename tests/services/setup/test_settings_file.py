@@ -29,6 +29,7 @@ WRITTEN = st.builds(
     rules=TEXT,
     positive_name=TEXT,
     negative_name=TEXT,
+    row_name=TEXT,
     contact=TEXT,
     discussion_url=TEXT,
     opens_at=MOMENTS,

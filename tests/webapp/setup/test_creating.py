@@ -413,10 +413,15 @@ def test_contact_and_discussion_are_links_only_where_they_can_be(arena: Any, roo
 def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
     arena.competition()
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
-    names = {"positive_name": "toxic", "negative_name": "not toxic", "evaluation": "Mind the **gap**."}
+    names = {
+        "positive_name": "toxic",
+        "negative_name": "not toxic",
+        "row_name": "posts",
+        "evaluation": "Mind the **gap**.",
+    }
     root.post(f"{HERE}/settings/basics", form | names)
     page = arena.app.test_client().get("/competitions/toxicity/evaluation").text
-    assert "toxic rows that mention the identity against not toxic rows that do not" in page
+    assert "toxic posts that mention the identity against not toxic posts that do not" in page
     assert "<strong>gap</strong>" in page
 
 

@@ -18,7 +18,7 @@ RESULT = SplitResult(
     weakest_term="bpsn_auc",
     identities=(),
 )
-CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless")
+CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless", row_name="comments")
 BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "best_id": 9}
 
 
@@ -87,11 +87,11 @@ def gaining(**aucs: float) -> HeldBack:
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("bpsn_auc", "Your model flags harmless rows that mention b: raising that BPSN"),
-        ("bnsp_auc", "Your model misses harmful rows that mention b: raising that BNSP"),
+        ("bpsn_auc", "Your model flags harmless comments that mention b: raising that BPSN"),
+        ("bnsp_auc", "Your model misses harmful comments that mention b: raising that BNSP"),
         (
             "subgroup_auc",
-            "Your model mixes up harmful and harmless rows that mention b: raising",
+            "Your model mixes up harmful and harmless comments that mention b: raising",
         ),
     ],
 )
@@ -109,6 +109,6 @@ def test_one_plain_sentence_says_what_would_gain_most(cell: str, words: str) -> 
 def test_without_gains_the_sentence_is_of_the_overall_auc_or_there_is_none() -> None:
     view = GainsView.of(gaining(), CLASSES, weakest_term="overall_auc")
     assert view is not None
-    assert view.sentence.startswith("Your model mixes up harmful and harmless rows in general")
+    assert view.sentence.startswith("Your model mixes up harmful and harmless comments in general")
     assert GainsView.of(gaining(), CLASSES, weakest_term="bpsn_auc") == GainsView("", (), {})
     assert GainsView.of(None, CLASSES, weakest_term="overall_auc") is None

@@ -1,5 +1,6 @@
 """What a team sees of its own files: their histogram, and what holds them back."""
 
+import io
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -124,3 +125,12 @@ def test_a_page_says_that_a_worker_scores_a_file_now(arena: Any) -> None:
         jobs.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=db.now(session))
     assert re.search(r'class="here"[^>]*>Checking and scoring', arena.ann.browser.get(address).text)
     assert arena.ann.browser.get(f"{address}/status").json["is_being_scored"]
+
+
+def test_a_file_that_was_found_clean_on_the_page_waits_as_checked(arena: Any) -> None:
+    entered(arena)
+    file = (io.BytesIO(arena.truth.predictions(noise=4)), "predictions.csv")
+    address = arena.ann.post(f"{HERE}/submit", {"file": file}).location
+    page = arena.ann.browser.get(address).text
+    steps = re.findall(r"<li[^>]*>([A-Z][a-z]+)", page[page.index('class="stepper"') :])
+    assert steps[:4] == ["Received", "Checked", "Queued", "Scoring"]
