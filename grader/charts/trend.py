@@ -12,8 +12,9 @@ from grader.charts.axes import Axis
 from grader.charts.svg import Area, Place, levels, picture, polyline, text
 from grader.ranking.order import score_text
 
-WIDTH, HEIGHT = 420, 196
-AREA = Area(left=54, right=410, top=16, bottom=160)
+WIDTH, HEIGHT = 380, 184
+AREA = Area(left=62, right=372, top=16, bottom=150)
+TEXT_HEIGHT = 16
 FLOOR_SPREADS = 4
 SMALLEST_SPREAD = 200
 MOST_DOTS = 1000
@@ -58,7 +59,9 @@ def trend_chart(scores: Sequence[int], *, leader: int | None = None) -> TrendCha
     if best in scores:
         across, up = AREA.x(x, scores.index(best) + 1), AREA.y(y, best)
         parts.append(f'<circle class="best-dot" cx="{across:.1f}" cy="{up:.1f}" r="4"/>')
-    parts.append(text("best-name", AREA.left + 4, AREA.y(y, best) - 6, f"your best {score_text(best)}"))
+    parts.append(
+        text("best-name", AREA.left + 4, _name_height(y, best, leader), f"your best {score_text(best)}")
+    )
     parts += _foot(len(scores), x)
     description = f"Your {len(scores)} shown scores in the order of the files; the table below has the same"
     svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
@@ -71,6 +74,13 @@ def _score_axis(best: int, lowest: int, middle: float, leader: int | None) -> Ax
     floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_SPREAD)
     low = min(max(lowest, floor), high - SMALLEST_SPREAD)
     return Axis("", low, high, write=lambda units: score_text(round(units)))
+
+
+def _name_height(y: Axis, best: int, leader: int | None) -> float:
+    """Return where the best is named: above its line, or below it where the leader's line is close above."""
+    at = AREA.y(y, best)
+    is_in_the_way = leader is not None and 0 <= at - AREA.y(y, leader) <= TEXT_HEIGHT
+    return at + 13 if is_in_the_way and at + 13 < AREA.bottom else at - 6
 
 
 def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:

@@ -66,6 +66,14 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstScore:
+    """The only shown score, which is no chart yet, and what it lacks to the leader; empty for nothing."""
+
+    score: str
+    gap: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trend:
     """The chart of the shown scores, and its table: number, score, and whether it was a new best."""
 
@@ -102,8 +110,10 @@ def slots(choice: Choice | None, scores: Collection[OwnScore]) -> list[Slot]:
 
 
 def trend(scores: Sequence[OwnScore], *, leader: int | None) -> Trend | None:
-    """Return the chart of a team's shown scores, None without any."""
+    """Return the chart of a team's shown scores, None with fewer than two."""
     shown = [(each.submission_id, each.units, each.best_before) for each in scores if each.units is not None]
+    if len(shown) < 2:
+        return None
     chart = trend_chart([units for _, units, _ in shown], leader=leader)
     if chart is None:
         return None
@@ -111,6 +121,15 @@ def trend(scores: Sequence[OwnScore], *, leader: int | None) -> Trend | None:
         chart,
         tuple((each, score_text(units), before is None or units > before) for each, units, before in shown),
     )
+
+
+def first_score(scores: Sequence[OwnScore], *, leader: int | None) -> FirstScore | None:
+    """Return the only shown score of a team, None where it has more or none."""
+    shown = [each.units for each in scores if each.units is not None]
+    if len(shown) != 1:
+        return None
+    gap = 0 if leader is None else leader - shown[0]
+    return FirstScore(score_text(shown[0]), score_text(gap) if gap > 0 else "")
 
 
 def _line(

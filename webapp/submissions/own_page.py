@@ -98,6 +98,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         standing, leader = _places(session, found, view.phase)
         names = other_labels.names(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
+    leader_units = leader.score_units if leader else None
     live = statuses_json(listed.rows)
     shown = own_list.lines(listed.rows, results, scores, best_id=best_id, choice=choice)
     return render_template(
@@ -116,7 +117,8 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         choice=choice,
         drawn_identities=own_list.DRAWN_IDENTITIES,
         slots=own_list.slots(choice, scores),
-        trend=own_list.trend(scores, leader=leader.score_units if leader else None),
+        trend=own_list.trend(scores, leader=leader_units),
+        first_score=own_list.first_score(scores, leader=leader_units),
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),

@@ -5,6 +5,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const dated = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const two = (number) => String(number).padStart(2, "0");
 
@@ -28,7 +29,7 @@ function left(milliseconds) {
 }
 
 const forms = {
-  short: (moment) => short.format(moment),
+  short: (moment) => (moment.getFullYear() === new Date(now()).getFullYear() ? short : dated).format(moment),
   clock: (moment) => hours.format(moment),
   ago: (moment) => ago(now() - moment),
   left: (moment) => left(moment - now()),
