@@ -12,6 +12,7 @@ How long an answer takes is out of scope here: scoring happens in workers at the
 splits, and no page computes with a label.
 """
 
+import itertools
 import json
 import logging
 import re
@@ -53,6 +54,9 @@ ROLES = {
     "editor": ("Edda", Viewer.ORGANIZER),
     "administrator": ("Root", Viewer.ORGANIZER),
 }
+AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
+# Round values on the axes of charts, and where the parts of a drawing lie.
+DRAWING = r'<text class="(?:tick|level)[^>]*>[^<]*<| (?:x|x1|x2|cx|width)="[\d.]+%"'
 DESCRIPTIONS = ("/api", "/api/openapi.json")
 DOCUMENTATION = (
     "/docs"  # full of numbers, and the same in every world: its pages ask the database for nothing
@@ -198,12 +202,14 @@ def test_no_private_value_is_found_before_the_reveal(
     request: pytest.FixtureRequest, world: str, moment: str
 ) -> None:
     trail: Trail = request.getfixturevalue(world)
+    wrong: set[tuple[str, str, str]] = set()
     for (role, asked), text in trail.at(moment).items():
         if not _sees(role, MOMENTS[moment]) and not asked.split()[1].startswith(DOCUMENTATION):
             found = _numbers(text) & trail.secrets.hidden
             if asked.split()[1] in DESCRIPTIONS:
                 found -= set(Step)  # the choices of a setting
-            assert not found, f"{asked} as {role}"
+            wrong |= {(asked, role, each) for each in found}
+    assert not wrong
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -335,7 +341,7 @@ def _assert_same(one: Walk, other: Walk, phase: Phase) -> None:
 def _secrets(world: World) -> Secrets:
     values: dict[Split, set[float]] = {split: set() for split in Split}
     scores = {}
-    public_terms: dict[int, tuple[float, ...]] = {}
+    shown_values: list[dict[Any, float]] = []
     told_gains: set[str] = set()
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
@@ -346,10 +352,9 @@ def _secrets(world: World) -> Secrets:
             known = values[Split.PUBLIC if is_shown else Split.PRIVATE]
             terms = (score.overall_auc, score.subgroup_auc, score.bpsn_auc, score.bnsp_auc)
             known |= {score.score, *terms}
-            if is_shown:
-                public_terms[score.submission_id] = terms
             rows = report(PairCounts.from_dict(score.counts), metric).subgroups
             if is_shown:
+                shown_values.append(_shown(score.score, terms, rows))
                 told_gains |= _gains(rows, metric)
             for row in rows:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
@@ -365,17 +370,33 @@ def _secrets(world: World) -> Secrets:
         blobs = tuple(sha256 for each in solutions for sha256 in (each.prepared_sha256, each.row_ids_sha256))
     told = {metric.label_threshold, metric.identity_threshold, *metric.weights.as_dict().values()}
     hidden = _roundings(values[Split.PRIVATE]) - _roundings(values[Split.PUBLIC] | told)
-    # Ann compares her two files: the page tells how their displayed public terms differ.
-    pairs = zip(public_terms[1], public_terms[2], strict=True)
-    hidden -= {f"{abs(round(one, 4) - round(other, 4)):.4f}" for one, other in pairs}
-    hidden -= told_gains
+    hidden -= told_gains | _differences(shown_values)
     return Secrets(scores, tuple(board), frozenset(hidden), blobs)
+
+
+def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport]) -> dict[Any, float]:
+    """Return the values that pages show of a file's public rows, with their digits."""
+    values: dict[Any, float | None] = dict(enumerate(terms))
+    for row in rows:
+        values |= {(row.name, auc): getattr(row, auc) for auc in AUCS}
+    return {"score": round(score, 5)} | {
+        key: round(value, 4) for key, value in values.items() if value is not None
+    }
+
+
+def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:
+    """Return how the displayed values of two files differ: what boards, histories and comparisons tell."""
+    return {
+        f"{abs(round(one[key], digits) - round(other[key], digits)):.{digits}f}"
+        for one, other in itertools.combinations(shown, 2)
+        for key in one.keys() & other.keys()
+        for digits in ((5,) if key == "score" else (2, 4))
+    }
 
 
 def _gains(rows: Sequence[SubgroupReport], metric: MetricSettings) -> set[str]:
     """Return the score gains that a page computes from the AUCs it shows of the public rows."""
-    aucs = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-    shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in aucs}) for row in rows]
+    shown = [replace(row, **{auc: order.rounded_cell(getattr(row, auc)) for auc in AUCS}) for row in rows]
     return {f"{cell.gain:.4f}" for cell in held_back(shown, metric).cells}
 
 
@@ -387,8 +408,10 @@ def _roundings(values: set[float]) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers in a text as `_roundings` writes them."""
+    """Return the numbers in a text as `_roundings` writes them, but for those of axes and places in charts."""
     return {
         number if not number.startswith(".") else f"0{number}"
-        for number in re.findall(r"(?<![\w.])\d*\.\d{2,17}(?!\d)|(?<![\w.])\d{5}(?![\w.])", text)
+        for number in re.findall(
+            r"(?<![\w.])\d*\.\d{2,17}(?!\d)|(?<![\w.])\d{5}(?![\w.])", re.sub(DRAWING, "", text)
+        )
     }

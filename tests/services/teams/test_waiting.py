@@ -81,6 +81,8 @@ def test_what_nobody_can_accept_any_more_waits_no_longer(
     service: Any, act: Any, waits: Any, end: str
 ) -> None:
     dates = {"closes_at": service.now + 20 * DAY, "merger_deadline": None, end: service.now + 10 * DAY}
+    if end == "closes_at":
+        dates["merger_deadline"] = dates["closes_at"]
     competition = service.competition(**dates)
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
