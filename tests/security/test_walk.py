@@ -408,7 +408,7 @@ def _roundings(values: set[float]) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers in a text as `_roundings` writes them, but for those of axes and places in charts."""
+    """Return the numbers in a text as `_roundings` writes them, but not those that place a drawing."""
     return {
         number if not number.startswith(".") else f"0{number}"
         for number in re.findall(
