@@ -8,7 +8,7 @@ from markupsafe import Markup
 from grader.settings import SignUp
 from webapp.accounts import access, own_account, people, personal_page
 from webapp.closing import pages as closing_pages
-from webapp.competitions import data_pages, figure_pages, log_page, solution_download
+from webapp.competitions import data_pages, figure_pages, log_page, not_ready, solution_download
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.fair_play import pages as fair_play_pages
@@ -67,6 +67,7 @@ def init_app(app: Flask) -> None:
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
     documentation_pages.init_app(app)
+    not_ready.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.context_processor(_about_the_site)

@@ -149,14 +149,15 @@ def answer(
 
 def init_app(app: Flask) -> None:
     """Answer every error of the application."""
-    app.register_error_handler(FairboardError, _fairboard_error)
+    app.register_error_handler(FairboardError, fairboard_error)
     app.register_error_handler(RequestEntityTooLarge, _too_large)
     app.register_error_handler(CSRFError, _foreign_form)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _unforeseen)
 
 
-def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
+def fairboard_error(error: FairboardError) -> ResponseReturnValue:
+    """Return the answer to an error of the grader; what only organizers may read is our fault to others."""
     if not isinstance(error, ParticipantError) and g.get("organizer_role") is None:
         return _unforeseen(error)  # it may quote the solution
     status = status_of(error)
@@ -173,7 +174,7 @@ def _fairboard_error(error: FairboardError) -> ResponseReturnValue:
 
 def _too_large(_error: RequestEntityTooLarge) -> ResponseReturnValue:
     limit = g.get("file_limit_bytes") or current_app.config["MAX_CONTENT_LENGTH"]
-    return _fairboard_error(FileTooLarge(request.content_length, limit))
+    return fairboard_error(FileTooLarge(request.content_length, limit))
 
 
 def _foreign_form(_error: CSRFError) -> ResponseReturnValue:
@@ -201,7 +202,7 @@ def _http_error(error: HTTPException) -> ResponseReturnValue:
 def _disk_full(error: Exception) -> ResponseReturnValue:
     log.error("The disk is full: %s: %s", _request(), error)
     if "file_limit_bytes" in g:
-        return _fairboard_error(disk.NoSpace())
+        return fairboard_error(disk.NoSpace())
     return answer(507, name="no_space", message=DISK_FULL)
 
 

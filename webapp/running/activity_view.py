@@ -1,26 +1,42 @@
 """View of a competition's activity for the console: figures, pictures, dates, and what needs an answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from flask import url_for
 
 from grader.charts.days import best_line, day_bars
-from grader.models import Competition, JobState, ScoringVersionState, SubmissionStatus
+from grader.models import (
+    Competition,
+    JobState,
+    OrganizerJobKind,
+    ScoringVersionState,
+    SubmissionStatus,
+)
 from grader.services.analysis.activity import Activity, Counts
-from grader.services.competitions import phases
-from grader.services.competitions.phases import Stage
-from grader.services.scoring.queue_health import Health
+from grader.services.scoring.queue_health import Health, Sign
 from webapp.presentation import formats
+
+# What organizers' jobs that failed are called, and the page where they are started again.
+BROKEN = {
+    OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
+    OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
+    OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
+    OrganizerJobKind.FAIR_PLAY: ("The search for copies", "fair_play.index"),
+    OrganizerJobKind.TIES: ("The comparison of teams", "organize_console.ties"),
+    OrganizerJobKind.VERIFY: ("The verification", "organize_close.index"),
+    OrganizerJobKind.BUNDLE: ("The results bundle", "organize_close.index"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that needs an answer: words, where, and whether it is a fault."""
+    """Something that needs an answer: words, where, the act as words, and whether it is a fault."""
 
     words: str
     url: str
+    act: str = "Answer"
     is_fault: bool = False
 
 
@@ -48,17 +64,32 @@ class ActivityView:
 
 
 def tasks(
-    competition: Competition, counts: Counts, health: Health, *, failed: int, questions: int, now: datetime
+    competition: Competition,
+    counts: Counts,
+    health: Health,
+    *,
+    failed: int,
+    broken: Iterable[OrganizerJobKind],
 ) -> Iterator[Task]:
-    """Yield what needs an answer, the most urgent first."""
+    """Yield what needs an answer, the most urgent first; `broken` are the organizers' jobs that failed."""
 
     def at(endpoint: str, **values: object) -> str:
         return url_for(endpoint, slug=competition.slug, **values)  # type: ignore[arg-type]
 
+    if health.sign is Sign.STALLED:
+        yield Task("Scoring seems to have stopped", "#queue", "See", is_fault=True)
     if failed:
         words = f"{formats.counted(failed, 'submission')} failed"
-        yield Task(words, at("organize_submissions.index", state="failed"), is_fault=True)
-    if questions:
+        yield Task(words, at("organize_submissions.index", state="failed"), "See", is_fault=True)
+    for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
+        yield Task(f"{words} failed", at(endpoint), "See", is_fault=True)
+    if counts.held:
+        words = f"{formats.counted(counts.held, 'data file')} held back"
+        yield Task(words, at("organize_data.index"), "See", is_fault=True)
+    if counts.appeals:
+        words = f"{formats.counted(counts.appeals, 'appeal')} against a disqualification"
+        yield Task(words, at("organize_disputes.index"))
+    if questions := counts.questions - counts.appeals:
         yield Task(f"{formats.counted(questions, 'question')} about scores", at("organize_disputes.index"))
     if counts.asking:
         words = f"{formats.counted(counts.asking, 'person asks', 'people ask')} to join"
@@ -68,11 +99,9 @@ def tasks(
             queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
         ):
             words = f"Scoring version {queue.number} is ready to publish"
-            yield Task(words, at("organize_rescoring.show", number=queue.number))
+            yield Task(words, at("organize_rescoring.show", number=queue.number), "Review")
     if competition.paused_at:
-        yield Task("Submissions are paused", "#pause")
-    if phases.stage(competition, now) in (Stage.CLOSED, Stage.PROVISIONAL):
-        yield Task("The competition is closed: verify, reveal, finalize", at("organize_close.index"))
+        yield Task("Submissions are paused", "#pause", "Resume")
 
 
 def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datetime, str]]:

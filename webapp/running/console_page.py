@@ -11,7 +11,7 @@ from grader.services.competitions import pauses
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
-from grader.services.moderation import disputes
+from grader.services.jobs import organizer_jobs
 from grader.services.scoring import queue_health, retries
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -19,7 +19,7 @@ from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.presentation.form_fields import InvalidMoment, moment
-from webapp.running import activity_view
+from webapp.running import activity_view, next_act
 from webapp.running.activity_view import ActivityView
 from webapp.running.audit_view import EntryView
 from webapp.running.queue_view import HealthView
@@ -81,21 +81,17 @@ def _page(slug: str, *, problem: str = "") -> str:
         leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
         failed_count = retries.count_failed(session, competition=competition)
         counts = activity.counts(session, competition=competition)
-        tasks = activity_view.tasks(
-            competition,
-            counts,
-            health,
-            failed=failed_count,
-            questions=disputes.count_open(session, competition=competition),
-            now=now,
-        )
+        broken = organizer_jobs.broken(session, competition=competition)
+        tasks = list(activity_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
+        act = next_act.of(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now)
     return render_template(
         "running/console.html",
         competition=CompetitionView(competition, now),
         health=HealthView(health, now),
         activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),
-        tasks=list(tasks),
+        tasks=tasks,
+        act=act,
         dates=activity_view.next_dates(competition, now),
         failed_count=failed_count,
         leaks=leaks,

@@ -30,7 +30,7 @@ class WaitingList(Answer):
 @blueprint.get("/waiting")
 @operation(Scope.READ, answers=WaitingList, tag=TAG)
 def waiting_list() -> WaitingList:
-    """List what waits for an answer: invitations, merge requests, and for organizers people and questions."""
+    """List what waits for an answer: invitations, merge requests, and what waits for organizers."""
     return WaitingList(
         waiting=[
             WaitingItem(

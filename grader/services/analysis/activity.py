@@ -3,19 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, extract, func, select
+from sqlalchemy import ColumnElement, Select, extract, func, select
 from sqlalchemy.orm import Session
 
 from grader.models import (
     STANDING_ORDER,
     Competition,
+    DataCheckState,
+    DataFile,
+    Dispute,
     Participation,
     RequestState,
     Split,
     Standing,
     Submission,
     SubmissionStatus,
+    Team,
     TeamMember,
 )
 from grader.services.leaderboards import score_steps
@@ -26,11 +31,18 @@ REASON_COUNT = 8
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many people and teams there are, files by status, people who ask to join, and the files' bytes."""
+    """How many people and teams there are, files by status, and the files' bytes.
+
+    For an organizer wait those who ask to join, questions, appeals of disqualified teams among them, and
+    data files that are held back.
+    """
 
     people: int
     teams: int
     asking: int
+    questions: int
+    appeals: int
+    held: int
     files: Mapping[SubmissionStatus, int]
     size_bytes: int
 
@@ -62,9 +74,7 @@ def counts(session: Session, *, competition: Competition) -> Counts:
         TeamMember.competition_id == competition.id
     )
     people, teams = session.execute(joined).one()
-    asking = select(func.count()).where(
-        Participation.competition_id == competition.id, Participation.state == RequestState.OPEN
-    )
+    asking, questions, appeals, held = session.execute(_waiting(competition)).one()
     kept = func.sum(Submission.size_bytes).filter(Submission.file_deleted_at.is_(None))
     found = session.execute(
         select(Submission.status, func.count(), func.coalesce(kept, 0))
@@ -74,10 +84,32 @@ def counts(session: Session, *, competition: Competition) -> Counts:
     return Counts(
         people=people,
         teams=teams,
-        asking=session.scalar(asking) or 0,
+        asking=asking,
+        questions=questions,
+        appeals=appeals,
+        held=held,
         files={status: count for status, count, _ in found},
         size_bytes=sum(int(size) for _, _, size in found),
     )
+
+
+def _waiting(competition: Competition) -> Select[Any]:
+    """Return the statement that counts what waits for an organizer."""
+    is_asked = (Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
+    count = select(func.count())
+    appeals = (
+        count.select_from(Dispute)
+        .join(Submission, Submission.id == Dispute.submission_id)
+        .join(Team, Team.id == Submission.team_id)
+        .where(*is_asked, Team.disqualified_at.is_not(None))
+    )
+    counted = (
+        count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
+        count.where(*is_asked),
+        appeals,
+        count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
+    )
+    return select(*(each.scalar_subquery() for each in counted))
 
 
 def of(session: Session, *, competition: Competition, now: datetime) -> Activity:

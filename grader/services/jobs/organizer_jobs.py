@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, CursorResult, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
@@ -92,6 +92,17 @@ def newest(
     """Return the newest jobs of a kind that were not dismissed."""
     query = _of(competition, kind).where(OrganizerJob.dismissed_at.is_(None))
     return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
+
+
+def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
+    """Return the kinds of job of which the newest one failed by an error on our side."""
+    last = (
+        select(func.max(OrganizerJob.id))
+        .where(OrganizerJob.competition_id == competition.id, OrganizerJob.dismissed_at.is_(None))
+        .group_by(OrganizerJob.kind)
+    )
+    failed = select(OrganizerJob.kind).where(OrganizerJob.id.in_(last), OrganizerJob.state == JobState.FAILED)
+    return sorted(session.scalars(failed))
 
 
 def is_open(job: OrganizerJob) -> bool:

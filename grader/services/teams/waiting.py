@@ -1,7 +1,9 @@
-"""What waits for a person's answer: invitations, merge requests, people who ask to join, questions."""
+"""What waits for a person's answer: invitations, merge requests, and to organizers people who ask to join,
+questions, appeals, data files that are held back, and submissions that failed.
+"""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,12 +14,16 @@ from sqlalchemy.orm import Session, aliased
 from grader.models import (
     Competition,
     CompetitionState,
+    DataCheckState,
+    DataFile,
     Dispute,
     MergeRequest,
     Organizer,
     Participation,
     RequestState,
     Role,
+    Submission,
+    SubmissionStatus,
     Team,
     TeamInvite,
     TeamMember,
@@ -25,20 +31,24 @@ from grader.models import (
 )
 
 _IS_OPEN = Participation.state == RequestState.OPEN
+_IS_PUBLIC = Competition.state.in_((CompetitionState.PUBLISHED, CompetitionState.REVEALED))
 
 
 class WaitingKind(enum.StrEnum):
-    """What somebody waits for."""
+    """What somebody waits for: an appeal is the question of a disqualified team, and data is held back."""
 
     INVITATION = "invitation"
     MERGER = "merger"
     ENTRY = "entry"
+    APPEAL = "appeal"
     QUESTION = "question"
+    DATA = "data"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits in a competition for one answer, or of people who join and of questions for `count` answers.
+    """What waits in a competition for one answer, or of others, such as people who ask to join, for `count`.
 
     `team` is the one that invites, or that asks to merge, and `person` who did it for the team. Of the others
     both are empty. `since` is when the first of them came.
@@ -94,29 +104,33 @@ def _mergers(user: User, now: datetime) -> Select[Any]:
     )
 
 
-def _of_organizers(user: User) -> tuple[Select[Any], Select[Any]]:
-    """Return what waits for whom the organizers' mails go to: owners, editors and administrators."""
+def _of_organizers(user: User) -> Iterator[Select[Any]]:
+    """Yield what waits for whom the organizers' mails go to: owners, editors and administrators."""
     organized = select(Organizer.competition_id).where(
         Organizer.user_id == user.id, Organizer.role != Role.VIEWER
     )
     is_theirs = true() if user.is_admin else Competition.id.in_(organized)
-    is_there = and_(Competition.state == CompetitionState.PUBLISHED, is_theirs)
-    nobody = literal("")
-    entries = (
-        select(
-            *_columns(WaitingKind.ENTRY, func.count(), nobody, nobody, func.min(Participation.requested_at))
+
+    def grouped(kind: WaitingKind, table: Any, since: Any, *conditions: ColumnElement[bool]) -> Select[Any]:
+        nobody = literal("")
+        return (
+            select(*_columns(kind, func.count(), nobody, nobody, func.min(since)))
+            .join(table, and_(table.competition_id == Competition.id, *conditions))
+            .where(is_theirs)
+            .group_by(Competition.id, Competition.slug, Competition.title)
         )
-        .join(Participation, and_(Participation.competition_id == Competition.id, _IS_OPEN))
-        .where(is_there)
-        .group_by(Competition.id, Competition.slug, Competition.title)
-    )
-    questions = (
-        select(*_columns(WaitingKind.QUESTION, func.count(), nobody, nobody, func.min(Dispute.asked_at)))
-        .join(Dispute, and_(Dispute.competition_id == Competition.id, Dispute.answered_at.is_(None)))
-        .where(is_there)
-        .group_by(Competition.id, Competition.slug, Competition.title)
-    )
-    return entries, questions
+
+    entries = grouped(WaitingKind.ENTRY, Participation, Participation.requested_at, _IS_OPEN)
+    yield entries.where(Competition.state == CompetitionState.PUBLISHED)
+    is_out = (Team.disqualified_at.is_not(None), Team.disqualified_at.is_(None))
+    for kind, condition in zip((WaitingKind.APPEAL, WaitingKind.QUESTION), is_out, strict=True):
+        asked = grouped(kind, Dispute, Dispute.asked_at, Dispute.answered_at.is_(None)).where(_IS_PUBLIC)
+        of_teams = asked.join(Submission, Submission.id == Dispute.submission_id)
+        yield of_teams.join(Team, and_(Team.id == Submission.team_id, condition))
+    is_held = DataFile.check_state == DataCheckState.HELD
+    yield grouped(WaitingKind.DATA, DataFile, DataFile.uploaded_at, is_held).where(_IS_PUBLIC)
+    is_failed = Submission.status == SubmissionStatus.FAILED
+    yield grouped(WaitingKind.FAILED, Submission, Submission.submitted_at, is_failed).where(_IS_PUBLIC)
 
 
 def _columns(kind: WaitingKind, count: Any, team: Any, person: Any, since: Any) -> tuple[Any, ...]:

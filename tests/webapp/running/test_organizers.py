@@ -220,11 +220,11 @@ def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, 
     with arena.database.write() as session:
         lifecycle.archive(session, competition=competition, actor=TESTS)
     browser = arena.app.test_client()
-    before, after = text(browser.get("/")).split("Archived")
+    before, after = text(browser.get("/")).split("1 archived competition")
     assert "Toxicity" not in before
     assert "Toxicity archived" in after
     assert browser.get(f"{HERE}/leaderboard").status_code == 200
-    assert "This competition is archived" in text(ann.browser.get(f"{HERE}/submit"))
+    assert "This competition is archived" in text(ann.browser.get(f"{HERE}/submissions"))
     answer = arena.app.test_client().post(
         f"/api/v1{HERE}/submissions",
         data={"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")},
@@ -232,7 +232,7 @@ def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, 
     )
     assert (answer.status_code, answer.json["error"]) == (403, "competition_archived")
     admin = arena.person("Root", is_admin=True)
-    assert "This competition is archived" in text(admin.browser.get(f"{HERE}/submit"))
+    assert "This competition is archived" in text(admin.browser.get(f"{HERE}/submissions"))
 
 
 def test_requests_to_join_are_decided_by_organizers(make_arena: Any) -> None:

@@ -86,7 +86,7 @@ def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_ans
     fail(desk, failed)
     page = desk.vic.browser.get(DESK).text
     assert "1 submission failed" in page and "Files by day: 3 sent, 1 rejected, at most 3 a day" in page
-    assert page.index("Needs an answer") < page.index("rejected") < page.index('<h2 id="queue">')
+    assert page.index("1 submission failed.") < page.index("rejected") < page.index('<h2 id="queue">')
 
 
 def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk: Any) -> None:

@@ -1,0 +1,151 @@
+"""The console: the next act in each state, what needs an answer, drafts without a solution."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from grader.models import DataCheckState, DataFile, Dispute, JobState, OrganizerJob, Team
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.setup import drafts
+from tests.fixtures.desk import Desk
+
+HERE = "/competitions/toxicity"
+DESK = f"{HERE}/organize"
+
+
+@pytest.fixture
+def arena(make_arena: Callable[..., Any]) -> Any:
+    return make_arena()
+
+
+@pytest.fixture
+def root(arena: Any) -> Any:
+    return arena.person("Root", is_admin=True)
+
+
+def next_act(page: str) -> tuple[str, str]:
+    """Return the words of the one primary button, and where it leads."""
+    (band,) = re.findall(r'<section class="next-act.*?</section>', page, re.DOTALL)
+    buttons = re.findall(r'<a class="button" href="([^"]+)">([^<]+)</a>', band)
+    primary = re.findall(r'class="button"|<button>', page.partition("<main")[2])
+    assert len(primary) == len(buttons) <= 1
+    return (buttons[0][1], buttons[0][0]) if buttons else ("", "")
+
+
+def close(arena: Any) -> None:
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").closes_at = arena.now() - timedelta(seconds=1)
+
+
+def test_the_next_act_follows_the_state(arena: Any, root: Any) -> None:
+    arena.competition()
+    desk = Desk(root)
+
+    def seen() -> tuple[str, str]:
+        return next_act(root.browser.get(DESK).text)
+
+    assert seen() == ("", "")
+    arena.submit(arena.person("Ann"), arena.truth.predictions())
+    desk.work()
+    close(arena)
+    desk.work()
+    assert seen() == ("Verify", f"{DESK}/close#verify")
+    root.post(f"{DESK}/close/verify")
+    desk.work()
+    assert seen() == ("Reveal", f"{DESK}/close#reveal")
+    root.confirm(f"{DESK}/close/reveal", {"confirm": "yes"})
+    assert seen() == ("Make final", f"{DESK}/close#finalize")
+    root.confirm(f"{DESK}/close/finalize", {"confirm": "yes"})
+    assert seen() == ("Create results bundle", f"{DESK}/close#results")
+    root.post(f"{DESK}/close/bundle")
+    desk.work()
+    assert seen() == ("Download results bundle", f"{DESK}/close#results")
+
+
+def test_a_draft_without_a_solution_leads_to_its_setup(arena: Any, root: Any) -> None:
+    with arena.database.write() as session:
+        settings = CompetitionSettings(title="Next")
+        drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
+    page = root.browser.get("/competitions/next/organize").text
+    assert next_act(page) == ("Go on with the setup", "/competitions/next/organize/state")
+    assert "The solution is missing." in page
+    for tab in ("leaderboard", "submissions"):
+        answer = root.browser.get(f"/competitions/next/{tab}")
+        assert answer.status_code == 200
+        assert 'href="/competitions/next/organize/solution">Add the solution</a>' in answer.text
+    asked = root.browser.get("/competitions/next/leaderboard.csv")
+    assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
+
+
+def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena: Any, root: Any) -> None:
+    competition = arena.competition()
+    people = [arena.person("Ann"), arena.person("Bob")]
+    ids = [arena.submit(person, arena.truth.predictions(seed=3)) for person in people]
+    ids.append(arena.submit(people[0], arena.truth.predictions(seed=4)))
+    arena.score_all()
+    now = arena.now()
+    with arena.database.write() as session:
+        session.execute(update(Team).where(Team.name == "Bob").values(disqualified_at=now))
+        for person, submission_id in zip([*people, people[0]], ids, strict=True):
+            session.add(
+                Dispute(
+                    competition_id=competition.id,
+                    submission_id=submission_id,
+                    asked_by_id=person.user.id,
+                    asked_at=now,
+                    question="Why?",
+                )
+            )
+        session.add(
+            DataFile(
+                competition_id=competition.id,
+                name="train.csv",
+                sha256="0" * 64,
+                size_bytes=1,
+                uploaded_at=now,
+                check_state=DataCheckState.HELD,
+            )
+        )
+        session.add(
+            OrganizerJob(
+                competition_id=competition.id,
+                kind="verify",
+                parameters={},
+                state=JobState.FAILED,
+                created_at=now,
+                available_at=now,
+            )
+        )
+    page = root.browser.get(DESK).text
+    assert next_act(page) == ("See", f"{DESK}/close")
+    assert "The verification failed." in page
+    for words in ("1 data file held back", "1 appeal against a disqualification", "2 questions about scores"):
+        assert f">{words}</a>" in page
+    told = Desk(root)("GET", "/api/v1/waiting").json["waiting"]
+    assert {item["kind"]: item["count"] for item in told} == {"appeal": 1, "question": 2, "data": 1}
+    waiting = " ".join(re.sub(r"<[^>]+>", " ", root.browser.get("/waiting").text).split())
+    assert "1 appeal of a disqualified team" in waiting and "1 data file held back by the check" in waiting
+
+
+def test_an_appeal_after_the_reveal_still_rings_the_bell(arena: Any, root: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    submission_id = arena.submit(ann, arena.truth.predictions())
+    arena.score_all()
+    arena.reveal()
+    ann.post(f"{HERE}/submissions/{submission_id}/question", {"question": "Why?"})
+    assert "1 waiting for your answer" in root.browser.get("/").text
+
+
+def test_a_close_without_limits_is_not_called_missing(arena: Any, root: Any) -> None:
+    arena.competition(
+        closes_at=arena.now() + timedelta(days=20), max_daily_submissions=None, max_total_submissions=None
+    )
+    page = root.browser.get(DESK).text
+    assert "Without a limit of submissions, nothing limits" in page and "closing date or" not in page
