@@ -1,0 +1,250 @@
+"""The five great pages by mouse and keyboard, zoomed, and without scripts; nothing moves as they come."""
+
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from grader.services.audit.log import Actor
+from tests.fixtures import stored_solutions
+from tests.fixtures.arena import WIDE_LIMITS
+from tests.fixtures.competitions import publish_competition
+
+pytestmark = pytest.mark.browser
+HERE = "/competitions/toxicity"
+CYRILLIC = "\N{CYRILLIC CAPITAL LETTER YA}\N{CYRILLIC SMALL LETTER EN}\N{CYRILLIC SMALL LETTER A}"
+TEAMS = ("Ann", "Bob", CYRILLIC, "Zoë")
+MANY = tuple(f"identity {number}" for number in range(14))
+ZOOMED = {"width": 640, "height": 400}  # a window of 1280 px at 200 %
+MOST_SHIFT = 0.01
+SLOW_MS = 300
+SHIFTS = """
+window.shift = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+# The controls that can be seen and have not been reached, each by its words.
+UNREACHED = """
+() => {
+  const controls = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
+  return [...document.querySelectorAll(controls)]
+    .filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled)
+    .filter((each) => !("reached" in each.dataset))
+    .map((each) => each.outerHTML.slice(0, 160));
+}
+"""
+REACH = """
+() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  const style = getComputedStyle(at);
+  const box = at.getBoundingClientRect();
+  const isNew = !("reached" in at.dataset);
+  at.dataset.reached = "";
+  const isSeen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 && box.width > 0;
+  return [isNew, isSeen || at.matches("input[type=file]"), at.outerHTML.slice(0, 160)];
+}
+"""
+
+
+@pytest.fixture
+def site(live: Any) -> Any:
+    """A competition with many identities and four teams; Ann has two scored files and a rejected one."""
+    _publish(live)
+    people = {name: live.person(name) for name in TEAMS}
+    for place, person in enumerate(people.values()):
+        live.submit(person, live.truth.predictions(noise=2 + place / 2, seed=place))
+    live.ids = {
+        "scored": live.submit(people["Ann"], live.truth.predictions(noise=1.7, seed=9)),
+        "rejected": live.submit(people["Ann"], b"id,prediction\n7000000,nan\nx,0.5\n"),
+    }
+    live.score_all()
+    live.cookie = people["Ann"].browser.get_cookie("fairboard_login").value
+    return live
+
+
+def _publish(live: Any) -> None:
+    dice = random.Random(4)
+    lines = ["id,toxicity," + ",".join(MANY) + ",Usage"]
+    for place, (row_id, label, _) in enumerate(live.truth.rows):
+        mentions = (str(int(dice.random() < 0.4)) for _ in MANY)
+        usage = "Public" if dice.random() < 0.5 and place else "Private"
+        lines.append(",".join((str(row_id), str(int(label)), *mentions, usage)))
+    stored = stored_solutions.store(
+        live.storage,
+        ("\n".join(lines) + "\n").encode(),
+        split_key=b"key",
+        identities=MANY,
+        columns={"label": "toxicity", "identities": MANY},
+    )
+    with live.database.write() as session:
+        publish_competition(
+            session,
+            slug="toxicity",
+            title="Toxicity",
+            solution=stored,
+            **WIDE_LIMITS,
+            actor=Actor(None, "tests"),
+            now=live.now(),
+        )
+
+
+def _context(site: Any, browser: Browser, **options: Any) -> BrowserContext:
+    # Far from UTC: scripts put the own time in the place of every time.
+    context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata", **options)
+    context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
+    return context
+
+
+@pytest.fixture
+def ann(site: Any, browser: Browser) -> Iterator[Page]:
+    """Ann's window."""
+    context = _context(site, browser, permissions=["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def plain(site: Any, browser: Browser) -> Iterator[Page]:
+    """Ann's window without scripts."""
+    context = _context(site, browser, java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
+def _five_pages(site: Any) -> tuple[str, ...]:
+    scored = site.ids["scored"]
+    return (
+        HERE,
+        f"{HERE}/leaderboard",
+        f"{HERE}/submissions",
+        f"{HERE}/submissions/{scored}",
+        f"{HERE}/submissions/compare",
+    )
+
+
+def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page) -> None:
+    ann.goto(f"{HERE}/leaderboard")
+    names = ann.locator(".standings tbody .team bdi:first-child")
+    ann.keyboard.press("/")
+    field = ann.get_by_label("Search for a team")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    ann.keyboard.type(CYRILLIC.lower()[:2])
+    expect(names.filter(visible=True)).to_have_text([CYRILLIC])
+    field.fill("")
+    expect(ann.locator(".standings tbody tr").filter(visible=True)).to_have_count(len(TEAMS))
+    field.fill("nobody")
+    expect(ann.locator(".standings tbody tr").filter(visible=True)).to_have_count(0)
+    ann.keyboard.type("/")
+    expect(field).to_have_value("nobody/")
+
+
+def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(ann: Page) -> None:
+    ann.goto(f"{HERE}/leaderboard")
+    link = ann.get_by_role("link", name="Bob", exact=True)
+    link.focus()
+    ann.keyboard.press("Enter")
+    panel = ann.get_by_role("dialog", name="Bob")
+    expect(panel.get_by_role("heading", level=1)).to_have_text("Bob")
+    expect(panel.get_by_role("link", name="Open the page")).to_have_attribute(
+        "href", re.compile(r"/teams/\d+$")
+    )
+    ann.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(link).to_be_focused()
+    ann.get_by_role("row", name="Zoë").locator(".entries").click()
+    expect(ann.get_by_role("dialog", name="Zoë")).to_be_visible()
+    ann.get_by_role("button", name="Close").click()
+    expect(ann.get_by_role("dialog")).to_have_count(0)
+
+
+def test_identities_are_sorted_by_any_column_and_found_by_name(site: Any, ann: Page) -> None:
+    ann.goto(f"{HERE}/submissions/{site.ids['scored']}")
+    table = ann.locator("table.heatmap").first
+    shown = table.locator("tbody tr").filter(visible=True)
+    expect(shown).to_have_count(10)
+    head = table.get_by_role("columnheader", name="BPSN")
+    for order, is_reversed in (("ascending", False), ("descending", True)):
+        head.get_by_role("button").click()
+        expect(head).to_have_attribute("aria-sort", order)
+        values = [float(text) for text in shown.locator("td:nth-of-type(2)").all_inner_texts()]
+        assert values == sorted(values, reverse=is_reversed)
+    ann.get_by_text("The 10 weakest of 14 identities").first.click()
+    expect(shown).to_have_count(len(MANY))
+    ann.get_by_label("Find an identity").first.fill("identity 13")
+    expect(shown).to_have_count(1)
+    expect(shown.get_by_role("rowheader")).to_have_text("identity 13")
+
+
+def test_a_button_copies_a_problem(site: Any, ann: Page) -> None:
+    ann.goto(f"{HERE}/submissions/{site.ids['rejected']}")
+    problem = ann.locator(".problems > li").first
+    problem.get_by_role("button", name="Copy").click()
+    expect(problem.get_by_role("button")).to_have_text("Copied")
+    copied = ann.evaluate("navigator.clipboard.readText()")
+    assert copied == problem.locator("[data-copy]").inner_text()
+
+
+def test_without_scripts_nothing_is_missing(site: Any, plain: Page) -> None:
+    plain.goto(f"{HERE}/leaderboard")
+    plain.get_by_label("Search for a team").fill("bob")
+    plain.get_by_role("button", name="Search").click()
+    expect(plain.locator(".standings tbody:not(.pinned) .team bdi:first-child")).to_have_text(["Bob"])
+    plain.get_by_role("link", name="Bob", exact=True).click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("Bob")
+    plain.goto(f"{HERE}/submissions/{site.ids['scored']}")
+    rows = plain.locator("table.heatmap").first.locator("tbody tr").filter(visible=True)
+    expect(rows).to_have_count(10)
+    plain.get_by_text("The 10 weakest of 14 identities").first.click()
+    expect(rows).to_have_count(len(MANY))
+    expect(plain.get_by_label("Find an identity")).to_be_hidden()
+    plain.goto(f"{HERE}/submissions")
+    for box in plain.get_by_role("checkbox").all()[:2]:
+        box.check()
+    plain.get_by_role("button", name="Compare ticked").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("Compare two submissions")
+    plain.goto(f"{HERE}/submissions/{site.ids['rejected']}")
+    expect(plain.locator(".problems > li")).to_have_count(3)
+    expect(plain.get_by_role("button", name="Copy")).to_have_count(0)
+
+
+def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site: Any, ann: Page) -> None:
+    for path in _five_pages(site):
+        ann.goto(path)
+        unseen = []
+        for _ in range(400):
+            ann.keyboard.press("Tab")
+            reached = ann.evaluate(REACH)
+            if reached is None or not reached[0]:
+                break
+            if not reached[1]:
+                unseen.append(reached[2])
+        assert (path, unseen) == (path, [])
+        assert (path, ann.evaluate(UNREACHED)) == (path, [])
+
+
+def test_at_twice_the_size_no_page_is_wider_than_the_window(site: Any, ann: Page) -> None:
+    ann.set_viewport_size(ZOOMED)  # type: ignore[arg-type]
+    for path in _five_pages(site):
+        ann.goto(path)
+        too_wide = ann.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert (path, too_wide) == (path, 0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"])
+def test_nothing_moves_while_a_page_comes(site: Any, ann: Page, width: int, height: int) -> None:
+    ann.set_viewport_size({"width": width, "height": height})
+    ann.add_init_script(SHIFTS)
+    # The scripts come late, as over a slow network: what they change must not move the rest.
+    ann.route("**/js/*", lambda route: (ann.wait_for_timeout(SLOW_MS), route.continue_()))
+    for path in _five_pages(site):
+        ann.goto(path, wait_until="networkidle")
+        shift = ann.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(window.shift))))"
+        )
+        assert (path, shift < MOST_SHIFT, shift) == (path, True, shift)
