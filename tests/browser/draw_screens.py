@@ -1,24 +1,24 @@
 """`make screenshots`: pictures of the pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Browser, Page
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
-from grader import db
-from grader.models import Competition, Role, Submission
+from grader.models import Role, Submission
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from tests.browser import visits
 from tests.browser.looks import DESK, draw
 from tests.browser.test_screens import OVERVIEW, populate
 from tests.fixtures import crowds
+from tests.fixtures.worlds import Truth, World
 
 pytestmark = pytest.mark.browser
 HERE = "/competitions/toxicity"
@@ -48,13 +48,6 @@ def _page_of(live: Any, browser: Browser, person: Any) -> Page:
         cookie = person.browser.get_cookie("fairboard_login")
         context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": live.address}])
     return context.new_page()
-
-
-def _let_organize(session: Session, competition: Competition, person: Any) -> None:
-    actor = Actor(None, "tests")
-    organizers.add(
-        session, competition=competition, user=person.user, role=Role.OWNER, actor=actor, now=db.now(session)
-    )
 
 
 def _fill(live: Any, teams: int) -> tuple[Any, Any]:
@@ -122,31 +115,22 @@ def test_pictures_of_the_readme(live: Any, browser: Browser, screens: Path) -> N
 
 
 def test_every_fate(live: Any, browser: Browser, screens: Path) -> None:
-    """Draw the pages of a site with submissions of every fate, for strangers, a member and an organizer."""
+    """Draw the pages of a site with submissions of every fate, for strangers and a member."""
     paths = populate(live)
-    edda = live.person("Edda")
-    with live.database.write() as session:
-        for slug in ("toxicity", "old"):
-            _let_organize(session, lookup.get(session, slug=slug), edda)
     page = _page_of(live, browser, None)
     for name, path in paths.strangers.items():
         draw(page, path, screens, name)
     page.context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
     for name, path in paths.member.items():
         draw(page, path, screens, name)
-    page = _page_of(live, browser, edda)
-    for slug in ("toxicity", "old"):
-        for name, path in _organizers_pages(live.app, slug):
-            draw(page, path, screens, f"{name}-{slug}")
 
 
-def _organizers_pages(app: Flask, slug: str) -> Iterator[tuple[str, str]]:
-    """Return name and address of every page of organizers that needs nothing but its competition."""
-    adapter = app.url_map.bind("localhost")
-    for rule in app.url_map.iter_rules():
-        is_page = rule.endpoint.endswith((".index", ".show")) and "GET" in (rule.methods or ())
-        if is_page and rule.endpoint.startswith("organize_") and rule.arguments == {"slug"}:
-            yield (
-                rule.endpoint.replace("_", "-").replace(".", "-"),
-                adapter.build(rule.endpoint, {"slug": slug}),
-            )
+def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path) -> None:
+    """Draw every page of the route list, while a competition is open and after its reveal."""
+    world = make_world(Truth.first())
+    for moment in visits.MOMENTS:
+        folder = screens / moment
+        folder.mkdir(exist_ok=True)
+        with visits.site(world, moment) as site:
+            for page, path in site.visits(browser):
+                draw(page, path, folder, re.sub(r"\W+", "-", path).strip("-") or "competitions")

@@ -83,6 +83,8 @@ def populate(live: Any) -> Paths:
         close.finalize(session, competition=lookup.get(session, slug="old"), actor=Actor(None, "tests"))
     here = "/competitions/toxicity"
     with live.database.write() as session:
+        toxicity = lookup.get(session, slug="toxicity")
+        profile = rosters.require_team(session, competition=toxicity, user=ann.user).id
         setup_token = first_administrator.create(session, now=db.now(session))
     strangers = {
         "competitions": "/",
@@ -94,7 +96,6 @@ def populate(live: Any) -> Paths:
         "missing": "/competitions/nothing",
         "design": "/design",
         "team-link": f"{here}/team/link/{invitation}",
-        "team-profile": f"{here}/teams/1",
     }
     member = {
         "submissions": f"{here}/submissions",
@@ -111,6 +112,8 @@ def populate(live: Any) -> Paths:
         "account-page": "/account/page",
         "waiting": "/waiting",
         "team": f"{here}/team",
+        "team-profile": f"{here}/teams/{profile}",
+        "compare": f"{here}/submissions/compare?candidate={fates['scored']}&baseline={fates['scored'] - 1}",
         "webhooks": f"{here}/team/webhooks",
         "webhook": f"{here}/team/webhooks/1",
         "team-none": "/competitions/asked/team",

@@ -93,6 +93,10 @@ def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
     assert re.search(r"Teams 7 ", text)
     assert re.search(r"7 Your team you 0\.\d{5} 0\.\d{5} behind the 6th place", text)
     assert re.search(r"you 0\.\d{5}", text)
+    bob = arena.person("Bob")
+    arena.submit(bob, arena.truth.predictions(noise=9, seed=5))
+    arena.score_all()
+    assert "The same score as the 7th place, sent later" in words(bob.browser.get(HERE).text)
     stranger = arena.app.test_client().get(HERE).text
     assert "Your team" not in stranger
     assert 'class="own"' not in stranger

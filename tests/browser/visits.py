@@ -1,0 +1,65 @@
+"""A world behind an address: every page of the route list, each with somebody who gets it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Page
+from werkzeug.serving import make_server
+
+from tests.fixtures.walks import addresses
+from tests.fixtures.worlds import World
+
+# Who looks: the first of them who gets the page. Ann is in a team, Edda organizes, Root is an administrator.
+LOOKERS = ("Ann", "Edda", "Root", None)
+MOMENTS = {"open": ("begin",), "revealed": ("close", "settle", "reveal")}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A world that browsers can visit, and who sees which of its pages."""
+
+    moment: str
+    world: World
+    address: str
+    pages: dict[str, str | None]
+
+    def visits(self, browser: Browser) -> Iterator[tuple[Page, str]]:
+        """Yield each page's address, with a page of the browser in which who gets it is logged in."""
+        for name in LOOKERS:
+            context = browser.new_context(base_url=self.address)
+            if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):
+                context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
+            page = context.new_page()
+            yield from ((page, path) for path, looker in self.pages.items() if looker == name)
+            context.close()
+
+
+@contextmanager
+def site(world: World, moment: str) -> Iterator[Site]:
+    """Serve a world after what happens until a moment; the moments must come in their order."""
+    for happen in MOMENTS[moment]:
+        getattr(world, happen)()
+    server = make_server("127.0.0.1", 0, world.arena.app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield Site(moment, world, f"http://127.0.0.1:{server.port}", _pages(world))
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _pages(world: World) -> dict[str, str | None]:
+    """Return the address of every page, with who looks at it."""
+    found: dict[str, str | None] = {}
+    with world.undone():
+        for method, _, path in addresses(world.arena.app):
+            for name in LOOKERS if method == "GET" and not path.startswith("/api/") else ():
+                browser = world.people[name].browser if name else world.arena.app.test_client()
+                answer = browser.get(path, headers={"Accept": "text/html"})
+                is_page = answer.mimetype == "text/html" and "Content-Disposition" not in answer.headers
+                if answer.status_code == 200 and is_page:
+                    found[path] = name
+                    break
+    return found
