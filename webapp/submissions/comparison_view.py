@@ -15,7 +15,7 @@ from webapp.submissions.figures import signed_units
 
 SHOWN = 10
 NONE = "-"
-_SPLITS = ((Split.PUBLIC, "Public rows"), (Split.PRIVATE, "Private rows"))
+_SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))  # first those that decide
 
 
 @dataclass(frozen=True, slots=True)
