@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, extract, func, select
+from sqlalchemy import Select, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from grader.models import (
@@ -20,10 +20,10 @@ from grader.models import (
     Standing,
     Submission,
     SubmissionStatus,
-    Team,
     TeamMember,
 )
 from grader.services.leaderboards import score_steps
+from grader.services.teams import waiting
 
 DAYS = 30
 REASON_COUNT = 8
@@ -97,16 +97,10 @@ def _waiting(competition: Competition) -> Select[Any]:
     """Return the statement that counts what waits for an organizer."""
     is_asked = (Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
     count = select(func.count())
-    appeals = (
-        count.select_from(Dispute)
-        .join(Submission, Submission.id == Dispute.submission_id)
-        .join(Team, Team.id == Submission.team_id)
-        .where(*is_asked, Team.disqualified_at.is_not(None))
-    )
     counted = (
         count.where(Participation.competition_id == competition.id, Participation.state == RequestState.OPEN),
         count.where(*is_asked),
-        appeals,
+        count.where(*is_asked, waiting.is_appeal()),
         count.where(DataFile.competition_id == competition.id, DataFile.check_state == DataCheckState.HELD),
     )
     return select(*(each.scalar_subquery() for each in counted))
@@ -119,15 +113,11 @@ def of(session: Session, *, competition: Competition, now: datetime) -> Activity
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
     recent = (Submission.competition_id == competition.id, Submission.submitted_at >= since)
     is_rejected = Submission.status == SubmissionStatus.REJECTED
-    midnight = _midnight()
-    by_day = {
-        datetime.fromtimestamp(int(seconds), UTC).date(): (count, rejected)
-        for seconds, count, rejected in session.execute(
-            select(midnight, func.count(), func.count().filter(is_rejected)).where(*recent).group_by(midnight)
-        )
-    }
-    days = (first + timedelta(days=number) for number in range(DAYS))
-    found = ((day, *by_day.get(day, (0, 0))) for day in days)
+    counted = union_all(*(_of_day(competition, since, number) for number in range(DAYS)))
+    days = [
+        Day(first + timedelta(days=number), count - rejected, rejected)
+        for number, count, rejected in sorted(session.execute(counted))
+    ]
     code = Submission.problems[0]["code"].as_string()
     reasons = session.execute(
         select(code, func.count())
@@ -137,16 +127,21 @@ def of(session: Session, *, competition: Competition, now: datetime) -> Activity
         .limit(REASON_COUNT)
     )
     return Activity(
-        days=tuple(Day(day, count - rejected, rejected) for day, count, rejected in found),
+        days=tuple(days),
         reasons=tuple((name or "unknown", count) for name, count in reasons),
         best=_best(session, competition),
     )
 
 
-def _midnight() -> ColumnElement[int]:
-    """Return the second at which the UTC day of a file began, in words that both databases have."""
-    seconds = extract("epoch", Submission.submitted_at)
-    return (seconds - seconds % 86_400).label("midnight")
+def _of_day(competition: Competition, since: datetime, number: int) -> Select[int, int, int]:
+    """Return the statement that counts a day's files; an index has all it needs."""
+    begins = since + timedelta(days=number)
+    is_rejected = Submission.status == SubmissionStatus.REJECTED
+    return select(literal(number), func.count(), func.count().filter(is_rejected)).where(
+        Submission.competition_id == competition.id,
+        Submission.submitted_at >= begins,
+        Submission.submitted_at < begins + timedelta(days=1),
+    )
 
 
 def _best(session: Session, competition: Competition) -> tuple[tuple[date, int], ...]:

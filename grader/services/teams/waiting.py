@@ -31,7 +31,6 @@ from grader.models import (
 )
 
 _IS_OPEN = Participation.state == RequestState.OPEN
-_IS_PUBLIC = Competition.state.in_((CompetitionState.PUBLISHED, CompetitionState.REVEALED))
 
 
 class WaitingKind(enum.StrEnum):
@@ -78,6 +77,17 @@ def count(items: Iterable[Waiting]) -> int:
     return sum(item.count for item in items)
 
 
+def is_appeal() -> ColumnElement[bool]:
+    """Return the condition that a question comes from a disqualified team; open questions are read first."""
+    return (
+        select(Team.id)
+        .join(Submission, Submission.team_id == Team.id)
+        .where(Submission.id == Dispute.submission_id, Team.disqualified_at.is_not(None))
+        .correlate(Dispute)
+        .exists()
+    )
+
+
 def _invitations(user: User, now: datetime) -> Select[Any]:
     by = aliased(User)
     return (
@@ -111,26 +121,36 @@ def _of_organizers(user: User) -> Iterator[Select[Any]]:
     )
     is_theirs = true() if user.is_admin else Competition.id.in_(organized)
 
-    def grouped(kind: WaitingKind, table: Any, since: Any, *conditions: ColumnElement[bool]) -> Select[Any]:
-        nobody = literal("")
-        return (
-            select(*_columns(kind, func.count(), nobody, nobody, func.min(since)))
-            .join(table, and_(table.competition_id == Competition.id, *conditions))
-            .where(is_theirs)
-            .group_by(Competition.id, Competition.slug, Competition.title)
+    def grouped(
+        kind: WaitingKind, table: Any, since: Any, is_waiting: ColumnElement[bool], *states: CompetitionState
+    ) -> Select[Any]:
+        # Found by the index of the table's competitions, however many rows do not wait.
+        theirs = select(Competition.id).where(Competition.state.in_(states), is_theirs)
+        found = (
+            select(table.competition_id, func.count().label("count"), func.min(since).label("since"))
+            .where(table.competition_id.in_(theirs), is_waiting)
+            .group_by(table.competition_id)
+            .subquery()
         )
+        columns = _columns(kind, found.c.count, literal(""), literal(""), found.c.since)
+        return select(*columns).join(found, found.c.competition_id == Competition.id)
 
-    entries = grouped(WaitingKind.ENTRY, Participation, Participation.requested_at, _IS_OPEN)
-    yield entries.where(Competition.state == CompetitionState.PUBLISHED)
-    is_out = (Team.disqualified_at.is_not(None), Team.disqualified_at.is_(None))
-    for kind, condition in zip((WaitingKind.APPEAL, WaitingKind.QUESTION), is_out, strict=True):
-        asked = grouped(kind, Dispute, Dispute.asked_at, Dispute.answered_at.is_(None)).where(_IS_PUBLIC)
-        of_teams = asked.join(Submission, Submission.id == Dispute.submission_id)
-        yield of_teams.join(Team, and_(Team.id == Submission.team_id, condition))
-    is_held = DataFile.check_state == DataCheckState.HELD
-    yield grouped(WaitingKind.DATA, DataFile, DataFile.uploaded_at, is_held).where(_IS_PUBLIC)
-    is_failed = Submission.status == SubmissionStatus.FAILED
-    yield grouped(WaitingKind.FAILED, Submission, Submission.submitted_at, is_failed).where(_IS_PUBLIC)
+    yield grouped(
+        WaitingKind.ENTRY, Participation, Participation.requested_at, _IS_OPEN, CompetitionState.PUBLISHED
+    )
+    is_open = Dispute.answered_at.is_(None)
+    for kind, table, since, is_waiting in (
+        (WaitingKind.APPEAL, Dispute, Dispute.asked_at, and_(is_open, is_appeal())),
+        (WaitingKind.QUESTION, Dispute, Dispute.asked_at, and_(is_open, ~is_appeal())),
+        (WaitingKind.DATA, DataFile, DataFile.uploaded_at, DataFile.check_state == DataCheckState.HELD),
+        (
+            WaitingKind.FAILED,
+            Submission,
+            Submission.submitted_at,
+            Submission.status == SubmissionStatus.FAILED,
+        ),
+    ):
+        yield grouped(kind, table, since, is_waiting, CompetitionState.PUBLISHED, CompetitionState.REVEALED)
 
 
 def _columns(kind: WaitingKind, count: Any, team: Any, person: Any, since: Any) -> tuple[Any, ...]:
