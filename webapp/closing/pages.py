@@ -12,11 +12,14 @@ from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.closing import checklist, close, verification
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions import phases
+from grader.services.competitions.phases import Stage
 from grader.services.exports import bundle as bundles
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
+from grader.services.leaderboards import shake_up
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
+from webapp.closing.shake_up import ShakeUpView
 from webapp.closing.views import CloseView, JobView, live_json
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -191,11 +194,14 @@ def _page(slug: str, *, problem: str = "") -> str:
         view = CompetitionView(competition, now)
         jobs = checklist.jobs(session, competition=competition)
         final_number = final_standings.newest(session, competition=competition)
+        is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
+        moves = shake_up.of_competition(session, competition=competition) if is_ranked else []
     version = competition.live_scoring_version
     return render_template(
         "closing/show.html",
         competition=view,
         close=CloseView(state),
+        shake_up=ShakeUpView(moves) if moves else None,
         bundles=[JobView(job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
         is_live=any(map(organizer_jobs.is_open, jobs)),
         etag=_status(jobs, state.stage.value).headers["ETag"],

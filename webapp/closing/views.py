@@ -103,6 +103,7 @@ class CloseView:
         self.can_finalize = state.stage is Stage.PROVISIONAL
         self.is_final = state.stage is Stage.FINAL
         self.missing = list(_missing(state))
+        self.primary = _primary(state)
 
 
 def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:
@@ -125,6 +126,15 @@ def _explanation(state: CloseState) -> str:
             "Every submission accepted in time has its result. Teams can still change their final selection."
         )
     return EXPLANATIONS[state.stage]
+
+
+def _primary(state: CloseState) -> str:
+    """Return the one act that comes next; the others are quiet."""
+    if state.stage is Stage.FINAL:
+        return "bundle"
+    if state.stage is Stage.PROVISIONAL:
+        return "finalize" if state.agrees else "verify"
+    return "reveal" if state.agrees or state.stage in (Stage.RUNNING, Stage.CLOSED) else "verify"
 
 
 def _missing(state: CloseState) -> Iterator[str]:

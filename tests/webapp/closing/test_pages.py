@@ -110,6 +110,21 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
 
 
+def test_organizers_see_the_shake_up_before_the_reveal_and_after_it(scene: Any) -> None:
+    bob = scene.person("Bob")
+    scene.submit(bob, scene.truth.predictions(noise=3, seed=4))
+    scene.score_all()
+    assert "shake-up" not in scene.vic.browser.get(CLOSE).text
+    close(scene)
+    page = scene.vic.browser.get(CLOSE).text
+    assert "The shake-up to come" in page and "Only organizers see this before the reveal." in page
+    assert 'class="chart slopes"' in page and 'class="strip changes"' in page
+    assert page.count('data-label="Private score"') == 2
+    assert bob.browser.get(CLOSE).status_code == 403
+    scene.reveal()
+    assert ">The shake-up</h2>" in scene.vic.browser.get(CLOSE).text
+
+
 def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any) -> None:
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
@@ -147,7 +162,7 @@ def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
     close(scene)
     page = scene.vic.browser.get(CLOSE).text
     assert "To do before the reveal" in page
-    assert "<button" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
+    assert "<form" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
     for act in ("verify", "reveal", "finalize", "solution", "bundle"):
         assert scene.vic.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
 
