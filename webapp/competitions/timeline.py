@@ -34,9 +34,9 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
     if competition.opens_at is not None:
         yield "Opens", "Opened", competition.opens_at
     if _is_before(competition.entry_deadline, closes_at):
-        yield "Last entry", "Last entry", competition.entry_deadline
+        yield "Joining ends", "Joining ended", competition.entry_deadline
     if _is_before(competition.merger_deadline, closes_at):
-        yield "Last mergers", "Last mergers", competition.merger_deadline
+        yield "Mergers end", "Mergers ended", competition.merger_deadline
     if closes_at is not None:
         yield "Closes", "Closed", closes_at
     if competition.selection_deadline is not None and competition.selection_deadline != closes_at:

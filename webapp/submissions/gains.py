@@ -56,7 +56,7 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
         term=NAMES[gain.cell],
         gain=f"+{gain.gain:.5f}",
         value=f"{gain.value:.2f}",
-        median=f"{gain.median:.3g}",
+        median=f"{gain.median:.3f}".removesuffix("0"),  # of two values with two decimals it has three
         length=f"{100 * gain.gain / largest:.1f}",
         mark=f"g{place}",
     )

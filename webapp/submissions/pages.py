@@ -78,6 +78,10 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
         beside = neighbours.of(session, submission=submission)
+        can_select = selections.is_open(competition, now)
+        choice = None
+        if opened.is_own and can_select:
+            choice = selections.would_count(session, competition=competition, team=submission.team)
     site = current_site()
     histogram = own_submission.histogram(
         site.histograms, site.storage, submission=submission, version=version, other_labels=names
@@ -92,7 +96,8 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         is_asked=any(each.answered_at is None for each in asked),
         steps=steps(position=position, is_being_scored=is_being_scored, was_checked=submission.was_checked),
         allowance=AllowanceView(allowance),
-        can_select=selections.is_open(competition, now),
+        can_select=can_select,
+        would_count=choice is not None and submission.id in choice.reasons,
         histogram=histogram_chart(histogram),
         gains=GainsView.of(
             own_submission.holding_back(summary.public, version),

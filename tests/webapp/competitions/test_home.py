@@ -147,9 +147,9 @@ def test_deadlines_after_an_early_close_are_left_out(arena: Any) -> None:
     now = arena.now()
     dates = {"entry_deadline": now + 5 * DAY, "merger_deadline": now + 5 * DAY}
     arena.competition(closes_at=now + 9 * DAY, **dates)
-    assert "Last mergers" in arena.app.test_client().get(HERE).text
+    assert "Mergers end" in arena.app.test_client().get(HERE).text
     arena.reveal()
-    assert "Last mergers" not in arena.app.test_client().get(HERE).text
+    assert "Mergers end" not in arena.app.test_client().get(HERE).text
 
 
 def test_newer_announcements_are_open_and_older_ones_folded(arena: Any) -> None:

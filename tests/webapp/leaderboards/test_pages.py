@@ -120,6 +120,7 @@ def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena: 
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.findall(r'<small class="gap">([^<]*)<', first) == [
         "\N{MINUS SIGN}0.89999",  # the own line, pinned on top
+        "",
         *(f"\N{MINUS SIGN}{number / 100_000:.5f}" for number in range(1, 50)),
     ]
     assert '<small class="gap">\N{MINUS SIGN}0.00050<' in second

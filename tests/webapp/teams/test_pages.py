@@ -418,7 +418,7 @@ def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
     page = text(arena.app.test_client().get(HERE))
-    for words in ("Last entry", "Last mergers", "up to 5 people", "5 a day 100 in all", "Results"):
+    for words in ("Joining ends", "Mergers end", "up to 5 people", "5 a day 100 in all", "Results"):
         assert words in page
 
 
