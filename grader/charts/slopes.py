@@ -63,7 +63,7 @@ def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "
     )
     with_name = set(named)
     quiet = [team for team in teams if team not in with_name]
-    parts = [text("level-text", LEFT, 16, names[0]), text("name", RIGHT, 16, names[1])]
+    parts = [text("name", 0, 16, names[0]), text("name", RIGHT, 16, names[1])]
     parts += _quiet_path(quiet, last, bottom)
     numbers, labels = (
         spread(ends, gap=LABEL_GAP, lowest=TOP, highest=max(bottom, TOP + LABEL_GAP * (len(named) - 1)))
