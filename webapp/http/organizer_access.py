@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Flask, current_app, g
+from flask import Flask, current_app, g, request
 from flask.typing import ResponseReturnValue
 
 from grader.models import Role
@@ -20,17 +20,17 @@ PAGES = {
     "organize_submissions": "Submissions",
     "organize_teams": "Teams",
     "fair_play": "Fair play",
-    "organize_disputes": "Disputes",
+    "organize_disputes": "Questions",
     "organize_announcements": "Announcements",
     "organize_webhooks": "Webhooks",
     "organize_rescoring": "Rescoring",
-    "organize_settings": "Settings",
-    "organize_solution": "Solution",
-    "organize_data": "Data",
+    "organize_settings": "Setup",
     "organize_organizers": "Organizers",
     "organize_audit": "Audit",
     "organize_close": "Close",
 }
+# The pages of the setup have steps of their own above them.
+SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})
 
 
 def organizers_only(role: Role) -> Callable[[View], View]:
@@ -70,10 +70,19 @@ def pages() -> list[tuple[str, str, str]]:
     return [(family, endpoint, words) for family, endpoint, words in found if endpoint]
 
 
+def current_page() -> str | None:
+    """Return the family of the navigation that is being shown, None on other pages than organizers'."""
+    family = request.blueprint or ""
+    if family in SETUP:
+        return "organize_settings"
+    return family if family == "fair_play" or family.startswith("organize_") else None
+
+
 def init_app(app: Flask) -> None:
     """Give all templates what the organizers' parts of a page depend on."""
     app.add_template_global(may)
     app.add_template_global(pages, "organizers_pages")
+    app.add_template_global(current_page, "organizers_page")
 
 
 def _front_endpoint(family: str) -> str | None:

@@ -149,3 +149,14 @@ def test_a_close_without_limits_is_not_called_missing(arena: Any, root: Any) -> 
     )
     page = root.browser.get(DESK).text
     assert "Without a limit of submissions, nothing limits" in page and "closing date or" not in page
+
+
+def test_all_steps_of_the_setup_are_one_line_of_the_navigation(arena: Any, root: Any) -> None:
+    arena.competition()
+    for step in ("settings", "settings/metric", "solution", "data", "state"):
+        page = root.browser.get(f"{DESK}/{step}").text
+        (desk,) = re.findall(r'<ul id="desk-pages".*?</ul>', page, re.DOTALL)
+        assert re.findall(r'aria-current="page">([^<]+)<', desk) == ["Setup"]
+        assert not {"Settings", "Solution", "Data"} & set(re.findall(r">([^<>]+)</a>", desk))
+    page = root.browser.get(f"{DESK}/fair-play").text
+    assert re.search(r'/organize" aria-current="page">Organize<', page)
