@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import String, func, select, type_coerce
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Standing, Team
-from grader.services.standings import places
+from grader.models import STANDING_ORDER, Competition, Split, Standing, Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +29,19 @@ def of_competition(session: Session, *, competition: Competition) -> list[Move]:
     version = competition.live_scoring_version
     if version is None:
         return []
-    public, private = (
-        places.ranks(session, scoring_version_id=version.id, split=split)
-        for split in (Split.PUBLIC, Split.PRIVATE)
-    )
-    units: dict[Split, dict[int, int]] = {split: {} for split in Split}
-    names = {}
-    for team_id, split, score_units, name in session.execute(
-        select(Standing.team_id, Standing.split, Standing.score_units, Team.name)
+    rank = func.row_number().over(partition_by=Standing.split, order_by=STANDING_ORDER)
+    lines = session.execute(
+        select(Standing.team_id, type_coerce(Standing.split, String), rank, Standing.score_units, Team.name)
         .join(Team, Team.id == Standing.team_id)
         .where(Standing.scoring_version_id == version.id)
-    ):
-        units[split][team_id], names[team_id] = score_units, name
-    return [
-        Move(names[each], public[each], rank, units[Split.PUBLIC][each], units[Split.PRIVATE][each])
-        for each, rank in sorted(private.items(), key=lambda item: item[1])
-        if each in public
+    )
+    found: dict[str, dict[int, tuple[int, int, str]]] = {split.value: {} for split in Split}
+    for team_id, split, place, units, name in lines:
+        found[split][team_id] = (place, units, name)
+    public = found[Split.PUBLIC.value]
+    moves = [
+        Move(name, public[team_id][0], place, public[team_id][1], units)
+        for team_id, (place, units, name) in found[Split.PRIVATE.value].items()
+        if team_id in public
     ]
+    return sorted(moves, key=lambda move: move.rank)
