@@ -104,7 +104,6 @@ class SubmissionView:
         self.is_late = submission.kind is SubmissionKind.LATE
         self.is_selected = submission.is_selected and selections.is_selectable(submission)
         self.is_selectable = selections.is_selectable(submission)
-        self.accepted_at_text = f"{submission.submitted_at:%H:%M:%S}"
         self.public = SplitView.of(summary.public)
         self.private = SplitView.of(summary.private)
         self.figures = figures(summary, is_organizers=is_organizers)
