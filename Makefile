@@ -45,7 +45,7 @@ test-long: setup ## run the tests that take minutes
 	$(PYTEST) -m long
 
 screenshots: setup ## draw the pages at both widths and themes, with 0, 1, 15 and 10,000 teams, into ./screenshots
-	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py
+	FAIRBOARD_SCREENS=screenshots $(BIN)/python -m pytest -q tests/browser/draw_screens.py tests/browser/draw_pages.py
 
 pictures: setup ## draw the pictures of README again, into docs/images
 	FAIRBOARD_SCREENS=docs/images $(BIN)/python -m pytest -q tests/browser/draw_screens.py -k readme

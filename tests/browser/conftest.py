@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,14 @@ FLAGS = (
 SCORING_DELAY_SECONDS = 0.5
 
 expect.set_options(timeout=1000 * HANG_SECONDS)
+
+
+@pytest.fixture
+def screens() -> Path:
+    """Where the pictures go; FAIRBOARD_SCREENS names it."""
+    folder = Path(os.environ.get("FAIRBOARD_SCREENS", "screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,5 @@
 """`make screenshots`: pictures of the pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
 
-import os
-import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,11 +11,9 @@ from sqlalchemy import func, select
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from tests.browser import visits
 from tests.browser.looks import DESK, draw
 from tests.browser.test_screens import OVERVIEW, populate
 from tests.fixtures import crowds
-from tests.fixtures.worlds import Truth, World
 
 pytestmark = pytest.mark.browser
 HERE = "/competitions/toxicity"
@@ -32,14 +27,6 @@ OF_A_CROWD = {
     "console": f"{HERE}/organize",
     "teams": f"{HERE}/organize/teams",
 }
-
-
-@pytest.fixture
-def screens() -> Path:
-    """Where the pictures go; FAIRBOARD_SCREENS names it."""
-    folder = Path(os.environ.get("FAIRBOARD_SCREENS", "screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _page_of(live: Any, browser: Browser, person: Any) -> Page:
@@ -123,14 +110,3 @@ def test_every_fate(live: Any, browser: Browser, screens: Path) -> None:
     page.context.add_cookies([{"name": "fairboard_login", "value": paths.cookie, "url": live.address}])
     for name, path in paths.member.items():
         draw(page, path, screens, name)
-
-
-def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path) -> None:
-    """Draw every page of the route list, while a competition is open and after its reveal."""
-    world = make_world(Truth.first())
-    for moment in visits.MOMENTS:
-        folder = screens / moment
-        folder.mkdir(exist_ok=True)
-        with visits.site(world, moment) as site:
-            for page, path in site.visits(browser):
-                draw(page, path, folder, re.sub(r"\W+", "-", path).strip("-") or "competitions")

@@ -1,0 +1,25 @@
+"""`make screenshots`: every page of the route list, while a competition is open and after its reveal."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import visits
+from tests.browser.looks import draw
+from tests.fixtures.worlds import Truth, World
+
+pytestmark = pytest.mark.browser
+
+
+def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path) -> None:
+    """Draw every page of the route list, while a competition is open and after its reveal."""
+    world = make_world(Truth.first())
+    for moment in visits.MOMENTS:
+        folder = screens / moment
+        folder.mkdir(exist_ok=True)
+        with visits.site(world, moment) as site:
+            for page, path in site.visits(browser):
+                draw(page, path, folder, re.sub(r"\W+", "-", path).strip("-") or "competitions")
