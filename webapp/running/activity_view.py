@@ -95,12 +95,13 @@ def tasks(
         words = f"{formats.counted(counts.asking, 'person asks', 'people ask')} to join"
         yield Task(words, at("entry.requests"))
     for queue in health.queues:
-        if queue.state is ScoringVersionState.PREPARING and not (
-            queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
-        ):
-            words = f"Scoring version {queue.number} is ready to publish"
-            yield Task(words, at("organize_rescoring.show", number=queue.number), "Review")
-    if competition.paused_at:
+        if queue.state is ScoringVersionState.PREPARING:
+            is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
+            words = f"Scoring version {queue.number} is {'being prepared' if is_busy else 'ready to publish'}"
+            yield Task(
+                words, at("organize_rescoring.show", number=queue.number), "See" if is_busy else "Review"
+            )
+    if competition.paused_at and competition.revealed_at is None:
         yield Task("Submissions are paused", "#pause", "Resume")
 
 

@@ -42,7 +42,7 @@ def of(session: Any, competition: Competition, tasks: Sequence[Task], *, now: da
     stage = phases.stage(competition, now)
     if stage is Stage.RUNNING:
         return _of_running(competition, tasks, now)
-    return _of_close(session, competition, stage, now)
+    return _of_close(session, competition, stage, tasks, now)
 
 
 def _of_draft(session: Any, competition: Competition, now: datetime) -> NextAct:
@@ -67,8 +67,12 @@ def _of_running(competition: Competition, tasks: Sequence[Task], now: datetime) 
     return NextAct("Open. Nothing needs an answer.")
 
 
-def _of_close(session: Any, competition: Competition, stage: Stage, now: datetime) -> NextAct:
+def _of_close(
+    session: Any, competition: Competition, stage: Stage, tasks: Sequence[Task], now: datetime
+) -> NextAct:
     here = url_for("organize_close.index", slug=competition.slug)
+    if stage is Stage.FINAL and tasks:  # another scoring version would make the bundle an old one
+        return NextAct(f"The standings are final. {tasks[0].words}.", tasks[0].act, tasks[0].url)
     if stage is Stage.FINAL:
         packed = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
         words = "Download results bundle" if packed else "Create results bundle"

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from grader.files import read_solution
 from grader.models import DataCheckState, DataFile, Dispute, JobState, OrganizerJob, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.rescoring import preparation
 from grader.services.setup import drafts
+from grader.services.solutions import intake
 from tests.fixtures.desk import Desk
 
 HERE = "/competitions/toxicity"
@@ -41,6 +44,30 @@ def next_act(page: str) -> tuple[str, str]:
 def close(arena: Any) -> None:
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").closes_at = arena.now() - timedelta(seconds=1)
+
+
+def test_a_scoring_version_that_is_prepared_comes_first(arena: Any, root: Any) -> None:
+    arena.competition()
+    arena.submit(arena.person("Ann"), arena.truth.predictions())
+    desk = Desk(root)
+    desk.work()
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        columns = preparation.columns(competition)
+        solution = read_solution(arena.truth.solution(), label=columns.label, identities=columns.identities)
+        preparation.prepare(
+            session,
+            competition=competition,
+            solution=intake.store_corrected(arena.storage, solution, live=lookup.live(competition)),
+            reason="The labels were wrong.",
+            actor=Actor(None, "tests"),
+            now=arena.now(),
+        )
+    page = root.browser.get(DESK).text
+    assert next_act(page) == ("See", f"{DESK}/rescoring/2")
+    assert "Scoring version 2 is being prepared." in page
+    desk.work()
+    assert next_act(root.browser.get(DESK).text) == ("Review", f"{DESK}/rescoring/2")
 
 
 def test_the_next_act_follows_the_state(arena: Any, root: Any) -> None:
