@@ -55,8 +55,8 @@ ROLES = {
     "administrator": ("Root", Viewer.ORGANIZER),
 }
 AUCS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
-# Round values on the axes of charts, and where the parts of a drawing lie.
-DRAWING = r'<text class="(?:tick|level)[^>]*>[^<]*<| (?:x|x1|x2|cx|width)="[\d.]+%"'
+# Round values on the axes of charts, where the parts of a drawing lie, and how long an answer is.
+SHAPE = r'Content-Length: \d+|<text class="(?:tick|level)[^>]*>[^<]*<| (?:x|x1|x2|cx|width)="[\d.]+%"'
 DESCRIPTIONS = ("/api", "/api/openapi.json")
 DOCUMENTATION = (
     "/docs"  # full of numbers, and the same in every world: its pages ask the database for nothing
@@ -408,10 +408,10 @@ def _roundings(values: set[float]) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers in a text as `_roundings` writes them, but not those that place a drawing."""
+    """Return the numbers in a text as `_roundings` writes them, but not those of its shape."""
     return {
         number if not number.startswith(".") else f"0{number}"
         for number in re.findall(
-            r"(?<![\w.])\d*\.\d{2,17}(?!\d)|(?<![\w.])\d{5}(?![\w.])", re.sub(DRAWING, "", text)
+            r"(?<![\w.])\d*\.\d{2,17}(?!\d)|(?<![\w.])\d{5}(?![\w.])", re.sub(SHAPE, "", text)
         )
     }

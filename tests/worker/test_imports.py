@@ -18,6 +18,7 @@ QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
     "backports",  # which it looks into for a module of old Pythons
+    *("brotli", "_brotli"),  # which the site needs, and it offers where it is installed
 }
 STARTED = {
     "grader.worker.scoring.program": SCORING,
