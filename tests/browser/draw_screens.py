@@ -47,6 +47,9 @@ def _fill(live: Any, teams: int) -> tuple[Any, Any]:
         opens_at=start,
         closes_at=now + timedelta(days=20, hours=3),
         max_daily_submissions=5,
+        positive_name="harmful",
+        negative_name="harmless",
+        row_name="comments",
     )
     ann, edda = live.person("Ann"), live.person("Edda")
     with live.database.write() as session:
