@@ -16,10 +16,9 @@ pytestmark = pytest.mark.browser
 
 def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path) -> None:
     """Draw every page of the route list, while a competition is open and after its reveal."""
-    world = make_world(Truth.first())
     for moment in visits.MOMENTS:
         folder = screens / moment
         folder.mkdir(exist_ok=True)
-        with visits.site(world, moment) as site:
+        with visits.site(make_world(Truth.first()), moment) as site:
             for page, path in site.visits(browser):
                 draw(page, path, folder, re.sub(r"\W+", "-", path).strip("-") or "competitions")

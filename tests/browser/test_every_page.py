@@ -13,15 +13,10 @@ pytestmark = pytest.mark.browser
 PAGES_AT_LEAST = 60
 
 
-@pytest.fixture(scope="module")
-def world(make_world: Callable[..., World]) -> World:
-    return make_world(Truth.first())
-
-
 @pytest.fixture(params=visits.MOMENTS, scope="module")
-def site(request: pytest.FixtureRequest, world: World) -> Iterator[visits.Site]:
-    """The world behind an address: while its competition is open, then after the reveal."""
-    with visits.site(world, request.param) as site:
+def site(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> Iterator[visits.Site]:
+    """A world behind an address: while its competition is open, or after the reveal."""
+    with visits.site(make_world(Truth.first()), request.param) as site:
         yield site
 
 

@@ -13,7 +13,7 @@ from tests.fixtures.worlds import World
 
 # Who looks: the first of them who gets the page. Ann is in a team, Edda organizes, Root is an administrator.
 LOOKERS = ("Ann", "Edda", "Root", None)
-MOMENTS = {"open": ("begin",), "revealed": ("close", "settle", "reveal")}
+MOMENTS = {"open": ("begin",), "revealed": ("begin", "close", "settle", "reveal")}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Site:
 
 @contextmanager
 def site(world: World, moment: str) -> Iterator[Site]:
-    """Serve a world after what happens until a moment; the moments must come in their order."""
+    """Serve a new world after what happens in it until a moment."""
     for happen in MOMENTS[moment]:
         getattr(world, happen)()
     server = make_server("127.0.0.1", 0, world.arena.app, threaded=True)
