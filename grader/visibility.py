@@ -57,8 +57,8 @@ class Feedback(enum.StrEnum):
         return self in (Feedback.TIERED, Feedback.LADDER, Feedback.NOISED)
 
 
-USUAL_FEEDBACK = Feedback.LADDER
-"""The mode of a new competition: the best trade that was measured (docs/fair-play.md)."""
+USUAL_FEEDBACK = Feedback.OPEN
+"""The mode of a new competition: participants see the terms and identity tables of their files."""
 
 
 class Step(enum.StrEnum):

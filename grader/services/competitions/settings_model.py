@@ -171,23 +171,23 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="feedback",
             label="Feedback",
-            help="We recommend ladder: teams see most of their clear progress, and the attacks that we know "
-            "learn next to nothing from it.",
+            help="In open a participant sees what helps to improve a model. The other modes protect the "
+            "public labels: choose one if prizes are at stake and teams may send many files.",
             key="feedback",
             meaning='what teams see before the reveal: "open", "terms", "score", "tiered", "ladder", '
             '"noised" or "blind"',
             fixed=_SHOWN,
             choices={
-                Feedback.LADDER: "ladder (recommended): a team sees a score, in steps, only when a file is "
-                "clearly better than its best so far",
+                Feedback.OPEN: "open (default): everybody sees the public score and its four terms; a team "
+                "also sees the identity table of its own submissions",
+                Feedback.TERMS: "terms: the public score and its four terms, but no tables",
+                Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TIERED: "tiered: only the band in which the public score lies, as wide as the step",
+                Feedback.LADDER: "ladder: a team sees a score, in steps, only when a file is clearly better "
+                "than its best so far",
                 Feedback.NOISED: "noised: the public score with random noise of about the step; the same "
                 "file shows the same again",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
-                Feedback.SCORE: "score: only the public score, with all its decimals",
-                Feedback.TERMS: "terms: the public score and its four terms, but no tables",
-                Feedback.OPEN: "open (for teaching): everybody sees the public score and its four terms; a "
-                "team also sees the identity table of its own submissions",
             },
         ),
     ] = USUAL_FEEDBACK

@@ -45,6 +45,25 @@ def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service: Any) 
     assert all(key and re.fullmatch("[0-9a-f]{64}", key) for key in keys)
 
 
+def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service: Any) -> None:
+    assert settings_file.read("slug = 'next'").changes == {}
+    with service.database.write() as session:
+        fresh = drafts.create(
+            session, slug="next", settings=CompetitionSettings(title="N"), actor=SHELL, now=service.now
+        )
+        assert fresh.feedback is Feedback.OPEN
+        assert 'feedback = "open"' in settings_file.write("next", competition_settings.of(fresh))
+    made = service.competition(opens_at=service.now + DAY, feedback=Feedback.LADDER)
+    file = settings_file.read('title = "Renamed"', before=competition_settings.of(made))
+    change(service, made, **file.changes)
+    found = service.reload(made)
+    assert (found.title, found.feedback) == ("Renamed", Feedback.LADDER)
+    with service.database.write() as session:
+        source = lookup.get(session, slug=made.slug)
+        copy = cloning.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
+        assert copy.feedback is Feedback.LADDER
+
+
 def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service: Any) -> None:
     made = service.competition(opens_at=service.now + DAY)
     key = made.feedback_key

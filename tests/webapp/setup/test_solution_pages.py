@@ -221,7 +221,7 @@ def ticked(page: str) -> list[str]:
 
 def formula(**changed: str) -> dict[str, Any]:
     """Return what the metric step sends beside its ticks."""
-    usual = {"feedback": "ladder", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
+    usual = {"feedback": "open", "feedback_step": "0.002", "power": "-5", "label_threshold": "0.5"}
     weights = dict.fromkeys(("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"), "0.25")
     return usual | weights | {"identity_threshold": "0.5"} | changed
 
