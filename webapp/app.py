@@ -24,6 +24,7 @@ from webapp.http import (
     security,
     waiting,
 )
+from webapp.http.received import FairboardRequest
 from webapp.http.site import Hinting, Site
 from webapp.http.waits import Waits
 from webapp.presentation import assets, avatars, formats
@@ -55,7 +56,7 @@ def create_app(
         waits=Waits(database, threads=settings.web_threads),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files
-    app.request_class = uploads.UploadRequest
+    app.request_class = FairboardRequest
     app.extensions["fairboard"] = site
     parameters.init_app(app)
     # Of any request; `uploads` sets another limit for the files of a competition.

@@ -4,7 +4,6 @@ A view is decorated with `operation`. Its parameters `json` and `query` are anno
 that check the request. It returns the model of its answer, with a status and headers where they are not 200.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -29,10 +28,10 @@ from webapp.http.conditional import conditional
 from webapp.http.errors import BadRequest
 from webapp.http.fields import ErrorAnswer
 from webapp.http.parameters import UnreadableBody
+from webapp.http.received import FairboardRequest
 from webapp.http.site import current_site
 
 KEY_HEADER = "Idempotency-Key"
-WHOLE_BYTES = 1_000_000  # of a body that is compared whole when its key comes again
 SHOWN_LENGTH = 40  # of what could not be read
 PLAIN_WORDS = {
     "missing": "is missing",
@@ -191,10 +190,7 @@ def current() -> Operation:
 def _once(known: Operation, act: Callable[[], Response]) -> Response:
     """Let a request take effect once, and answer it the same way when it comes again."""
     database = current_site().database
-    # A large file is not read into memory for this: its length stands for it.
-    is_small = not known.takes_file or (request.content_length or 0) <= WHOLE_BYTES
-    sent = request.get_data() if is_small else str(request.content_length).encode()
-    fingerprint = hashlib.sha256(f"{request.method} {request.full_path}\n".encode() + sent).hexdigest()
+    fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file)
     with database.write() as session:
         begun = repeatable_requests.begin(
             session,

@@ -1,13 +1,10 @@
 """Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
 
-import hashlib
 import os
-import shutil
 from dataclasses import dataclass
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from flask import Request, g, request
+from flask import g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
@@ -26,14 +23,13 @@ from grader.storage import BlobMissing, StoredBlob
 from webapp.http import auth, early_answers, lookups
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES
+from webapp.http.received import FairboardRequest, sha256_of
 from webapp.http.site import current_site
 
 PAGE_ENDPOINT = "submissions.submit"
 CHECK_ENDPOINT = "api.check"  # stores nothing
 ENDPOINTS = frozenset({PAGE_ENDPOINT, "api.submit", CHECK_ENDPOINT})
 FORM_OVERHEAD_BYTES = 64_000
-FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
-MEMORY_BYTES = 500_000  # of a body; more goes to a file, as with a form
 TEXTS_BYTES = 512_000  # a figure comes with the texts of its page, which are shown again
 # What an organizer may send, by endpoint, None for as much as a submission; only an editor's body is read.
 ORGANIZERS_LIMITS = {
@@ -48,20 +44,6 @@ ORGANIZERS_LIMITS = {
 }
 # deploy/nginx.conf says the same.
 LARGEST_BODY_BYTES = max(filter(None, ORGANIZERS_LIMITS.values())) + FORM_OVERHEAD_BYTES
-
-
-class UploadRequest(Request):
-    """A request that closes the files it has received, also those of a body that was refused half-way."""
-
-    def _get_file_stream(self, *args: Any, **options: Any) -> IO[bytes]:
-        stream = super()._get_file_stream(*args, **options)
-        self.__dict__.setdefault("received", []).append(stream)
-        return stream
-
-    def close(self) -> None:
-        super().close()
-        for stream in self.__dict__.get("received", ()):
-            stream.close()
 
 
 class FileMissing(BadRequest):
@@ -107,8 +89,9 @@ def received_file() -> FileStorage:
 
     In the API the whole body may be the file, for a program that reads it piece by piece.
     """
-    may_be_body = request.blueprint == "api" and request.mimetype not in FORM_TYPES and not request.is_json
-    file = _body() if may_be_body else request.files.get("file")
+    sent = cast(FairboardRequest, request)
+    may_be_body = request.blueprint == "api" and not sent.is_form and not request.is_json
+    file = sent.body_file if may_be_body else request.files.get("file")
     if file is None or not file.filename:
         raise FileMissing
     size_bytes = file.stream.seek(0, os.SEEK_END)
@@ -116,16 +99,6 @@ def received_file() -> FileStorage:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
     file.stream.seek(0)
     return file
-
-
-def _body() -> FileStorage | None:
-    """Return the body as a file, None for an empty one; its name is asked for in the address."""
-    stream = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  (closed with the request)
-    request.__dict__.setdefault("received", []).append(stream)
-    shutil.copyfileobj(request.stream, stream)
-    if not stream.tell():
-        return None
-    return FileStorage(stream, filename=request.args.get("file_name") or "body")
 
 
 def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
@@ -160,7 +133,7 @@ def arrived() -> Upload:
     return Upload(
         stream=file.stream,
         file_name=file.filename or "",
-        sha256=hashlib.file_digest(file.stream, "sha256").hexdigest(),  # type: ignore[arg-type]
+        sha256=sha256_of(file),
         description=request.values.get("description", ""),
         again=request.values.get("again", "").strip().lower() in YES,
         idempotency_key=request.headers.get("Idempotency-Key"),
