@@ -5,7 +5,7 @@ organizers and operators only; every other exception is ours and is shown as an 
 data, never HTML.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -67,3 +67,17 @@ class OrganizerError(FairboardError):
 
     public_name = "organizer"
     kind = ErrorKind.CONFLICT
+
+
+class SeveralProblems(FairboardError):
+    """Base of the errors that report all problems at once; `problems` has one sentence each."""
+
+    public_name = "several_problems"
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return {"problems": [{"message": each} for each in self.problems]}

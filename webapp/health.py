@@ -10,6 +10,7 @@ from redis import Redis
 from grader import db, disk
 from grader.operations import schema
 from grader.services.scoring import jobs
+from webapp.http.errors import RETRY_SECONDS
 from webapp.http.rate_limit_store import TIMEOUTS, broker_url
 from webapp.http.site import Site, current_site
 
@@ -47,7 +48,8 @@ def readyz() -> ResponseReturnValue:
         "disk": _succeeds(lambda: not disk.is_short(site.settings)),
     }
     is_ready = all(checks.values())
-    return {"status": "ready" if is_ready else "not ready", "checks": checks}, 200 if is_ready else 503
+    answer = {"status": "ready" if is_ready else "not ready", "checks": checks}
+    return answer, *((200, {}) if is_ready else (503, {"Retry-After": str(RETRY_SECONDS)}))
 
 
 def _succeeds(check: Callable[[], bool]) -> bool:

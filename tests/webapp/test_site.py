@@ -89,6 +89,7 @@ def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) ->
     monkeypatch.setattr("grader.operations.schema.head", lambda: "9999")
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["database"]) == (503, False)
+    assert answer.headers["Retry-After"] == "5"
 
 
 def test_a_site_without_room_on_its_disk_is_not_ready(arena: Any, monkeypatch: Any) -> None:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from grader import db
 from grader.db import Database
 from grader.services.leaderboards import changes
-from grader.services.leaderboards.changes import Changed
+from grader.services.leaderboards.changes import Changed, Watcher
 from webapp.front import stopping
 
 LONGEST_SECONDS = 60
@@ -31,13 +31,14 @@ TURNED_AWAY_FOR_A_SECOND = 3  # of those within that time, for each second that 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look saw: of each board its version, who has a result, and what changed lately by team."""
+    """The result of one look: versions of boards, finished submissions, recent changes, watchers' teams."""
 
     at: float = float("-inf")
     now: datetime | None = None
     finished: frozenset[int] = frozenset()
     boards: dict[int, str] = field(default_factory=dict)
     changed: tuple[Changed, ...] = ()
+    teams: dict[Watcher, int] = field(default_factory=dict)
 
 
 class Waits:
@@ -52,7 +53,7 @@ class Waits:
         self._look_lock = threading.Lock()
         self._waiting: Counter[int] = Counter()
         self._submissions: Counter[int] = Counter()
-        self._boards: Counter[tuple[int, int | None]] = Counter()
+        self._boards: Counter[Watcher] = Counter()
         self._turned_away: list[float] = []
         self._seen = Seen()
 
@@ -96,9 +97,12 @@ class Waits:
             self._until(lambda seen: submission_id in seen.finished, seconds)
 
     @contextmanager
-    def watching(self, competition_id: int, team_id: int | None) -> Iterator[None]:
-        """Let looks see a leaderboard and what changes of a team within the block."""
-        with self._watched(self._boards, (competition_id, team_id)):
+    def watching(self, watcher: Watcher) -> Iterator[None]:
+        """Let looks see a leaderboard and the changes of the watcher's team within the block.
+
+        Each look reads which team that is: it may be founded, joined or left meanwhile.
+        """
+        with self._watched(self._boards, watcher):
             yield
 
     def pause(self) -> bool:
@@ -120,19 +124,21 @@ class Waits:
 
     def _look(self) -> Seen:
         with self._lock:
-            submission_ids, boards = list(self._submissions), list(self._boards)
-        team_ids = {team_id for _, team_id in boards if team_id is not None}
+            submission_ids, watchers = list(self._submissions), list(self._boards)
         with self._database.read() as session:
             now = db.now(session)
+            teams = changes.teams_of(session, watchers=watchers)
+            team_ids = set(teams.values())
             return Seen(
                 at=time.monotonic(),
                 now=now,
                 finished=frozenset(changes.finished(session, submission_ids=submission_ids)),
                 boards={
                     competition_id: changes.board_version(session, competition_id=competition_id)
-                    for competition_id in {competition_id for competition_id, _ in boards}
+                    for competition_id in {each.competition_id for each in watchers}
                 },
                 changed=tuple(changes.changed_since(session, team_ids=team_ids, since=now - RECENT)),
+                teams=teams,
             )
 
     @contextmanager

@@ -16,6 +16,7 @@ from grader.services.competitions import organizers
 from grader.services.integrations import subscriptions
 from grader.services.integrations.subscriptions import Wanted
 from grader.services.leaderboards import changes
+from grader.services.leaderboards.changes import Watcher
 from grader.services.teams import rosters
 from grader.services.webhooks import outbox
 from webapp.http import lookups
@@ -192,7 +193,8 @@ def events(slug: str) -> Response:
         else:
             first = changes.changed_since(session, team_ids=[team.id], since=since)
     version = read_to.version if read_to else ""
-    stream = Stream(site.waits, competition.id, team.id if team else None, first, since, version)
+    watcher = Watcher(competition.id, user_id, is_organizer=g.organizer_role is not None)
+    stream = Stream(site.waits, watcher, first, since, version)
     headers = {"X-Accel-Buffering": "no"}
     if request.method == "HEAD":
         return Response(mimetype=STREAM_TYPE, headers=headers)

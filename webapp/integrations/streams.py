@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from grader.services.leaderboards.changes import Changed
+from grader.services.leaderboards.changes import Changed, Watcher
 from webapp.http.waits import Seen, Waits
 
 HEARTBEAT_SECONDS = 5.0  # also how soon it is noticed that a client has gone
@@ -41,8 +41,7 @@ class Stream:
     """The events of one connection: the submissions of `first`, and what happens after `since`."""
 
     waits: Waits
-    competition_id: int
-    team_id: int | None
+    watcher: Watcher
     first: Sequence[Changed]
     since: datetime
     version: str = ""
@@ -52,7 +51,7 @@ class Stream:
         """Yield the events until the longest time has passed or the process ends; the client comes again."""
         end = quiet_until = time.monotonic()
         end += self.waits.longest_seconds
-        with self.waits.watching(self.competition_id, self.team_id):
+        with self.waits.watching(self.watcher):
             yield f"retry: {RETRY_MILLISECONDS}\n\n"
             while True:
                 news = [*self._news(self.waits.look())]
@@ -66,11 +65,12 @@ class Stream:
                     return
 
     def _news(self, seen: Seen) -> Iterator[str]:
-        version = seen.boards.get(self.competition_id)
+        version = seen.boards.get(self.watcher.competition_id)
         if version is None or seen.now is None:
             return  # this look was before us
         place = Place(seen.now, version)
-        lately = [each for each in seen.changed if each.team_id == self.team_id and each.at >= self.since]
+        team_id = seen.teams.get(self.watcher)
+        lately = [each for each in seen.changed if each.team_id == team_id and each.at >= self.since]
         for each in (*self.first, *lately):
             if self._sent.get(each.id) != each.status:
                 self._sent[each.id] = each.status

@@ -83,7 +83,7 @@ class RefusedSettings(InvalidCompetition):
     @property
     def details(self) -> Mapping[str, Any]:
         """All problems, each with the fields that it is about."""
-        return {"problems": [organizing.fault(each).model_dump() for each in self._faults]}
+        return {"problems": [each.as_problem() for each in self._faults]}
 
 
 @blueprint.post("/competitions")

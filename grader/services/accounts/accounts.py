@@ -4,6 +4,7 @@ import secrets
 import unicodedata
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -32,6 +33,11 @@ class InvalidAccount(ParticipantError):
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__(" ".join(problems.values()))
         self.problems = dict(problems)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All problems, each with the field that it is about."""
+        return {"problems": [{"fields": [name], "message": each} for name, each in self.problems.items()]}
 
 
 class NameTaken(InvalidAccount):

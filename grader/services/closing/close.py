@@ -7,7 +7,7 @@ and nobody sees them. The reveal switches them on by one row, so that no read mi
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_, select
@@ -41,6 +41,7 @@ class ScoringPending(OrganizerError):
     """The private leaderboard waits until everything accepted in time has come to an end."""
 
     public_name = "scoring_pending"
+    retry_after = timedelta(seconds=10)
 
     def __init__(self, left: Sequence[Submission], count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"

@@ -7,7 +7,7 @@ from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.errors import ErrorKind, OrganizerError
+from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
@@ -20,14 +20,10 @@ TITLE_MAX_LENGTH = 200
 BODY_MAX_LENGTH = 20_000
 
 
-class InvalidAnnouncement(OrganizerError):
-    """An announcement that cannot be posted; `problems` has one sentence each."""
+class InvalidAnnouncement(SeveralProblems, OrganizerError):
+    """An announcement that cannot be posted."""
 
     public_name = "invalid_announcement"
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
 
 
 class UnknownAnnouncement(OrganizerError):

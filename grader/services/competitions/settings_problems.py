@@ -6,19 +6,15 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
 
-class InvalidCompetition(OrganizerError):
-    """A competition cannot be made like this; `problems` has one sentence each."""
+class InvalidCompetition(SeveralProblems, OrganizerError):
+    """A competition cannot be made like this."""
 
     public_name = "invalid_competition"
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
 
 
 class Fault(NamedTuple):
@@ -26,6 +22,10 @@ class Fault(NamedTuple):
 
     sentence: str
     names: tuple[str, ...]
+
+    def as_problem(self) -> dict[str, Any]:
+        """Return the fault as an item of `problems` in an error."""
+        return {"fields": list(self.names), "message": self.sentence}
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:

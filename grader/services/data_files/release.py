@@ -4,7 +4,7 @@ Files of before there were checks stay downloadable until something is found in 
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,6 +19,7 @@ from grader.services.jobs import organizer_jobs
 from grader.text.plain import plain_text
 
 DATA = "data"
+CHECK_TIME = timedelta(seconds=30)  # a usual time until a check is done
 GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
 
 
@@ -27,6 +28,7 @@ class BeingChecked(ParticipantError):
 
     public_name = "being_checked"
     kind = ErrorKind.NOT_YET
+    retry_after = CHECK_TIME
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is being checked. Try again in a few minutes.")
@@ -56,6 +58,7 @@ class DataUnchecked(OrganizerError):
     """Data files have not been checked with the current solutions."""
 
     public_name = "data_unchecked"
+    retry_after = CHECK_TIME
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(

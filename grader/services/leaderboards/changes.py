@@ -8,7 +8,16 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Split, Standing, Submission, SubmissionKind, SubmissionStatus
+from grader.models import (
+    Competition,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
+    TeamMember,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,36 @@ class Changed:
     team_id: int
     status: SubmissionStatus
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """A person who follows a competition; the submissions of an organizer are those of all organizers."""
+
+    competition_id: int
+    user_id: int
+    is_organizer: bool
+
+
+def teams_of(session: Session, *, watchers: Collection[Watcher]) -> dict[Watcher, int]:
+    """Return the ids of the watchers' teams; a watcher without a team is missing."""
+    if not watchers:
+        return {}
+    competition_ids = {each.competition_id for each in watchers}
+    members = select(TeamMember.competition_id, TeamMember.user_id, TeamMember.team_id).where(
+        TeamMember.competition_id.in_(competition_ids),
+        TeamMember.user_id.in_({each.user_id for each in watchers}),
+    )
+    teams = {
+        (competition_id, user_id): team_id for competition_id, user_id, team_id in session.execute(members)
+    }
+    if any(each.is_organizer for each in watchers):
+        organizers = select(Team.competition_id, Team.id).where(
+            Team.competition_id.in_(competition_ids), Team.is_organizers
+        )
+        teams |= {(competition_id, 0): team_id for competition_id, team_id in session.execute(organizers)}
+    keys = {each: (each.competition_id, 0 if each.is_organizer else each.user_id) for each in watchers}
+    return {each: teams[key] for each, key in keys.items() if key in teams}
 
 
 def board_version(session: Session, *, competition_id: int) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
@@ -21,14 +21,10 @@ LAST_DAY = date.max - timedelta(days=1)  # a later one has no end
 SHORT = timedelta(hours=3)  # less of a day is easily over before a team reads of it
 
 
-class InvalidGrant(OrganizerError):
-    """A grant that cannot be given; `problems` has one sentence each."""
+class InvalidGrant(SeveralProblems, OrganizerError):
+    """A grant that cannot be given."""
 
     public_name = "invalid_grant"
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Compensation with a published rescoring: message, extra submissions, later close or selection deadline."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, ScoringVersion
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
@@ -20,14 +20,10 @@ from grader.text.wording import counted
 NOTICE_MAX_LENGTH = 5_000
 
 
-class InvalidPublication(OrganizerError):
-    """What a publication is to give cannot be given; `problems` has one sentence each."""
+class InvalidPublication(SeveralProblems, OrganizerError):
+    """What a publication is to give cannot be given."""
 
     public_name = "invalid_publication"
-
-    def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ participants: extra submissions, a longer deadline, a selection that is open aga
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
@@ -41,6 +41,7 @@ class RescoringIncomplete(OrganizerError):
     """Some submissions that are finished under the live version are not yet so under the new one."""
 
     public_name = "rescoring_incomplete"
+    retry_after = timedelta(seconds=10)
 
     def __init__(self, count: int) -> None:
         noun = "submission is" if count == 1 else "submissions are"

@@ -3,12 +3,13 @@
 Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, feedback_key, usual_dates
@@ -31,14 +32,19 @@ class AlreadyPublished(OrganizerError):
         super().__init__(f"{competition.slug} is published already.")
 
 
-class NotReady(OrganizerError):
-    """A draft lacks what a published competition needs; `missing` has one sentence for each."""
+class NotReady(SeveralProblems, OrganizerError):
+    """A draft lacks something that a published competition needs."""
 
     public_name = "not_ready"
 
-    def __init__(self, missing: Iterable[str]) -> None:
-        self.missing = tuple(missing)
-        super().__init__("\n".join(self.missing))
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self._faults = tuple(faults)
+        super().__init__(sentences(self._faults))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All problems, each with the fields that it is about."""
+        return {"problems": [each.as_problem() for each in self._faults]}
 
 
 class NotArchivable(OrganizerError):
@@ -92,7 +98,7 @@ def publish(
         raise AlreadyPublished(competition)
     lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
     if lacking:
-        raise NotReady(sentences(lacking))
+        raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
     usual_dates.fill_in(competition)
     feedback_key.ensure(competition)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.files import ColumnRole, ColumnRoles, NearMiss, PublicTable, RowIds, Solution
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.metrics import MetricSettings, PairCounts, report
@@ -30,14 +30,10 @@ from grader.storage import Storage
 SHOWN_IDS = 5
 
 
-class UnusableSolution(OrganizerError):
-    """A readable solution cannot be used for a competition; `problems` has one sentence each."""
+class UnusableSolution(SeveralProblems, OrganizerError):
+    """A readable solution cannot be used for a competition."""
 
     public_name = "unusable_solution"
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
 
 
 @dataclass(frozen=True, eq=False)

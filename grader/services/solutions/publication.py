@@ -4,7 +4,7 @@ What is published is the solution of the live scoring version: when another vers
 written too.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -59,6 +59,7 @@ class SolutionNotWritten(ParticipantError):
 
     public_name = "solution_not_written"
     kind = ErrorKind.NOT_YET
+    retry_after = timedelta(seconds=30)
 
     def __init__(self) -> None:
         super().__init__("The solution file is not ready yet. Try again in a minute.")

@@ -4,6 +4,7 @@ When the solution is published, the team's receipt has everything too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
@@ -38,6 +39,7 @@ class CommitmentPending(ParticipantError):
 
     public_name = "commitment_pending"
     kind = ErrorKind.NOT_YET
+    retry_after = timedelta(seconds=30)
 
     def __init__(self) -> None:
         super().__init__("The commitment to the solution is not ready yet. Try again in a minute.")

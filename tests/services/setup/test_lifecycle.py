@@ -61,10 +61,10 @@ def test_publishing_tells_everything_that_is_missing_at_once(service: Any, draft
     )
     with pytest.raises(NotReady) as refused:
         act(service, lifecycle.publish, draft)
-    problems = "\n".join(refused.value.missing)
+    problems = "\n".join(refused.value.problems)
     for part in ("solution is missing", "title", "close must be in the future", "team size"):
         assert part in problems
-    assert len(refused.value.missing) >= 4
+    assert len(refused.value.problems) >= 4
     assert service.reload(draft).state is CompetitionState.DRAFT
 
 

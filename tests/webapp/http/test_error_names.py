@@ -1,13 +1,14 @@
 """The public names of errors and their statuses, which programs rely on: renaming a class changes neither."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import grader
 import webapp
-from grader.errors import FairboardError
+from grader.errors import ErrorKind, FairboardError, OrganizerError, ParticipantError
 from webapp.http.errors import STATUSES
 
 PINNED = Path(__file__).parent / "error_names.txt"
@@ -36,3 +37,23 @@ def test_public_names_and_statuses_are_those_that_programs_know() -> None:
     """A new error adds its line to the file; a line that changes or goes breaks somebody's program."""
     lines = sorted({f"{kind.public_name} {STATUSES[kind.kind]}" for kind in kinds_of_errors()})
     assert lines == PINNED.read_text().splitlines()
+
+
+def source(kind: type[FairboardError]) -> str:
+    """Return the source of an error and of its bases below FairboardError."""
+    return "".join(inspect.getsource(each) for each in kind.__mro__[: kind.__mro__.index(FairboardError)])
+
+
+def test_every_error_that_passes_by_itself_has_a_retry_after() -> None:
+    passing = [kind for kind in kinds_of_errors() if kind.kind in (ErrorKind.NOT_YET, ErrorKind.LIMITED)]
+    passing += [kind for kind in kinds_of_errors() if "Try again in" in source(kind)]
+    of_the_site = [kind for kind in passing if not kind.__module__.startswith("grader.client")]
+    assert len(of_the_site) > 10
+    assert [kind.__qualname__ for kind in of_the_site if "retry_after = " not in source(kind)] == []
+
+
+def test_every_error_with_several_problems_lists_them_in_its_details() -> None:
+    told = [kind for kind in kinds_of_errors() if issubclass(kind, ParticipantError | OrganizerError)]
+    several = [kind for kind in told if "self.problems = " in source(kind) or "faults" in source(kind)]
+    assert len(several) > 8
+    assert [kind.__qualname__ for kind in several if kind.details is FairboardError.details] == []

@@ -14,6 +14,7 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.leaderboards.changes import Watcher
 from webapp.front import stopping
 from webapp.http import waits as waiting
 from webapp.integrations.streams import Place
@@ -227,6 +228,23 @@ def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(
     assert events_in(quiet.text) == []
 
 
+@pytest.mark.parametrize("role", [None, Role.EDITOR])
+def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(
+    ann: Any, waits: Any, role: Role | None
+) -> None:
+    bob = ann.arena.person("Bob") if role is None else organizing(ann.arena, "Bob", role)[0]
+    answer = call(bob, "GET", f"{HERE}/events", buffered=False)
+    stream, text = answer.iter_encoded(), ""
+    while "event: board" not in text:
+        text += next(stream).decode()
+    submission_id = ann.arena.submit(bob, ann.arena.truth.predictions())
+    while "event: submission" not in text:
+        text += next(stream).decode()
+        assert ": nothing new" not in text
+    answer.close()
+    assert events_in(text)[-1][1]["id"] == submission_id
+
+
 def look_again(person: Any) -> None:
     """Let the next request look at the database itself."""
     person.arena.app.extensions["fairboard"].waits._seen = waiting.Seen()
@@ -263,7 +281,7 @@ def test_many_who_wait_look_at_the_database_once(ann: Any, waits: Any) -> None:
         return look()
 
     waits._look = counted
-    with waits.watching(1, None), waits.watching(1, 1):
+    with waits.watching(Watcher(1, 1, is_organizer=False)), waits.watching(Watcher(1, 2, is_organizer=False)):
         for _ in range(100):
             waits.look()
     assert len(looks) == 1

@@ -41,6 +41,7 @@ def test_a_draft_gets_settings_a_solution_and_data_and_is_published(olga: Desk) 
     olga("POST", f"{DESK}/state/publish", json={}, expect=400)
     refused = olga("POST", f"{DESK}/state/publish", json={"confirm": True}, expect=409)
     assert refused.json["error"] == "not_ready"
+    assert [each["fields"] for each in refused.json["problems"]] == [["data"]]
     olga.work()
     listed = olga("GET", f"{DESK}/data").json
     assert listed["is_final"]
