@@ -2,7 +2,6 @@
 
 import os
 import queue
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,10 +13,8 @@ from playwright.sync_api import BrowserContext, expect
 from werkzeug.serving import make_server
 
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import find_program
 
-CHROMIUM = (
-    os.environ.get("FAIRBOARD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -41,9 +38,10 @@ def screens() -> Path:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    if CHROMIUM is None:
-        pytest.skip("Install Chromium (on Debian: apt-get install chromium) or set FAIRBOARD_TEST_CHROMIUM.")
-    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": list(FLAGS)}
+    chromium = os.environ.get("FAIRBOARD_TEST_CHROMIUM") or find_program(
+        "chromium", "google-chrome", command="apt-get install chromium, or set FAIRBOARD_TEST_CHROMIUM"
+    )
+    return {**browser_type_launch_args, "executable_path": chromium, "args": list(FLAGS)}
 
 
 @pytest.fixture(scope="session")

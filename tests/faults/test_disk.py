@@ -17,6 +17,7 @@ from grader.models import ScoringJob
 from grader.settings import Settings
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import find_program
 from tests.fixtures.web import BOUNDARY, form
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -145,17 +146,16 @@ def _files(disk: Path) -> set[Path]:
     return {path for path in disk.rglob("*") if path.is_file() and ".db" not in path.name}
 
 
-STRACE = shutil.which("strace")
 TRACED = "fsync,fdatasync,rename,renameat,renameat2,pwrite64,write,sendto"
 CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)")
 
 
 @on_sqlite
-@pytest.mark.skipif(STRACE is None, reason="The calls to the kernel are read with strace: install it.")
 def test_everything_is_on_the_disk_before_an_upload_is_answered(
     service: Any, make_web: Any, make_settings: Any, make_token: Any, predictions_csv: Any, tmp_path: Path,
     eventually: Any,
 ) -> None:  # fmt: skip
+    program = find_program("strace", command="apt-get install strace")
     service.competition()
     service.database.dispose()
     web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
@@ -164,7 +164,7 @@ def test_everything_is_on_the_disk_before_an_upload_is_answered(
     assert caller.send(predictions_csv(seed=1)).status == 201  # everything is open now
     log = tmp_path / "strace"
     strace = subprocess.Popen(
-        [str(STRACE), "-f", "-y", "-s", "40", "-e", f"trace={TRACED}", "-o", str(log), "-p", str(worker.pid)],
+        [program, "-f", "-y", "-s", "40", "-e", f"trace={TRACED}", "-o", str(log), "-p", str(worker.pid)],
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -1,7 +1,6 @@
 """Clocks that are wrong, and what comes in the last moment: only the database's time counts."""
 
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable
@@ -21,12 +20,12 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.settings import Settings
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import find_program
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 DAY_SECONDS = 86_400
 LAST_SECONDS = 1.0
 REFUSALS = 3
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 # The time of day that a process is told is as many seconds off as a file says at that moment.
 WRONG_CLOCK = r"""
 #define _GNU_SOURCE
@@ -68,10 +67,10 @@ time_t time(time_t *result) {
 class WrongClock:
     """The clock of processes that are started with its environment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, compiler: str, folder: Path) -> None:
         source, self._library, self._offset = folder / "clock.c", folder / "clock.so", folder / "offset"
         source.write_text(WRONG_CLOCK)
-        subprocess.run([str(COMPILER), "-shared", "-fPIC", "-o", self._library, source], check=True)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", self._library, source], check=True)
         self.set(0)
 
     @property
@@ -86,9 +85,9 @@ class WrongClock:
 
 @pytest.fixture
 def wrong_clock(tmp_path: Path) -> WrongClock:
-    if COMPILER is None or os.uname().sysname != "Linux":
-        pytest.skip("A process is given a wrong clock by a small library: install a C compiler, on Linux.")
-    return WrongClock(tmp_path)
+    if os.uname().sysname != "Linux":
+        pytest.skip("The library that changes the clock of a process needs Linux.")
+    return WrongClock(find_program("cc", "gcc", "clang", command="apt-get install gcc libc6-dev"), tmp_path)
 
 
 @pytest.fixture

