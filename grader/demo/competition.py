@@ -64,7 +64,7 @@ class Demo:
 
 def steps(say: Say) -> Steps:
     """Return the steps to a demo that runs."""
-    seconds = {"write": 3.0, "start": 5.0, "create": 5.0, "accounts": 2.5}
+    seconds = {"write": 3.0, "start": 9.0, "create": 5.0, "accounts": 2.5}
     return Steps(seconds | {model.name: model.seconds for model in MODELS} | {"score": 0.5}, say)
 
 

@@ -11,22 +11,24 @@ NAME = "logins.txt"
 
 
 def tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> None:
-    """Say where the demo runs and with which login to try it, and where the others are."""
+    """Print a login link for the newcomer and the file with all passwords."""
     address = settings.base_url or demo.installation.address
     passwords = {
         name: progress.passwords.get(name, "(password unknown: made by an earlier demo)") for name in ACCOUNTS
     }
+    link = demo.installation.command(
+        "user", "login-link", NEWCOMER, "--next", f"/competitions/{SLUG}"
+    ).strip()
     others = demo.folder / NAME
     _write(others, _all_logins(demo, settings, address, passwords))
     demo.say(f"""
-Ready after {demo.steps.elapsed:.0f} s: {address}/competitions/{SLUG}
+Ready after {demo.steps.elapsed:.0f} s. Open this link to log in as {NEWCOMER} (it works once):
 
-  log in as  {NEWCOMER}
-  password   {passwords[NEWCOMER]}
+  {link}
 
-Its Data page has train.csv, test.csv and a script that makes a first submission from them.
-The logins of the organizer and of the other teams: {others}
-The service runs until Ctrl-C; `make demo` again goes on with the same data.""")
+The Data page has train.csv, test.csv and a script that creates a first submission from them.
+The passwords of the organizer and of the other teams: {others}
+The service runs until Ctrl-C. `make demo` continues with the same data.""")
 
 
 def _all_logins(demo: Demo, settings: Settings, address: str, passwords: dict[str, str]) -> str:

@@ -50,7 +50,7 @@ def _running(demo: Demo) -> Iterator[subprocess.Popen[bytes]]:
     _end_in_order_when_told_to()
     write_files(demo)
     demo.steps.begin("start", f"starting the service on {demo.installation.address}")
-    with serving(demo.installation, _log(demo)) as server:
+    with serving(demo.installation, _log(demo), waiting=demo.steps.wait) as server:
         try:
             yield server
         except OrganizerError as error:

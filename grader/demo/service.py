@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from grader.errors import OrganizerError
 
 FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 START_TIMEOUT_SECONDS = 90
+REPORT_SECONDS = 3
 STOP_TIMEOUT_SECONDS = 60
 LOG_LINES_SHOWN = 30
 
@@ -69,8 +70,13 @@ class Installation:
 
 
 @contextlib.contextmanager
-def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready."""
+def serving(
+    installation: Installation, log: Path, *, waiting: Callable[[], None] = lambda: None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready.
+
+    `waiting` is called every few seconds until then.
+    """
     _refuse_taken_address(installation)
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -87,7 +93,7 @@ def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[
         start_new_session=True,
     )
     try:
-        _wait_until_ready(installation, server, log)
+        _wait_until_ready(installation, server, log, waiting)
         yield server
     finally:
         server.terminate()
@@ -108,9 +114,15 @@ def _refuse_taken_address(installation: Installation) -> None:
         )
 
 
-def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(
+    installation: Installation, server: subprocess.Popen[bytes], log: Path, waiting: Callable[[], None]
+) -> None:
+    next_report = time.monotonic() + REPORT_SECONDS
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
+        if time.monotonic() >= next_report:
+            waiting()
+            next_report += REPORT_SECONDS
         if server.poll() is not None:
             raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}.\n{last_lines(log)}")
         with contextlib.suppress(Unreachable):

@@ -170,10 +170,11 @@ class LinkPurpose(enum.StrEnum):
     VERIFY_EMAIL = "verify_email"
     RESET_PASSWORD = "reset_password"  # noqa: S105
     SIGN_UP = "sign_up"
+    LOG_IN = "log_in"
 
 
 class AccountLink(Base):
-    """A one-time link: verifying an address, setting a new password, or signing up by invitation."""
+    """A one-time link that verifies an address, sets a password, signs up or logs in."""
 
     __tablename__ = "account_link"
 

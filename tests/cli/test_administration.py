@@ -9,7 +9,15 @@ import pytest
 
 from grader.models import ScoringVersionState
 from grader.operations import schema
-from grader.services.accounts import accounts, api_tokens, email_addresses, password_resets, sign_ups
+from grader.services.accounts import (
+    accounts,
+    api_tokens,
+    email_addresses,
+    logins,
+    password_resets,
+    sign_ups,
+)
+from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
@@ -133,6 +141,21 @@ def test_a_reset_link_is_for_one_person(admin, service):
     with service.database.read() as session:
         assert password_resets.whose(session, token=token, now=datetime.now(UTC)).name == "ada"
     assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
+
+
+def test_a_login_link_is_for_one_person_and_works_once(admin, service):
+    service.user("ada")
+
+    link = admin("user", "login-link", "Ada", "--next", "/competitions").stdout.strip()
+
+    token = re.fullmatch(r"http://127\.0\.0\.1:7777/login/(\S+)\?next=%2Fcompetitions", link)[1]
+    with service.database.write() as session:
+        now = datetime.now(UTC)
+        assert logins.link_holder(session, token=token, now=now).name == "ada"
+        assert logins.link_holder(session, token=token, now=now, use=True).name == "ada"
+        with pytest.raises(InvalidLink):
+            logins.link_holder(session, token=token, now=now)
+    assert "'nobody'" in admin("user", "login-link", "nobody").stderr
 
 
 def test_invitations_are_printed_one_to_a_line(admin, service, monkeypatch):

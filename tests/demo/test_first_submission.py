@@ -89,14 +89,22 @@ def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
     assert demo.installation.command("user", "list").count("(administrator)") == 1
 
 
-def test_one_login_is_printed_and_the_others_are_in_a_file_for_its_owner(arena, demo):
+def test_one_login_link_is_printed_and_the_passwords_are_in_a_file_for_its_owner(arena, demo):
     demo.folder.mkdir()
+    list(demo.installation.lines_of("grader.demo.accounts", ORGANIZER, NEWCOMER))
     progress = Progress(demo.folder, resume=False)
     for name in ACCOUNTS:
         progress.note(progress.passwords, name, f"secret of {name}")
     said: list[str] = []
     tell_how_to_go_on(replace(demo, say=said.append), arena.settings, progress)
-    assert re.findall("secret of .*", said[0]) == ["secret of newcomer"]
+    assert "secret of" not in said[0]
+    [link] = re.findall("/login/.*", said[0])
+    browser = arena.app.test_client()
+    assert b"Log in as <bdi>newcomer</bdi>" in browser.get(link).data
+    answer = browser.post(link, data={"csrf_token": arena.form_token(browser)})
+    assert answer.status_code == 302
+    assert b"newcomer" in browser.get("/").data
+    assert browser.get(link).status_code == 404
     file = demo.folder / "logins.txt"
     assert str(file) in said[0]
     assert set(re.findall("secret of (.*)", file.read_text())) == set(ACCOUNTS)

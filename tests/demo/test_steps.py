@@ -23,6 +23,20 @@ def test_on_a_machine_half_as_fast_the_rest_takes_longer_than_guessed():
     ]
 
 
+def test_a_step_that_takes_long_reports_progress_and_its_estimate_falls():
+    said: list[str] = []
+    times = iter([0.0, 0.0, 4.0, 8.0, 40.0])
+    steps = Steps(SECONDS, said.append, clock=lambda: next(times))
+    steps.begin("one", "starting")
+    for _ in range(3):
+        steps.wait()
+    assert said[1:] == [
+        "[ 1/3] about  56 s left: starting (4 s so far)",
+        "[ 1/3] about  52 s left: starting (8 s so far)",
+        "[ 1/3] about  50 s left: starting (40 s so far)",
+    ]
+
+
 def test_a_step_that_an_earlier_start_did_is_skipped():
     said: list[str] = []
     steps = Steps(SECONDS, said.append, clock=lambda: 0.0)

@@ -320,6 +320,8 @@ TABLE = {
     ("POST", "account.verify"): Access("/verify/guessed", (404, 404, 404)),
     ("GET", "account.ask_for_reset"): Access("/reset", (200, 200, 200)),
     ("POST", "account.ask_for_reset"): Access("/reset", (404, 404, 404), data={"email": "ann@example.org"}),
+    ("GET", "account.log_in_by_link"): Access("/login/guessed", (404, 404, 404)),
+    ("POST", "account.log_in_by_link"): Access("/login/guessed", (404, 404, 404)),
     ("GET", "account.reset"): Access("/reset/guessed", (404, 404, 404)),
     ("POST", "account.reset"): Access("/reset/guessed", (404, 404, 404), data={"password": "correct horse"}),
     ("POST", "account.describe"): Access("/account/profile", (302, 302, 302), data={"about": "Me."}),

@@ -177,6 +177,8 @@ WITHOUT_OPERATION = {
     "POST account.verify": PROVES_A_PERSON,
     "GET account.ask_for_reset": PROVES_A_PERSON,
     "POST account.ask_for_reset": PROVES_A_PERSON,
+    "GET account.log_in_by_link": PROVES_A_PERSON,
+    "POST account.log_in_by_link": PROVES_A_PERSON,
     "GET account.reset": PROVES_A_PERSON,
     "POST account.reset": PROVES_A_PERSON,
     "POST account.change_email": OWN_SAFETY,

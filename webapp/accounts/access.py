@@ -15,6 +15,7 @@ from grader.services.accounts import (
     email_addresses,
     first_administrator,
     login_guesses,
+    logins,
     one_time_links,
     password_hashing,
     password_resets,
@@ -47,6 +48,19 @@ def log_in() -> ResponseReturnValue:
         return page, errors.status_of(error), errors.headers_of(error)
     if user is None:
         return render_template("accounts/log_in.html", problems=WRONG_LOGIN, name=name), 422
+    return auth.log_in(user)
+
+
+@blueprint.route("/login/<token>", methods=["GET", "POST"])
+def log_in_by_link(token: str) -> ResponseReturnValue:
+    """Log in by a one-time link; only the button does it, because mail programs open links automatically."""
+    site = current_site()
+    if request.method == "GET":
+        with site.database.read() as session:
+            name = logins.link_holder(session, token=token, now=db.now(session)).name
+        return render_template("accounts/log_in_by_link.html", name=name)
+    with site.database.write() as session:
+        user = logins.link_holder(session, token=token, now=db.now(session), use=True)
     return auth.log_in(user)
 
 

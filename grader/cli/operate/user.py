@@ -1,12 +1,14 @@
 """`fairboard user`: create users and administrators, reset links, invitations."""
 
+from urllib.parse import urlencode
+
 import click
 
 from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
 from grader.cli.installation import Installation, opened
-from grader.services.accounts import accounts, administrators, password_resets, sign_ups
+from grader.services.accounts import accounts, administrators, logins, password_resets, sign_ups
 from grader.services.audit.log import Actor, operator
 from grader.services.people import directory
 from grader.settings import SignUp
@@ -78,6 +80,17 @@ def reset_link(name: str) -> None:
         account = directory.get(session, name=name)
         token = password_resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
     _show_link(installation, f"/reset/{token}")
+
+
+@user.command("login-link")
+@click.argument("name")
+@click.option("--next", "target", default="", help="The page of the site to open after the login.")
+def login_link(name: str, target: str) -> None:
+    """Print a link that logs NAME in, once, within a day."""
+    with opened() as installation, installation.database.write() as session:
+        account = directory.get(session, name=name)
+        token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
+    _show_link(installation, f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else ""))
 
 
 @user.command()

@@ -6,11 +6,12 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import ApiToken, Login, User
-from grader.services.accounts import secret_tokens
+from grader.models import ApiToken, LinkPurpose, Login, User
+from grader.services.accounts import one_time_links, secret_tokens
 from grader.text.plain import one_line
 
 USER_AGENT_MAX_LENGTH = 300
+LINK_LIFETIME = timedelta(days=1)
 
 
 class UnknownLogin(ParticipantError):
@@ -40,6 +41,27 @@ def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta,
     )
     session.flush()
     return token
+
+
+def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
+    """Return the token of a link that logs in once, within a day."""
+    return one_time_links.create(
+        session,
+        purpose=LinkPurpose.LOG_IN,
+        user=user,
+        created_by=created_by,
+        lifetime=LINK_LIFETIME,
+        now=now,
+    )
+
+
+def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
+    """Return the person whom a link logs in, and use it up if asked; raise InvalidLink."""
+    link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
+    person = one_time_links.holder(session, link)
+    if use:
+        one_time_links.spend(session, link=link, now=now)
+    return person
 
 
 def find(session: Session, *, token: str, now: datetime) -> Login | None:

@@ -67,6 +67,14 @@ def require(
     return link
 
 
+def holder(session: Session, link: AccountLink) -> User:
+    """Return the person of a link; raise InvalidLink if there is none any more."""
+    person = None if link.user_id is None else session.get(User, link.user_id)
+    if person is None or person.deleted_at is not None:
+        raise InvalidLink
+    return person
+
+
 def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
     """Mark a link as used; other links of the same purpose and person stop working."""
     link.used_at = now

@@ -51,7 +51,7 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 def whose(session: Session, *, token: str, now: datetime) -> User:
     """Return the person whose password a reset link can set; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
-    return _person(session, link.user_id)
+    return one_time_links.holder(session, link)
 
 
 def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
@@ -59,7 +59,7 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
     link = one_time_links.require(
         session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
     )
-    person = _person(session, link.user_id)
+    person = one_time_links.holder(session, link)
     accounts.set_password(session, user=person, password_hash=password_hash)
     one_time_links.spend(session, link=link, now=now)
     if person.email and person.email_verified_at:
@@ -67,13 +67,6 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
         outbox.write(
             session, to_address=person.email, subject="Your password was changed", body=body, now=now
         )
-    return person
-
-
-def _person(session: Session, user_id: int | None) -> User:
-    person = None if user_id is None else session.get(User, user_id)
-    if person is None or person.deleted_at is not None:
-        raise one_time_links.InvalidLink
     return person
 
 
