@@ -39,7 +39,7 @@ class Token(Answer):
     id: int
     name: str
     begins_with: str
-    scopes: list[str]
+    scopes: list[Scope]
     competition: str | None
     created_at: Moment
     expires_at: Moment | None
@@ -84,7 +84,7 @@ class Asker(Answer):
     name: str
     is_admin: bool
     about: str
-    notices: list[str]
+    notices: list[Notice]
     page: str | None
     token: Token
 
@@ -106,7 +106,7 @@ def asker(user: User, used: ApiToken) -> Asker:
         name=user.name,
         is_admin=user.is_admin,
         about=user.about,
-        notices=[kind.value for kind in Notice if kind.value not in user.unwanted_notices],
+        notices=[kind for kind in Notice if kind.value not in user.unwanted_notices],
         page=user.page_key and hosts.link("people.profile", key=user.page_key),
         token=token(used),
     )

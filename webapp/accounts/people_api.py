@@ -13,7 +13,7 @@ from grader.services.accounts.api_tokens import Scope
 from webapp.http import auth, hosts
 from webapp.http.api import blueprint
 from webapp.http.auth import View
-from webapp.http.fields import Answer, Moment
+from webapp.http.fields import Answer, FileForm, Moment
 from webapp.http.lists import following
 from webapp.http.operations import operation
 from webapp.http.organizer_operations import Searched
@@ -98,7 +98,7 @@ def invite_person() -> Any:
 
 @blueprint.post("/invitations/csv")
 @_administrators_operation(
-    answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=True
+    answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=FileForm
 )
 def invite_people() -> Any:
     """Make an invitation for each address of a CSV file, all or none.

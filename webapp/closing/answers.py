@@ -6,6 +6,7 @@ from pydantic import Field
 
 from grader.models import OrganizerJob
 from grader.services.closing.checklist import CloseState
+from grader.services.competitions.phases import Stage
 from webapp.closing.views import CloseView
 from webapp.http import organizer_operations as organizing
 from webapp.http.fields import Answer, Moment, Sent, Text
@@ -33,7 +34,7 @@ class Bundle(Answer):
 class CloseAnswer(Answer):
     """Where the close of a competition is, what is missing, and its jobs."""
 
-    stage: str
+    stage: Stage
     explanation: str
     missing: list[str]
     agrees: bool

@@ -91,7 +91,7 @@ class CloseView:
 
     def __init__(self, state: CloseState) -> None:
         self.state = state
-        self.stage = state.stage.value
+        self.stage = state.stage
         self.explanation = _explanation(state)
         place = list(STAGES).index(state.stage)
         self.steps = [

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from grader.models import DataFile
+from grader.metrics import UndefinedPolicy
+from grader.models import DataFile, EntryMode
+from grader.visibility import Feedback, Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http.fields import Answer, Moment
 from webapp.presentation.terms import words_of
@@ -13,7 +15,7 @@ class CompetitionLine(Answer):
 
     slug: str
     title: str
-    phase: str
+    phase: Phase
     opens_at: Moment | None
     closes_at: Moment | None
     rows: int
@@ -41,7 +43,7 @@ class ScoringRules(Answer):
     weights: dict[str, float]
     label_threshold: float
     identity_threshold: float
-    undefined: str
+    undefined: UndefinedPolicy
     identities: list[str]
 
 
@@ -53,7 +55,7 @@ class CompetitionDetails(CompetitionLine):
     rules: str | None
     rules_version: int | None
     must_join: bool
-    entry_mode: str
+    entry_mode: EntryMode
     is_entry_open: bool
     entry_deadline: Moment | None
     merger_deadline: Moment | None
@@ -62,7 +64,7 @@ class CompetitionDetails(CompetitionLine):
     max_daily_submissions: int | None
     max_total_submissions: int | None
     selection_count: int
-    feedback: str
+    feedback: Feedback
     feedback_note: str | None
     metric: ScoringRules
 
@@ -156,7 +158,7 @@ def details(view: CompetitionView) -> CompetitionDetails:
         rules=view.rules or None,
         rules_version=view.rules_version if view.rules else None,
         must_join=view.must_ask,
-        entry_mode=view.entry_mode.value,
+        entry_mode=view.entry_mode,
         is_entry_open=view.is_entry_open,
         entry_deadline=view.entry_deadline,
         merger_deadline=view.merger_deadline,

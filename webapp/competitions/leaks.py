@@ -7,13 +7,14 @@ from pydantic import Field
 from grader.feedback.leak_budget import LeakBudget
 from grader.services.analysis.leak_budget import Leaks
 from grader.services.competitions.safe_step import Proposal
+from grader.visibility import Feedback, Step
 from webapp.http.fields import Answer
 
 
 class SafeStep(Answer):
     """The step of feedback that is proposed for the solution."""
 
-    step: str
+    step: Step
     by_chance: Annotated[float, Field(description="By how much two good models differ by chance.")]
 
 
@@ -32,7 +33,7 @@ class IdentityLeak(Answer):
 class ModeLeak(Answer):
     """What a team can read in a mode, at the identity of which it can read the largest share."""
 
-    feedback: str
+    feedback: Feedback
     weakest: str
     labels: int
     share: float
@@ -51,7 +52,7 @@ class LeakBudgetAnswer(Answer):
 
 def safe_step_answer(proposal: Proposal | None) -> SafeStep | None:
     """Return a proposed step."""
-    return SafeStep(step=proposal.step.value, by_chance=proposal.by_chance) if proposal else None
+    return SafeStep(step=proposal.step, by_chance=proposal.by_chance) if proposal else None
 
 
 def leak_budget_answer(leaks: Leaks) -> LeakBudgetAnswer:
@@ -77,7 +78,7 @@ def leak_budget_answer(leaks: Leaks) -> LeakBudgetAnswer:
 
 def _mode(budget: LeakBudget) -> ModeLeak:
     return ModeLeak(
-        feedback=budget.feedback.value,
+        feedback=budget.feedback,
         weakest=budget.weakest.public.name,
         labels=budget.weakest.labels,
         share=budget.weakest.share,

@@ -79,7 +79,7 @@ class CompetitionView:
         self.takes_late_submissions = competition.takes_late_submissions
         self.must_ask = participations.must_ask(competition)
         self.entry_page = participations.entry_page(competition)
-        self.feedback = competition.feedback.value
+        self.feedback = competition.feedback
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else feedback_words.of(competition)
         self.why_unshown = feedback_words.why_unshown(competition)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from grader.fair_play.probing import Sign
 from grader.models import FairPlayMark
 from webapp.fair_play.canary_view import CanaryView
 from webapp.fair_play.views import FileLine, PairLine, TeamLine
@@ -24,7 +25,7 @@ class SignedFile(Answer):
 
     submission_id: int
     submitted_at: Moment
-    signs: list[str]
+    signs: list[Sign]
     evidence: list[str]
 
 
@@ -190,6 +191,6 @@ def _file(line: FileLine) -> SignedFile:
     return SignedFile(
         submission_id=line.submission.id,
         submitted_at=line.submission.submitted_at,
-        signs=list(line.signs),
+        signs=[Sign(sign) for sign in line.signs],
         evidence=list(line.sentences),
     )

@@ -1,5 +1,6 @@
 """The API's answers about what teams share: places of logins, people who moved, mergers."""
 
+from grader.models import PlaceKind
 from webapp.http.fields import Answer, Moment
 
 
@@ -17,7 +18,7 @@ class PlaceLogins(Answer):
 class SharedPlaceAnswer(Answer):
     """An address or a browser that a few teams share; which one it is stays unknown."""
 
-    kind: str
+    kind: PlaceKind
     has_same_file: bool
     logins: list[PlaceLogins]
 
@@ -25,7 +26,7 @@ class SharedPlaceAnswer(Answer):
 class SharedByMany(Answer):
     """An address or a browser that many teams share, which says nothing about any of them."""
 
-    kind: str
+    kind: PlaceKind
     team_count: int
     person_count: int
 

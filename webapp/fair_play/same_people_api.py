@@ -31,7 +31,7 @@ def same_people(slug: str) -> SamePeopleAnswer:
         is_noted=site.settings.note_shared_logins,
         places=[
             SharedPlaceAnswer(
-                kind=place.kind.value,
+                kind=place.kind,
                 has_same_file=place.has_same_file,
                 logins=[
                     PlaceLogins(
@@ -48,7 +48,7 @@ def same_people(slug: str) -> SamePeopleAnswer:
             for place in found.places
         ],
         shared_by_many=[
-            SharedByMany(kind=each.kind.value, team_count=each.team_count, person_count=each.person_count)
+            SharedByMany(kind=each.kind, team_count=each.team_count, person_count=each.person_count)
             for each in found.crowds
         ],
         moved=[

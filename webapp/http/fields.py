@@ -38,6 +38,7 @@ def _aware(time: datetime) -> datetime:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Whole = Annotated[int, BeforeValidator(_no_flag)]
+Binary = WithJsonSchema({"type": "string", "format": "binary"})
 Number = Annotated[Whole, Field(ge=0, le=LARGEST)]
 Moment = Annotated[
     datetime,
@@ -64,10 +65,21 @@ class Asked(Sent):
         return self.cursor
 
 
+class FileForm(Sent):
+    """An upload: a form with a file. If the whole body is the file, the other fields are in the address."""
+
+    file: Annotated[Any, Binary]
+
+
+def allow_more(schema: dict[str, Any]) -> None:
+    """Let the schema of an answer allow fields that a later release adds."""
+    schema.pop("additionalProperties", None)
+
+
 class Answer(BaseModel):
     """What an answer holds, in the order in which it is explained."""
 
-    model_config = ConfigDict(extra="forbid", from_attributes=True)
+    model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_extra=allow_more)
 
 
 class Nothing(Sent):

@@ -26,7 +26,7 @@ from grader.services import repeatable_requests
 from grader.services.accounts.api_tokens import Scope
 from webapp.http.conditional import conditional
 from webapp.http.errors import BadRequest
-from webapp.http.fields import ErrorAnswer
+from webapp.http.fields import ErrorAnswer, FileForm
 from webapp.http.parameters import UnreadableBody
 from webapp.http.received import FairboardRequest
 from webapp.http.site import current_site
@@ -76,8 +76,8 @@ class Operation:
 
     `scope` None answers without a token too. `creates` takes an Idempotency-Key; of an answer with a secret
     only that it came is kept. `keeps_key` is an operation that looks after its keys itself. `spans` serves
-    also tokens of one competition, though the address names none. `takes_file` says that the body is a file,
-    and `answers_file` of which type the answer is.
+    also tokens of one competition, though the address names none. `takes_file` is the form of an upload, and
+    `answers_file` the type of the file that is the answer.
     """
 
     scope: Scope | None
@@ -85,7 +85,7 @@ class Operation:
     keeps_key: bool = False
     shows_secret: bool = False
     spans: bool = False
-    takes_file: bool = False
+    takes_file: type[FileForm] | None = None
     answers_file: str | None = None
 
 
@@ -145,7 +145,7 @@ def operation(
     keeps_key: bool = False,
     shows_secret: bool = False,
     spans: bool = False,
-    takes_file: bool = False,
+    takes_file: type[FileForm] | None = None,
     answers_file: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
     """Make a view an operation: check its request by its models, and describe it by them."""
@@ -190,7 +190,7 @@ def current() -> Operation:
 def _once(known: Operation, act: Callable[[], Response]) -> Response:
     """Let a request take effect once, and answer it the same way when it comes again."""
     database = current_site().database
-    fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file)
+    fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
     with database.write() as session:
         begun = repeatable_requests.begin(
             session,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 
 from grader import db
-from grader.models import OrganizerJob, Role
+from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
@@ -60,8 +60,8 @@ class Job(Answer):
     """Work in the background: how far it is, and why there is no result."""
 
     id: int
-    kind: str
-    state: str
+    kind: OrganizerJobKind
+    state: JobState
     is_final: bool
     progress: dict[str, Any]
     problems: list[dict[str, Any]]
@@ -104,8 +104,8 @@ def job(found: OrganizerJob) -> Job:
     """Return a job."""
     return Job(
         id=found.id,
-        kind=found.kind.value,
-        state=found.state.value,
+        kind=found.kind,
+        state=found.state,
         is_final=not organizer_jobs.is_open(found),
         progress=found.progress,
         problems=found.problems,

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from grader.models import Delivery, Webhook
+from grader.models import BodyFormat, Delivery, Webhook
+from grader.services.webhooks.outbox import Event
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.integrations.views import AttemptView, WebhookView
 
@@ -40,8 +41,8 @@ class WebhookAnswer(Answer):
 
     id: int
     url: str
-    events: list[str]
-    format: str
+    events: list[Event]
+    format: BodyFormat
     owner: str
     is_on: bool
     state: str
@@ -66,7 +67,7 @@ class DeliveryAnswer(Answer):
     """How the last attempt at sending an event went; the status is null where nothing answered."""
 
     delivery: str
-    event: str
+    event: Event
     at: Moment | None
     attempt: int
     status: int | None
@@ -95,7 +96,7 @@ def delivery(found: Delivery) -> DeliveryAnswer:
     """Return how the last attempt at sending an event went."""
     return DeliveryAnswer(
         delivery=found.token,
-        event=found.event,
+        event=Event(found.event),
         at=found.attempted_at,
         attempt=found.attempt_count,
         status=found.status,

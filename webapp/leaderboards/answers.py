@@ -65,7 +65,7 @@ class BoardLine(Answer):
 class BoardPage(Answer):
     """A page of a leaderboard; `own` is the asker's line where it is not among the rows."""
 
-    split: str
+    split: Split
     scoring_version: int
     row_share: float
     team_count: int
@@ -158,7 +158,7 @@ class OwnResults(Answer):
 def board_page(board: Board, *, next_page: str | None) -> BoardPage:
     """Return one page of a leaderboard."""
     return BoardPage(
-        split=board.split.value,
+        split=board.split,
         scoring_version=board.scoring_version,
         row_share=round(board.row_share, 4),
         team_count=board.team_count,

@@ -19,7 +19,25 @@ SCOPES = {
     Scope.ORGANIZE: "do what an organizer does, where the person is one",
     Scope.ADMIN: "do what an administrator does, if the person is one",
 }
-ERROR = {"$ref": "#/components/schemas/Error"}
+SCHEMAS = "#/components/schemas/"
+KEYWORDS = {"ge": "minimum", "le": "maximum"}  # as pydantic names them behind a validator
+BINARY = {"type": "string", "format": "binary"}
+FILE_NAME = {
+    "file_name": {"type": "string", "description": "The file's name, if the whole body is the file."}
+}
+KEY = {
+    "name": KEY_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The request takes effect once for each key, however often it is sent.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
+}
+REPLAY = "The response to a request that was sent before with the same Idempotency-Key."
+REPLAYED = {
+    "description": "`true` in the response to a request that was sent before with the same key.",
+    "schema": {"type": "string", "enum": ["true"]},
+}
+ERROR = {"$ref": SCHEMAS + "Error"}
 WAIT = {"description": "In how many seconds to try again.", "schema": {"type": "integer"}}
 RATE = {
     "RateLimit-Limit": {
@@ -37,12 +55,16 @@ METHODS = ("get", "post", "put", "patch", "delete")
 def document() -> dict[str, Any]:
     """Return the document; call it within a request or an application's context, for the routes are asked."""
     models = deepcopy(SPEC.models)
-    made = SPEC._generate_spec()
+    for form in filter(None, {known.takes_file for known in OPERATIONS.values()}):
+        SPEC._add_model(model=form)
+    made = _plain(SPEC._generate_spec())
     SPEC.models = models  # spectree takes the definitions of nested models out of them
+    schemas = made["components"]["schemas"]
     paths = {path: made["paths"][path] for path in sorted(made["paths"])}
     for methods in paths.values():
         for described in methods.values():
-            _complete(described, OPERATIONS[described["operationId"]])
+            _complete(described, OPERATIONS[described["operationId"]], schemas)
+    named = _named(paths, schemas)  # not the models of queries, which are parameters
     return {
         "openapi": "3.1.0",
         "info": {"title": "Fairboard API", "version": version("fairboard"), "description": INTRODUCTION},
@@ -50,16 +72,42 @@ def document() -> dict[str, Any]:
         "tags": sorted(made["tags"], key=lambda tag: str(tag["name"])),
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(made["components"]["schemas"].items())),
+            "schemas": {name: schemas[name] for name in sorted(named)},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def _complete(described: dict[str, Any], known: Operation) -> None:
+def _plain(part: Any) -> Any:
+    """Return a part of the document without generated titles, and with the keywords of JSON Schema."""
+    if isinstance(part, dict):
+        return {
+            KEYWORDS.get(name, name): _plain(value)
+            for name, value in part.items()
+            if name != "title" or not isinstance(value, str)
+        }
+    return [_plain(each) for each in part] if isinstance(part, list) else part
+
+
+def _named(part: Any, schemas: dict[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return `found` and the names of all models that a part of the document refers to."""
+    if isinstance(part, dict):
+        name = str(part.get("$ref", "")).removeprefix(SCHEMAS)
+        if name in schemas and name not in found:
+            found = _named(schemas[name], schemas, found | {name})
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            found = _named(each, schemas, found)
+    return found
+
+
+def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, Any]) -> None:
     """Add what an operation needs of its asker, its files, its key and its errors."""
     described["security"] = [{"token": []}] if known.scope else [{}, {"token": []}]
     described["x-scope"] = known.scope.value if known.scope else None
+    for parameter in described["parameters"]:
+        _without_null(parameter["schema"])
     answers = described["responses"]
     answers.pop("422", None)
     answers["default"] = {
@@ -74,23 +122,32 @@ def _complete(described: dict[str, Any], known: Operation) -> None:
                 schema = {} if is_read else {"type": "string", "format": "binary"}
                 answer["content"] = {known.answers_file: {"schema": schema}}
     if known.takes_file:
-        described["requestBody"] = _file_body()
+        form = known.takes_file.__name__
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                "multipart/form-data": {"schema": {"$ref": SCHEMAS + form}},
+                "application/octet-stream": {"schema": BINARY},
+            },
+        }
+        for name, schema in (FILE_NAME | schemas[form]["properties"]).items():
+            _without_null(schema)
+            if schema.get("format") != "binary":
+                sent = {keyword: value for keyword, value in schema.items() if keyword != "default"}
+                words = {"required": False, "description": schema.get("description", "")}
+                described["parameters"].append({"name": name, "in": "query", **words, "schema": sent})
     if known.creates or known.keeps_key:
-        described["parameters"].append(
-            {
-                "name": KEY_HEADER,
-                "in": "header",
-                "required": False,
-                "description": "The request takes effect once for each key, however often it is sent.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
-            }
-        )
+        described["parameters"].append(KEY)
+        first = answers[next(status for status in answers if status.startswith("2"))]
+        if known.keeps_key:
+            answers["200"] = first | {"description": REPLAY}
+        else:
+            first["headers"] = {"Idempotency-Replayed": REPLAYED}
 
 
-def _file_body() -> dict[str, Any]:
-    binary = {"type": "string", "format": "binary"}
-    form = {"type": "object", "properties": {"file": binary}, "required": ["file"]}
-    return {
-        "required": True,
-        "content": {"multipart/form-data": {"schema": form}, "application/octet-stream": {"schema": binary}},
-    }
+def _without_null(schema: dict[str, Any]) -> None:
+    """Take null out of a parameter's schema: no address can hold it."""
+    kinds = [each for each in schema.pop("anyOf", ()) if each != {"type": "null"}]
+    schema |= kinds[0] if len(kinds) == 1 else {}
+    if "default" in schema and schema["default"] is None:
+        del schema["default"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.metrics import MetricSettings
-from grader.models import ScoringVersion
+from grader.models import ScoringVersion, ScoringVersionState
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
@@ -40,7 +40,7 @@ class ScoringVersionLine(Answer):
     """A scoring version."""
 
     number: int
-    state: str
+    state: ScoringVersionState
     reason: str
     notice: str
     solution: int

@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from grader.models import Announcement, AuditEntry, Dispute, Role, Split, SubmissionKind, SubmissionStatus
+from grader.models import (
+    Announcement,
+    AuditEntry,
+    CompetitionState,
+    Dispute,
+    JobState,
+    Role,
+    ScoringVersionState,
+    Split,
+    SubmissionKind,
+    SubmissionStatus,
+)
 from grader.models import Organizer as OrganizerRow
 from grader.services.audit import log
 from grader.services.leaderboards.ties import SplitTies
@@ -13,6 +24,7 @@ from grader.services.moderation import submission_search, team_search
 from grader.services.moderation.equal_files import Group
 from grader.services.quotas.grants import GivenGrant
 from grader.services.scoring.queue_health import Health
+from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer
 from webapp.http.fields import Answer, Asked, Moment, Number, Sent, Text
 from webapp.http.organizer_operations import Job, Searched
@@ -24,16 +36,16 @@ class ScoringQueue(Answer):
     """The scoring jobs of a version in use, by state."""
 
     number: int
-    state: str
-    counts: dict[str, int]
+    state: ScoringVersionState
+    counts: dict[JobState, int]
     oldest_open_at: Moment | None
 
 
 class Console(Answer):
     """How a competition goes: its queue, and what waits for an organizer."""
 
-    state: str
-    phase: str
+    state: CompetitionState
+    phase: Phase
     paused_at: Moment | None
     pause_message: str
     health: Literal["idle", "working", "stalled"]
@@ -44,7 +56,7 @@ class Console(Answer):
     waiting_count: Annotated[int, Field(description="People who ask to join.")]
     people_count: Annotated[int, Field(description="People in teams.")]
     team_count: int
-    submission_counts: Annotated[dict[str, int], Field(description="Submissions by status.")]
+    submission_counts: Annotated[dict[SubmissionStatus, int], Field(description="Submissions by status.")]
     leak_budget: LeakBudgetAnswer
 
 
@@ -76,8 +88,8 @@ class OrganizersSubmission(Answer):
     team_id: int
     team: str
     sent_by: str
-    status: str
-    kind: str
+    status: SubmissionStatus
+    kind: SubmissionKind
     file_name: str
     description: str
     size_bytes: int
@@ -137,7 +149,7 @@ class Marked(Answer):
     """A submission and what it is now."""
 
     id: int
-    kind: str
+    kind: SubmissionKind
 
 
 class DiagnosisRequest(Sent):
@@ -303,7 +315,7 @@ class OrganizerLine(Answer):
 
     user_id: int
     name: str
-    role: str
+    role: Role
     added_at: Moment
 
 
@@ -355,7 +367,7 @@ class TiedTeam(Answer):
 class TiedBoard(Answer):
     """A leaderboard that was compared; `is_stale` where it has changed since."""
 
-    split: str
+    split: Split
     is_stale: bool
     teams: list[TiedTeam]
 
@@ -373,8 +385,8 @@ def queues(health: Health) -> list[ScoringQueue]:
     return [
         ScoringQueue(
             number=each.number,
-            state=each.state.value,
-            counts={state.value: count for state, count in each.counts.items()},
+            state=each.state,
+            counts=dict(each.counts),
             oldest_open_at=each.oldest_open_at,
         )
         for each in health.queues
@@ -389,8 +401,8 @@ def submission(line: submission_search.Line) -> OrganizersSubmission:
         team_id=found.team_id,
         team=found.team.name,
         sent_by=found.user.name,
-        status=found.status.value,
-        kind=found.kind.value,
+        status=found.status,
+        kind=found.kind,
         file_name=found.file_name,
         description=found.description,
         size_bytes=found.size_bytes,
@@ -472,7 +484,7 @@ def announcement(found: Announcement) -> AnnouncementLine:
 def organizer(found: OrganizerRow) -> OrganizerLine:
     """Return an organizer."""
     return OrganizerLine(
-        user_id=found.user_id, name=found.user.name, role=found.role.value, added_at=found.added_at
+        user_id=found.user_id, name=found.user.name, role=found.role, added_at=found.added_at
     )
 
 
@@ -497,7 +509,7 @@ def audit(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
 def tied_board(found: SplitTies) -> TiedBoard:
     """Return a leaderboard that was compared."""
     return TiedBoard(
-        split=found.split.value,
+        split=found.split,
         is_stale=found.is_stale,
         teams=[
             TiedTeam(

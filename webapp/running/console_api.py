@@ -208,8 +208,8 @@ def _console(slug: str) -> Console:
         health = queue_health.of_competition(session, competition=competition, now=now)
         counts = activity.counts(session, competition=competition)
         return Console(
-            state=competition.state.value,
-            phase=phases.phase(competition, now).value,
+            state=competition.state,
+            phase=phases.phase(competition, now),
             paused_at=competition.paused_at,
             pause_message=competition.pause_message,
             health=health.sign.value,
@@ -220,7 +220,7 @@ def _console(slug: str) -> Console:
             waiting_count=counts.asking,
             people_count=counts.people,
             team_count=counts.teams,
-            submission_counts={status.value: count for status, count in counts.files.items()},
+            submission_counts=dict(counts.files),
             leak_budget=leak_budget_answer(
                 leak_budget.of(competition, competition_settings.of(competition), now=now)
             ),

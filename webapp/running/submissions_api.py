@@ -78,7 +78,7 @@ def retry_submissions(slug: str) -> Any:
 def mark_submission(slug: str, submission_id: int, json: KindRequest) -> Marked:
     """Make a submission a benchmark, hide it, or let it rank again."""
     marked = act(slug, decisions.mark, submission_id=submission_id, kind=json.kind)
-    return Marked(id=marked.id, kind=marked.kind.value)
+    return Marked(id=marked.id, kind=marked.kind)
 
 
 @blueprint.get(DIAGNOSIS)

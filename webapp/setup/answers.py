@@ -7,14 +7,23 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_serializer, field_
 
 from grader.files import ColumnRole
 from grader.metrics import MetricSettings
-from grader.models import Competition, DataFile, Figure, OrganizerJob, ScoringVersion
+from grader.models import (
+    Competition,
+    CompetitionState,
+    DataCheckState,
+    DataFile,
+    Figure,
+    OrganizerJob,
+    ScoringVersion,
+    SubmissionStatus,
+)
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
 from grader.services.solutions import checks as solution_checks
-from grader.services.solutions.checks import CheckParameters
+from grader.services.solutions.checks import CheckParameters, Purpose
 from grader.text.plain import is_storable
 from webapp.competitions.leaks import LeakBudgetAnswer, SafeStep
 from webapp.http import organizer_operations as organizing
-from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.fields import Answer, Binary, FileForm, Moment, Sent, Text, allow_more
 from webapp.http.organizer_operations import FaultAnswer, Job
 from webapp.presentation import formats
 
@@ -72,6 +81,12 @@ class SettingsSent(CompetitionSettings):
         return metric.as_dict()
 
 
+class SettingsShown(SettingsSent):
+    """The settings of a competition, as they are now."""
+
+    model_config = ConfigDict(title="SettingsShown", json_schema_extra=allow_more)
+
+
 class SettingsQuery(Sent):
     """Whether a date is saved that reveals the private leaderboard at once."""
 
@@ -81,7 +96,7 @@ class SettingsQuery(Sent):
 class SettingsAnswer(Answer):
     """The settings of a competition, why some are locked, the dates in force, warnings, the leak budget."""
 
-    settings: SettingsSent
+    settings: SettingsShown
     locked: dict[str, str]
     dates: dict[str, Moment | None]
     warnings: list[FaultAnswer]
@@ -95,11 +110,19 @@ class SettingsChanged(SettingsAnswer):
     changed: list[str]
 
 
+class SolutionForm(FileForm):
+    """A solution to check, for a published competition a corrected one."""
+
+    test: Annotated[Any, Binary] = None
+    canaries: int = 0
+    canaries_from_scored: bool = False
+
+
 class SolutionColumn(Answer):
     """A column of a checked solution, its role and some of its values."""
 
     name: str
-    role: str
+    role: ColumnRole
     examples: list[Any]
 
 
@@ -107,7 +130,7 @@ class SolutionCheck(Answer):
     """A check of a solution: how far it is, what it found, and why it cannot be accepted."""
 
     job: Job
-    purpose: str
+    purpose: Purpose
     file_name: str
     size_bytes: int
     test_name: str | None
@@ -141,10 +164,20 @@ class RolesRequest(Sent):
     """The roles of some columns, the others keep theirs; and how many canary rows to draw."""
 
     roles: dict[str, ColumnRole]
-    canaries: Annotated[int, Field(description="0 for none, else 20 to 100, an even number.")] = 0
-    canaries_from_scored: Annotated[
-        bool, Field(description="Whether scored rows may become canary rows where too few are Ignored.")
-    ] = False
+    canaries: int = 0
+    canaries_from_scored: bool = False
+
+
+class DataFileForm(FileForm):
+    """A data file, for people to download."""
+
+    description: Text = ""
+
+
+class BaselineForm(FileForm):
+    """A file of predictions that becomes a benchmark."""
+
+    name: Text = ""
 
 
 class OrganizersDataFile(Answer):
@@ -155,7 +188,7 @@ class OrganizersDataFile(Answer):
     size_bytes: int
     sha256: str
     uploaded_at: Moment
-    state: str
+    state: DataCheckState
     discloses: list[str]
     unopened: list[str]
     phrase: Annotated[str, Field(description="What to type to release a file that is held back.")]
@@ -167,7 +200,7 @@ class BenchmarkLine(Answer):
 
     id: int
     name: str
-    status: str
+    status: SubmissionStatus
 
 
 class DataAnswer(Answer):
@@ -220,7 +253,7 @@ class ReleaseRequest(Sent):
 class Publication(Answer):
     """Where a competition is: what keeps a draft from being published, and what could be better."""
 
-    state: str
+    state: CompetitionState
     missing: list[FaultAnswer]
     suggestions: list[FaultAnswer]
     submission_count: int
@@ -231,7 +264,7 @@ def check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
     asked, result = CheckParameters.from_dict(job.parameters), job.result or {}
     return SolutionCheck(
         job=organizing.job(job),
-        purpose=asked.purpose.value,
+        purpose=asked.purpose,
         file_name=asked.file.name,
         size_bytes=asked.file.size_bytes,
         test_name=asked.test.name if asked.test else None,
@@ -276,7 +309,7 @@ def data_file(file: DataFile, found: Any) -> OrganizersDataFile:
         size_bytes=file.size_bytes,
         sha256=file.sha256,
         uploaded_at=file.uploaded_at,
-        state=file.check_state.value,
+        state=file.check_state,
         discloses=list(found.discloses),
         unopened=list(found.unopened),
         phrase=found.phrase,

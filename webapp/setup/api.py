@@ -29,6 +29,7 @@ from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.fields import FileForm
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor
 from webapp.http.organizer_operations import (
@@ -43,8 +44,10 @@ from webapp.http.organizer_operations import (
 from webapp.http.site import current_site
 from webapp.setup import answers, receiving, solution_page
 from webapp.setup.answers import (
+    BaselineForm,
     BenchmarkLine,
     DataAnswer,
+    DataFileForm,
     DataFileStored,
     Draft,
     FigureList,
@@ -57,8 +60,10 @@ from webapp.setup.answers import (
     SettingsChanged,
     SettingsQuery,
     SettingsSent,
+    SettingsShown,
     SolutionAnswer,
     SolutionCheck,
+    SolutionForm,
 )
 from webapp.submissions import uploads
 
@@ -163,13 +168,11 @@ def organized_solution(slug: str) -> SolutionAnswer:
 
 
 @blueprint.post(SOLUTION)
-@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG, takes_file=True, creates=True)
+@organizers_operation(
+    Role.EDITOR, answers=Started, status=202, tag=TAG, takes_file=SolutionForm, creates=True
+)
 def upload_solution(slug: str) -> Any:
-    """Upload a solution and have it checked; of a published competition it is a corrected one.
-
-    A form may also have the field `test`: the test.csv that participants download; and `canaries`, how many
-    canary rows to draw, with `canaries_from_scored` if scored rows may become such.
-    """
+    """Upload a solution and have it checked; of a published competition it is a corrected one."""
     job = receiving.add_solution(slug)
     return organizing.started(job, url_for("api.solution_check", slug=slug, job_id=job.id))
 
@@ -246,8 +249,7 @@ def organized_data(slug: str) -> DataAnswer:
         return DataAnswer(
             files=[answers.data_file(each, findings.found_in(each)) for each in files],
             benchmarks=[
-                BenchmarkLine(id=each.id, name=each.description, status=each.status.value)
-                for each in benchmarks
+                BenchmarkLine(id=each.id, name=each.description, status=each.status) for each in benchmarks
             ],
             is_final=job is None or not organizer_jobs.is_open(job),
             job=organizing.job(job) if job else None,
@@ -255,13 +257,11 @@ def organized_data(slug: str) -> DataAnswer:
 
 
 @blueprint.post(DATA)
-@organizers_operation(Role.EDITOR, answers=DataFileStored, status=201, tag=TAG, takes_file=True, creates=True)
+@organizers_operation(
+    Role.EDITOR, answers=DataFileStored, status=201, tag=TAG, takes_file=DataFileForm, creates=True
+)
 def upload_data_file(slug: str) -> Any:
-    """Upload a data file, in place of one of the same name, and have it checked.
-
-    The file is the field `file` of a form, or the whole body with `file_name` in the address. Beside it, or
-    in the address, `description`.
-    """
+    """Upload a data file, in place of one of the same name, and have it checked."""
     name, url = receiving.add_data_file(slug), url_for("api.organized_data", slug=slug)
     return DataFileStored(name=name, url=url), 201, {"Location": url}
 
@@ -292,11 +292,13 @@ def check_data_file(slug: str, name: str) -> Any:
 
 
 @blueprint.post(f"{DATA}/baseline")
-@organizers_operation(Role.EDITOR, answers=BenchmarkLine, status=201, tag=TAG, takes_file=True, creates=True)
+@organizers_operation(
+    Role.EDITOR, answers=BenchmarkLine, status=201, tag=TAG, takes_file=BaselineForm, creates=True
+)
 def add_baseline(slug: str) -> Any:
-    """Enter a file of predictions as a benchmark; `name` stands beside the file, or in the address."""
+    """Enter a file of predictions as a benchmark."""
     entry = receiving.add_baseline(slug).submission
-    return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status.value), 201
+    return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status), 201
 
 
 @blueprint.get(FIGURES)
@@ -310,7 +312,9 @@ def figure_list(slug: str) -> FigureList:
 
 
 @blueprint.post(FIGURES)
-@organizers_operation(Role.EDITOR, answers=FigureStored, status=201, tag=TAG, takes_file=True, creates=True)
+@organizers_operation(
+    Role.EDITOR, answers=FigureStored, status=201, tag=TAG, takes_file=FileForm, creates=True
+)
 def upload_figure(slug: str) -> Any:
     """Upload a PNG, JPEG or WebP picture for the texts, in place of one of the same name."""
     name = receiving.add_figure(slug, uploads.received_file())
@@ -388,7 +392,7 @@ def _settings(slug: str) -> dict[str, Any]:
             *safe_step.warnings(competition),
         ]
         return {
-            "settings": SettingsSent.model_construct(**dict(found)),
+            "settings": SettingsShown.model_construct(**dict(found)),
             "locked": competition_settings.locks(competition, now),
             "dates": {name: getattr(competition, name) for name in usual_dates.NAMES},
             "warnings": [organizing.fault(each) for each in warnings],
@@ -425,7 +429,7 @@ def _publication(slug: str) -> Publication:
             *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
         ]
         return Publication(
-            state=competition.state.value,
+            state=competition.state,
             missing=[organizing.fault(each) for each in missing],
             suggestions=[organizing.fault(each) for each in advice],
             submission_count=draft_deletion.count_submissions(session, competition=competition),

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import Submission
+from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.quotas.limits import Allowance
-from grader.services.submissions.selections import Choice
-from webapp.http.fields import Answer, Moment, Number, Sent, Text
+from grader.services.submissions.selections import Choice, Reason
+from webapp.http.fields import Answer, FileForm, Moment, Number, Sent, Text
 
 
 class Limits(Answer):
@@ -31,7 +31,7 @@ class Counted(Answer):
     """A submission that would count, and why."""
 
     submission: int
-    reason: str
+    reason: Reason
 
 
 class Selection(Answer):
@@ -48,11 +48,18 @@ class Wait(Sent):
     wait: Annotated[Number, Field(description="Seconds; more than 60 are 60.")] = 0
 
 
+class SubmissionForm(FileForm):
+    """A file of predictions to submit."""
+
+    description: Text = ""
+    again: bool = False
+
+
 class Accepted(Answer):
     """A file that was taken in."""
 
     id: int
-    status: str
+    status: SubmissionStatus
     url: str
     limits: Limits
 
@@ -70,8 +77,8 @@ class SubmissionLine(Answer):
     """A submission in a list."""
 
     id: int
-    status: str
-    kind: str
+    status: SubmissionStatus
+    kind: SubmissionKind
     file_name: str
     description: str
     submitted_at: Moment
@@ -93,8 +100,8 @@ class SubmissionDetails(Answer):
 
     id: int
     competition: str
-    status: str
-    kind: str
+    status: SubmissionStatus
+    kind: SubmissionKind
     file_name: str
     description: str
     is_selected: bool
@@ -185,7 +192,7 @@ def allowance(found: Allowance) -> Limits:
 
 def selection(choice: Choice) -> Selection:
     """Return which submissions would count on the private leaderboard, and why."""
-    counts = [Counted(submission=each, reason=reason.value) for each, reason in choice.reasons.items()]
+    counts = [Counted(submission=each, reason=reason) for each, reason in choice.reasons.items()]
     return Selection(limit=choice.limit, selected=list(choice.picked_ids), counts=counts)
 
 
@@ -193,8 +200,8 @@ def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
     """Return a submission as it is in a list."""
     return SubmissionLine(
         id=submission.id,
-        status=submission.status.value,
-        kind=submission.kind.value,
+        status=submission.status,
+        kind=submission.kind,
         file_name=submission.file_name,
         description=submission.description,
         submitted_at=submission.submitted_at,
@@ -216,8 +223,8 @@ def details(submission: Submission, summary: Summary) -> SubmissionDetails:
     return SubmissionDetails(
         id=submission.id,
         competition=submission.competition.slug,
-        status=submission.status.value,
-        kind=submission.kind.value,
+        status=submission.status,
+        kind=submission.kind,
         file_name=submission.file_name,
         description=submission.description,
         is_selected=submission.is_selected,

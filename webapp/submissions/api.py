@@ -18,7 +18,7 @@ from grader.services.submissions import accepting, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint
-from webapp.http.fields import Asked
+from webapp.http.fields import Asked, FileForm
 from webapp.http.lists import following
 from webapp.http.operations import operation
 from webapp.http.site import current_site
@@ -36,6 +36,7 @@ from webapp.submissions.answers import (
     Selected,
     SelectRequest,
     SubmissionDetails,
+    SubmissionForm,
     SubmissionList,
     Wait,
 )
@@ -58,13 +59,9 @@ class CheckersBusy(ParticipantError):
 
 
 @blueprint.post("/competitions/<slug>/submissions")
-@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=True, keeps_key=True)
+@operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, takes_file=SubmissionForm, keeps_key=True)
 def submit(slug: str) -> Any:
-    """Submit a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200.
-
-    The file is the field `file` of a form, or the whole body. Beside it, or in the address, `description` and
-    `again` (true for a file that was sent before).
-    """
+    """Submit a file; a worker finds its problems later. A repeated `Idempotency-Key` is answered 200."""
     upload = uploads.arrived()
     competition = uploads.require_acceptable(slug, upload)
     accepted = uploads.accept(competition, upload)
@@ -72,7 +69,7 @@ def submit(slug: str) -> Any:
 
 
 @blueprint.post("/competitions/<slug>/check")
-@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes_file=True)
+@operation(Scope.SUBMIT, answers=Checked, tag=TAG, takes_file=FileForm)
 def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
@@ -240,7 +237,7 @@ def _accepted(accepted: accepting.Accepted, status: int) -> Any:
     location = url_for("api.submission", submission_id=submission.id)
     answer = Accepted(
         id=submission.id,
-        status=submission.status.value,
+        status=submission.status,
         url=location,
         limits=answers.allowance(accepted.allowance),
     )

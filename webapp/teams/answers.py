@@ -4,6 +4,7 @@ from typing import Any
 
 from grader.models import AuditEntry
 from grader.services.teams.memberships import Membership, OwnTeam
+from grader.services.teams.participations import EntryState
 from webapp.http.fields import Answer, Moment, Number, Sent, Text
 from webapp.submissions.answers import Limits, Selection
 
@@ -18,7 +19,7 @@ class JoinRequest(Sent):
 class Entry(Answer):
     """Whether a person takes part, and the rules that they accepted."""
 
-    entry: str
+    entry: EntryState
     accepted_rules_version: int | None
     joined_at: Moment | None
 

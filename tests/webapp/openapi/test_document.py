@@ -1,0 +1,98 @@
+"""The OpenAPI document is valid and complete: models, enums, parameters, replays."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from webapp.http.operations import KEY_HEADER
+
+
+@pytest.fixture
+def described(make_arena: Any) -> Any:
+    return make_arena().app.test_client().get("/api/openapi.json").json
+
+
+def parts(part: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects in a part of the document."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            yield from parts(each)
+
+
+def operations(described: Any) -> dict[str, Any]:
+    return {one["operationId"]: one for methods in described["paths"].values() for one in methods.values()}
+
+
+def models_of(part: Any, schemas: dict[str, Any]) -> set[str]:
+    """Return the names of all models that a part of the document refers to."""
+    found: set[str] = set()
+    todo = [part]
+    while todo:
+        named = {each["$ref"].rpartition("/")[2] for each in parts(todo.pop()) if "$ref" in each}
+        todo += [schemas[name] for name in named & schemas.keys() - found]
+        found |= named & schemas.keys()
+    return found
+
+
+def test_the_document_is_valid_and_has_keywords_of_json_schema_only(described: Any) -> None:
+    validate(described)
+    assert not [part for part in parts(described) if {"ge", "le", "gt", "lt"} & part.keys()]
+    assert not [name for name in described["components"]["schemas"] if "." in name or "__" in name]
+
+
+def test_responses_may_gain_fields_and_requests_refuse_unknown_ones(described: Any) -> None:
+    schemas, found = described["components"]["schemas"], operations(described).values()
+    answers = models_of([one["responses"] for one in found], schemas)
+    requests = models_of([one.get("requestBody") for one in found], schemas)
+    closed = {name for name, one in schemas.items() if one.get("additionalProperties") is False}
+    assert not answers & closed
+    assert requests & {name for name, one in schemas.items() if "properties" in one} <= closed
+    assert answers | requests == schemas.keys()
+
+
+def test_states_are_enums(described: Any) -> None:
+    schemas = described["components"]["schemas"]
+    words = {"status", "state", "phase", "kind", "role", "feedback", "stage", "split", "entry_mode", "scopes"}
+    plain = {
+        f"{name}.{field}"
+        for name, one in schemas.items()
+        for field, about in one.get("properties", {}).items()
+        if field in words and not any("$ref" in each or "enum" in each for each in parts(about))
+    }
+    assert plain == {"DeliveryAnswer.status", "NewWebhook.state", "WebhookAnswer.state"}  # of HTTP; in words
+
+
+def test_uploads_document_their_form_and_parameters(described: Any) -> None:
+    found = operations(described)
+    fields = {
+        "submit": {"description", "again"},
+        "upload_solution": {"test", "canaries", "canaries_from_scored"},
+        "upload_data_file": {"description"},
+        "add_baseline": {"name"},
+    }
+    for operation, names in fields.items():
+        content = found[operation]["requestBody"]["content"]
+        model = content["multipart/form-data"]["schema"]["$ref"].rpartition("/")[2]
+        properties = described["components"]["schemas"][model]["properties"]
+        assert properties.keys() == names | {"file"}
+        asked = {each["name"]: each for each in found[operation]["parameters"] if each["in"] == "query"}
+        assert asked.keys() == names - {"test"} | {"file_name"}
+        # A default that a generated client sends in the address would replace the field of the form.
+        assert not [name for name, each in asked.items() if "default" in each["schema"]]
+
+
+def test_replays_are_documented(described: Any) -> None:
+    keyed = {
+        name: one["responses"]
+        for name, one in operations(described).items()
+        if any(each["name"] == KEY_HEADER for each in one["parameters"])
+    }
+    assert {"200", "201"} <= keyed.pop("submit").keys()
+    for name, answers in keyed.items():
+        (first,) = [answer for status, answer in answers.items() if status.startswith("2")]
+        assert "Idempotency-Replayed" in first["headers"], name
