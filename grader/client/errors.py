@@ -51,7 +51,7 @@ class Refused(ClientError):
     name : str
         The server's name of the error, such as ``daily_limit_reached``.
     problems : sequence
-        All that is wrong: with a file one mapping for each kind of problem, with settings sentences.
+        All problems, each a mapping with `code`, `message` and details such as `fields` or `line`.
     """
 
     public_name = "refused_by_server"

@@ -6,7 +6,7 @@ from grader.metrics import UndefinedPolicy
 from grader.models import DataFile, EntryMode
 from grader.visibility import Feedback, Phase
 from webapp.competitions.views import CompetitionView
-from webapp.http.fields import Answer, Moment
+from webapp.http.fields import Answer, Moment, Score
 from webapp.presentation.terms import words_of
 
 
@@ -124,8 +124,8 @@ class RescoredLine(Answer):
     submission_id: int
     file_name: str
     submitted_at: Moment
-    before: str | None
-    after: str | None
+    before: Score | None
+    after: Score | None
 
 
 class LastRescoring(Answer):

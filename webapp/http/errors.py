@@ -130,10 +130,13 @@ def headers_of(error: FairboardError) -> dict[str, str]:
 
 def details_of(error: FairboardError) -> dict[str, Any]:
     """Return what programs need of an error beside its sentence, as it is in JSON."""
-    return {
+    told: dict[str, Any] = {
         name: formats.iso(value) if isinstance(value, datetime) else value
         for name, value in error.details.items()
     }
+    if "problems" in told:
+        told["problems"] = [{"code": error.public_name, **each} for each in told["problems"]]
+    return told
 
 
 def answer(

@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetPydanticSchema,
     PlainSerializer,
     WithJsonSchema,
 )
@@ -46,6 +47,9 @@ Moment = Annotated[
     PlainSerializer(formats.iso, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
+
+
+Score = Annotated[float, Field(description="A score, rounded to 5 decimals.")]
 
 
 class Sent(BaseModel):
@@ -86,6 +90,25 @@ class Nothing(Sent):
     """A request without fields."""
 
 
+class Problem(BaseModel):
+    """A problem of a request or a file, or a note on a file."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: Annotated[str, Field(description="The kind of problem; it stays when the message changes.")]
+    message: Annotated[str, Field(description="What is wrong, for a person.")]
+    fields: Annotated[list[str], Field(description="The fields that it is about.")] = []
+    line: Annotated[int | None, Field(description="The first line of the file that has it.")] = None
+    lines: Annotated[list[int], Field(description="The first lines that have it.")] = []
+    count: Annotated[int | None, Field(description="How often it occurs.")] = None
+    expected: Annotated[str | None, Field(description="The expected value.")] = None
+    found: Annotated[str | None, Field(description="The value that was found instead.")] = None
+
+
+# They are stored as data, and need no conversion by those that answer them.
+Problems = Annotated[list[Any], GetPydanticSchema(lambda _, schema_of: schema_of(list[Problem]))]
+
+
 class ErrorAnswer(BaseModel):
     """What every error answers, whatever its status."""
 
@@ -94,5 +117,5 @@ class ErrorAnswer(BaseModel):
     code: Annotated[int, Field(description="The HTTP status.")]
     error: Annotated[str, Field(description="The name of the error, which stays when its sentence changes.")]
     message: Annotated[str, Field(description="What is wrong and what can be done, for a person.")]
-    problems: Annotated[list[Any] | None, Field(description="All problems, where there are several.")] = None
+    problems: Annotated[list[Problem] | None, Field(description="All problems, if there are several.")] = None
     incident: Annotated[str | None, Field(description="By which the operators find an error of ours.")] = None

@@ -51,12 +51,15 @@ class UnreadableFields(BadRequest):
     public_name = "unreadable"
 
     def __init__(self, error: ValidationError) -> None:
-        self.problems = [_sentence(problem) for problem in error.errors(include_url=False)]
-        super().__init__(" ".join(self.problems))
+        self.problems: list[dict[str, Any]] = [
+            {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
+            for problem in error.errors(include_url=False)
+        ]
+        super().__init__(" ".join(problem["message"] for problem in self.problems))
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, one sentence each."""
+        """All problems, each with the field that it is about."""
         return {"problems": self.problems}
 
 
@@ -238,10 +241,14 @@ def _parts(answer: Any) -> tuple[Any, int, Any]:
 
 def _sentence(problem: Any) -> str:
     """Return what is wrong with a field: `` `count` must be a whole number, not 'two'. ``"""
-    place = ".".join(str(part) for part in problem["loc"])
+    place = _place(problem)
     words = PLAIN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
     found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
     return f"`{place}` {words[0].lower()}{words[1:]}{found}." if place else f"{words}{found}."
+
+
+def _place(problem: Any) -> str:
+    return ".".join(str(part) for part in problem["loc"])
 
 
 def _found(value: object) -> str:

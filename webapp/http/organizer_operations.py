@@ -13,7 +13,7 @@ from grader.services.jobs import organizer_jobs
 from webapp.http import lookups
 from webapp.http.auth import View
 from webapp.http.errors import BadRequest
-from webapp.http.fields import Answer, Asked, Moment, Sent, Text
+from webapp.http.fields import Answer, Asked, Moment, Problems, Sent, Text
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import TEXT_MAX_LENGTH
@@ -64,7 +64,7 @@ class Job(Answer):
     state: JobState
     is_final: bool
     progress: dict[str, Any]
-    problems: list[dict[str, Any]]
+    problems: Problems
     incident: str | None
     created_at: Moment
     finished_at: Moment | None

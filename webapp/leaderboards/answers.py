@@ -11,7 +11,7 @@ from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings.final_standings import FinalPage
-from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.fields import Answer, Moment, Score, Sent, Text
 from webapp.leaderboards.views import counted_id
 from webapp.submissions.answers import identities
 
@@ -54,7 +54,7 @@ class BoardLine(Answer):
     team: str
     members: list[str]
     is_benchmark: bool
-    score: float
+    score: Score
     terms: dict[str, float] | None
     entries: int
     last_submitted_at: Moment
@@ -82,7 +82,7 @@ class FinalLine(Answer):
 
     rank: int
     team: str
-    score: float
+    score: Score
     public_rank: int | None
     rank_change: int | None
 
@@ -103,7 +103,7 @@ class FinalStandings(Answer):
 class SplitScore(Answer):
     """What a submission got on one split."""
 
-    score: float
+    score: Score
     terms: dict[str, float]
     identities: list[dict[str, Any]] | None
 
@@ -126,8 +126,8 @@ class OwnResult(Answer):
     file_name: str
     description: str
     submitted_at: Moment
-    public_score: str
-    private_score: str
+    public_score: Score
+    private_score: Score
     is_late: bool
     is_picked: bool | None
     counted: bool
@@ -137,7 +137,7 @@ class MissedResult(Answer):
     """The best file that did not compete, and the rank that it would have taken."""
 
     submission_id: int
-    score: str
+    score: Score
     rank: int
     is_better: bool
 

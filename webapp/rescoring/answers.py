@@ -14,7 +14,7 @@ from grader.services.rescoring.compensation import Amends
 from grader.services.rescoring.difference import Preview
 from grader.services.rescoring.preparation import Progress
 from grader.services.rescoring.summary import Summary
-from webapp.http.fields import Answer, Moment, Number, Sent, Text
+from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 from webapp.rescoring.publication_form import MAX_EXTRA
 
@@ -125,8 +125,8 @@ class TeamMove(Answer):
     team: str
     rank_before: int | None
     rank_after: int | None
-    score_before: str | None
-    score_after: str | None
+    score_before: Score | None
+    score_after: Score | None
     submission_before: int | None
     submission_after: int | None
 
@@ -223,8 +223,8 @@ def _move(found: Preview, team: TeamChange) -> TeamMove:
         team=found.teams[team.team_id],
         rank_before=before.rank if before else None,
         rank_after=after.rank if after else None,
-        score_before=order.score_text(before.entry.score_units) if before else None,
-        score_after=order.score_text(after.entry.score_units) if after else None,
+        score_before=float(order.score_text(before.entry.score_units)) if before else None,
+        score_after=float(order.score_text(after.entry.score_units)) if after else None,
         submission_before=before.entry.submission_id if before else None,
         submission_after=after.entry.submission_id if after else None,
     )

@@ -26,7 +26,7 @@ from grader.services.quotas.grants import GivenGrant
 from grader.services.scoring.queue_health import Health
 from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer
-from webapp.http.fields import Answer, Asked, Moment, Number, Sent, Text
+from webapp.http.fields import Answer, Asked, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job, Searched
 from webapp.running.audit_view import HIDDEN
 from webapp.submissions.answers import Limits
@@ -95,8 +95,8 @@ class OrganizersSubmission(Answer):
     size_bytes: int
     sha256: str
     submitted_at: Moment
-    public_score: str | None
-    private_score: str | None
+    public_score: Score | None
+    private_score: Score | None
     attempt_count: int
     incident: str | None
 
@@ -396,6 +396,7 @@ def queues(health: Health) -> list[ScoringQueue]:
 def submission(line: submission_search.Line) -> OrganizersSubmission:
     """Return a submission of any team."""
     found = line.submission
+    scores = {split: float(score) for split, score in line.scores.items()}
     return OrganizersSubmission(
         id=found.id,
         team_id=found.team_id,
@@ -408,8 +409,8 @@ def submission(line: submission_search.Line) -> OrganizersSubmission:
         size_bytes=found.size_bytes,
         sha256=found.sha256,
         submitted_at=found.submitted_at,
-        public_score=line.scores.get(Split.PUBLIC),
-        private_score=line.scores.get(Split.PRIVATE),
+        public_score=scores.get(Split.PUBLIC),
+        private_score=scores.get(Split.PRIVATE),
         attempt_count=line.attempt_count,
         incident=found.incident,
     )

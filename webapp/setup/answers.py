@@ -23,7 +23,7 @@ from grader.services.solutions.checks import CheckParameters, Purpose
 from grader.text.plain import is_storable
 from webapp.competitions.leaks import LeakBudgetAnswer, SafeStep
 from webapp.http import organizer_operations as organizing
-from webapp.http.fields import Answer, Binary, FileForm, Moment, Sent, Text, allow_more
+from webapp.http.fields import Answer, Binary, FileForm, Moment, Problems, Sent, Text, allow_more
 from webapp.http.organizer_operations import FaultAnswer, Job
 from webapp.presentation import formats
 
@@ -134,7 +134,7 @@ class SolutionCheck(Answer):
     file_name: str
     size_bytes: int
     test_name: str | None
-    problems: list[Any]
+    problems: Problems
     columns: list[SolutionColumn]
     are_guessed: bool
     report: dict[str, Any] | None

@@ -126,7 +126,7 @@ def add_baseline(slug: str) -> ResponseReturnValue:
     try:
         entered = receiving.add_baseline(slug)
     except receiving.BaselineRefused as error:
-        return _page(slug, problems=error.problems), status_of(error)
+        return _page(slug, problems=[each["message"] for each in error.problems]), status_of(error)
     except (*REFUSALS, NothingToScore) as error:
         return _refused(slug, error)
     flash(f"“{entered.submission.description}” is a benchmark.")

@@ -1,6 +1,7 @@
 """Receive an organizer's file, for the pages and the API: a data file, a solution, a baseline."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from flask import g, request
 from werkzeug.datastructures import FileStorage
@@ -28,13 +29,13 @@ class BaselineRefused(BadRequest):
     public_name = "baseline_refused"
     kind = ErrorKind.MISMATCH
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[dict[str, Any]]) -> None:
         self.problems = problems
-        super().__init__(" ".join(problems))
+        super().__init__(" ".join(problem["message"] for problem in problems))
 
     @property
     def details(self) -> dict[str, object]:
-        """All problems, one sentence each."""
+        """All problems, as a check of the file returns them."""
         return {"problems": self.problems}
 
 
@@ -119,7 +120,7 @@ def add_baseline(slug: str) -> Entered:
     sent = uploads.arrived()
     checked = checking.check_if_free(competition, sent)
     if checked is not None and checked.problems:
-        raise BaselineRefused([problem["message"] for problem in checked.problems])
+        raise BaselineRefused(checked.problems)
     sent.stream.seek(0)
     blob = site.storage.put(sent.stream)
     with site.database.write() as session:

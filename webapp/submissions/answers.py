@@ -8,7 +8,7 @@ from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.quotas.limits import Allowance
 from grader.services.submissions.selections import Choice, Reason
-from webapp.http.fields import Answer, FileForm, Moment, Number, Sent, Text
+from webapp.http.fields import Answer, FileForm, Moment, Number, Problems, Score, Sent, Text
 
 
 class Limits(Answer):
@@ -68,8 +68,8 @@ class Checked(Answer):
     """What was found in a file, without using a submission."""
 
     is_clean: bool
-    problems: list[dict[str, Any]]
-    notes: list[dict[str, Any]]
+    problems: Problems
+    notes: Problems
     limits: Limits
 
 
@@ -82,7 +82,7 @@ class SubmissionLine(Answer):
     file_name: str
     description: str
     submitted_at: Moment
-    public_score: float | None
+    public_score: Score | None
     is_selected: bool
 
 
@@ -108,13 +108,13 @@ class SubmissionDetails(Answer):
     submitted_at: Moment
     finished_at: Moment | None
     file_deleted_at: Moment | None
-    public_score: float | None
+    public_score: Score | None
     terms: dict[str, float] | None
     identities: list[dict[str, Any]] | None
-    problems: list[dict[str, Any]]
-    notes: list[dict[str, Any]]
+    problems: Problems
+    notes: Problems
     incident: str | None
-    private_score: float | None = None
+    private_score: Score | None = None
     private_terms: dict[str, float] | None = None
     private_identities: list[dict[str, Any]] | None = None
 

@@ -6,7 +6,7 @@ from grader.services.leaderboards import team_profiles
 from grader.services.leaderboards.lines import BoardRow
 from webapp.http import hosts, lookups
 from webapp.http.api import blueprint
-from webapp.http.fields import Answer, Moment
+from webapp.http.fields import Answer, Moment, Score
 from webapp.http.operations import operation
 from webapp.http.site import current_site
 
@@ -26,7 +26,7 @@ class ProfileLine(Answer):
 
     rank: int | None
     rank_change: int | None
-    score: float
+    score: Score
     terms: dict[str, float] | None
     entries: int
     last_submitted_at: Moment
@@ -36,7 +36,7 @@ class BestScore(Answer):
     """A file that was the team's best on the public rows when it came."""
 
     submitted_at: Moment
-    score: float
+    score: Score
 
 
 class TeamProfile(Answer):

@@ -112,8 +112,7 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     click.echo(f"Error: {error.message}", err=True)
     for problem in getattr(error, "problems", ()):
-        sentence = problem.get("message") if isinstance(problem, dict) else problem
-        click.echo(f"- {sentence}", err=True)
+        click.echo(f"- {problem['message']}", err=True)
     if isinstance(error, TokenRefused):
         click.echo("`fairboard login` stores another token; the account page of the site has them.", err=True)
     raise click.exceptions.Exit(code) from error

@@ -84,7 +84,7 @@ def _begin(desk: Organizer, solution: Path | None, settings: Path | None, reason
     if solution is not None:
         checked = desk.check_solution(solution)
         if checked["why_not"]:
-            problems = [each["message"] if isinstance(each, dict) else each for each in checked["problems"]]
+            problems = [each["message"] for each in checked["problems"]]
             raise Unusable("\n".join([checked["why_not"], *(f"- {each}" for each in problems)]))
         sent, report = {"solution": checked["job"]["id"]}, described(checked["report"])
     else:

@@ -310,7 +310,7 @@ def _set_solution(desk: Organizer, path: Path) -> str:
     """Have a solution checked, make it the draft's, and return its report; raise Unusable if refused."""
     checked = desk.check_solution(path)
     if checked["why_not"]:
-        problems = [each["message"] if isinstance(each, dict) else each for each in checked["problems"]]
+        problems = [each["message"] for each in checked["problems"]]
         report = [described(checked["report"])] if checked["report"] else []
         raise Unusable("\n".join([checked["why_not"], *(f"- {each}" for each in problems), *report]))
     desk.accept_solution(checked)

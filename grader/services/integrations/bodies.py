@@ -130,7 +130,7 @@ def _submission(case: _Case) -> _Told:
     link = f"{case.page}/submissions/{found.id}"
     scores: Fields = {split.value: None for split in Split}
     for split, result in results.items():
-        scores[split.value] = {"score": result.score, "terms": dict(result.terms) or None}
+        scores[split.value] = {"score": float(result.score), "terms": dict(result.terms) or None}
     fields = {
         "submission": {
             "id": found.id,

@@ -83,4 +83,4 @@ def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
     if isinstance(error, FileRejected):
         return [problem.as_dict() for problem in error.problems]
     sentences = getattr(error, "problems", (error.message,))
-    return [{"code": type(error).__name__, "message": sentence} for sentence in sentences]
+    return [{"code": error.public_name, "message": sentence} for sentence in sentences]

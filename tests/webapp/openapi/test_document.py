@@ -1,5 +1,6 @@
 """The OpenAPI document is valid and complete: models, enums, parameters, replays."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from webapp.http.operations import KEY_HEADER
+
+SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
 
 
 @pytest.fixture
@@ -26,6 +29,11 @@ def parts(part: Any) -> Iterator[dict[str, Any]]:
 
 def operations(described: Any) -> dict[str, Any]:
     return {one["operationId"]: one for methods in described["paths"].values() for one in methods.values()}
+
+
+def kinds(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the alternatives that a property allows."""
+    return schema.get("anyOf", [schema])
 
 
 def models_of(part: Any, schemas: dict[str, Any]) -> set[str]:
@@ -96,3 +104,18 @@ def test_replays_are_documented(described: Any) -> None:
     for name, answers in keyed.items():
         (first,) = [answer for status, answer in answers.items() if status.startswith("2")]
         assert "Idempotency-Replayed" in first["headers"], name
+
+
+def test_every_score_is_a_number_and_every_problem_has_one_shape(described: Any) -> None:
+    properties = [
+        (field, about)
+        for one in described["components"]["schemas"].values()
+        for field, about in one.get("properties", {}).items()
+    ]
+    scores = [kind["type"] for field, about in properties if SCORE.fullmatch(field) for kind in kinds(about)]
+    assert len(scores) > 12
+    assert set(scores) <= {"number", "null"}
+    shapes = [kinds(about)[0]["items"] for field, about in properties if field in ("problems", "notes")]
+    assert len(shapes) > 5
+    assert all(shape == {"$ref": "#/components/schemas/Problem"} for shape in shapes)
+    assert set(described["components"]["schemas"]["Problem"]["required"]) == {"code", "message"}

@@ -63,7 +63,7 @@ def test_all_problems_of_settings_are_named_by_field(olga: Desk) -> None:
         json={"max_team_size": True, "closes_at": "2030-01-01T00:00:00", "titel": "x", "identities": ["\0"]},
         expect=400,
     ).json
-    assert [each.split()[0] for each in unreadable["problems"]] == [
+    assert [each["message"].split()[0] for each in unreadable["problems"]] == [
         "`closes_at`",
         "`max_team_size`",
         "`identities`",

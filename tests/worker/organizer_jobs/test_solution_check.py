@@ -368,7 +368,7 @@ def test_a_correction_with_other_ids_or_identities_is_told_why_not(
 ) -> None:
     competition = service.competition()
     job = check(competition, solution_csv(rows=399))
-    assert [problem["code"] for problem in job.result["problems"]] == ["UnusableSolution"]
+    assert [problem["code"] for problem in job.result["problems"]] == ["unusable_solution"]
     assert "1 row id of the live solution is missing: r399" in job.result["problems"][0]["message"]
     renamed = check(competition, solution_csv().replace(b"muslim", b"islam"))
     assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
