@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
+PAGE_SIZE = 50
+MOST_PER_PAGE = 200
 Row = TypeVar("Row")
 Shown = TypeVar("Shown")
 
@@ -27,13 +29,26 @@ class Page(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[Row]):
-    """The rows of a list from some row on, and after which one the next slice begins, None at the end.
+    """At most `size` rows of a list, and the key after which the next slice begins, None at the end.
 
     Rows that arrive while somebody reads slice after slice neither repeat a row nor hide one.
     """
 
     rows: tuple[Row, ...]
     following: int | None
+    size: int
+
+    def with_rows(self, rows: Iterable[Shown]) -> "Slice[Shown]":
+        """Return the same slice with something else to show in each row."""
+        return Slice(tuple(rows), self.following, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A request for a slice: the key of the row before it, None for the first slice, and its size."""
+
+    after: int | None = None
+    size: int = PAGE_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +98,20 @@ def page_of_query(session: Session, query: Select[Row], *, page: int, page_size:
 
 
 def slice_of_query(
-    session: Session, query: Select[Row], *, key: ColumnElement[int], after: int | None, size: int
+    session: Session, query: Select[Row], *, key: ColumnElement[int], part: Part
 ) -> Slice[Row]:
-    """Return the next rows of a query by a falling key; those after `after`, the first ones without it."""
-    if after is not None:
-        query = query.where(key < after)
-    rows = list(session.execute(query.order_by(None).order_by(key.desc()).limit(size + 1).add_columns(key)))
-    following = rows[size - 1][-1] if len(rows) > size else None
-    return Slice(tuple(row[0] for row in rows[:size]), following)
+    """Return a part of the rows of a query in descending order of a key."""
+    if part.after is not None:
+        query = query.where(key < part.after)
+    sorted_query = query.order_by(None).order_by(key.desc()).limit(part.size + 1).add_columns(key)
+    rows = list(session.execute(sorted_query))
+    following = rows[part.size - 1][-1] if len(rows) > part.size else None
+    return Slice(tuple(row[0] for row in rows[: part.size]), following, part.size)
 
 
-def slice_of_list(
-    rows: Sequence[Row], *, key: Callable[[Row], int], after: int | None, size: int
-) -> Slice[Row]:
-    """Return the next of some rows that are all at hand, by a falling key."""
+def slice_of_list(rows: Sequence[Row], *, key: Callable[[Row], int], part: Part) -> Slice[Row]:
+    """Return a part of rows that are all at hand, in descending order of a key."""
+    after, size = part.after, part.size
     falling = sorted(rows, key=key, reverse=True)
     left = [row for row in falling if after is None or key(row) < after]
-    return Slice(tuple(left[:size]), key(left[size - 1]) if len(left) > size else None)
+    return Slice(tuple(left[:size]), key(left[size - 1]) if len(left) > size else None, size)

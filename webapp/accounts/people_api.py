@@ -1,7 +1,7 @@
 """API: the accounts of a site, reset links and invitations, for administrators."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from flask import g, request
 from werkzeug.exceptions import NotFound
@@ -13,10 +13,11 @@ from grader.services.accounts.api_tokens import Scope
 from webapp.http import auth, hosts
 from webapp.http.api import blueprint
 from webapp.http.auth import View
-from webapp.http.fields import Answer, FileForm, Moment
-from webapp.http.lists import following
+from webapp.http.fields import Answer, FileForm, Moment, PageSize
+from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.organizer_operations import Searched
+from webapp.http.received import FairboardRequest
 from webapp.http.site import current_site
 
 TAG = "people"
@@ -36,6 +37,7 @@ class PersonList(Answer):
     """A part of the accounts, the newest first."""
 
     people: list[PersonLine]
+    page_size: PageSize
     next: str | None
 
 
@@ -71,8 +73,8 @@ def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]]
 def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or address holds `q`, the newest first."""
     with current_site().database.read() as session:
-        found = accounts.list_after(session, search=query.q, after=query.after)
-    return PersonList(people=[_line(person) for person in found.rows], next=following(found))
+        found = accounts.list_after(session, search=query.q, part=query.part)
+    return PersonList(people=[_line(person) for person in found.rows], **ending(found))
 
 
 @blueprint.post("/people/<int:user_id>/reset-link")
@@ -106,8 +108,8 @@ def invite_people() -> Any:
     The file has a column `email`, or one address a line. All its problems are told at once. The links are
     not mailed: hand them over.
     """
-    sent = request.files.get("file")
-    file = sent.read() if sent else request.get_data()
+    sent = cast(FairboardRequest, request).sent_file
+    file = sent.stream.read() if sent else b""
     with current_site().database.write() as session:
         made = invitation_list.invite_all(session, file=file, created_by=g.user.name, now=db.now(session))
     return InvitationLinks(invitations=[_invitation(*each) for each in made]), 201

@@ -6,7 +6,7 @@ from grader.metrics import UndefinedPolicy
 from grader.models import DataFile, EntryMode
 from grader.visibility import Feedback, Phase
 from webapp.competitions.views import CompetitionView
-from webapp.http.fields import Answer, Moment, Score
+from webapp.http.fields import Answer, Moment, PageSize, Score
 from webapp.presentation.terms import words_of
 
 
@@ -25,6 +25,7 @@ class CompetitionList(Answer):
     """A part of the list of competitions, the newest first."""
 
     competitions: list[CompetitionLine]
+    page_size: PageSize
     next: str | None
 
 
@@ -115,6 +116,7 @@ class PublicLog(Answer):
     """A part of a competition's public log."""
 
     entries: list[LogEntry]
+    page_size: PageSize
     next: str | None
 
 

@@ -25,7 +25,7 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import files, lookups
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked
-from webapp.http.lists import following
+from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.site import current_site
 
@@ -38,9 +38,9 @@ def competition_list(query: Asked) -> CompetitionList:
     """List the competitions, the newest first."""
     with current_site().database.read() as session:
         now = db.now(session)
-        found = lookups.listed_slice(session, after=query.after)
+        found = lookups.listed_slice(session, part=query.part)
         lines = [answers.line(CompetitionView(competition, now)) for competition in found.rows]
-    return CompetitionList(competitions=lines, next=following(found))
+    return CompetitionList(competitions=lines, **ending(found))
 
 
 @blueprint.get("/competitions/<slug>")
@@ -121,11 +121,9 @@ def published_canaries(slug: str) -> Response:
 def public_log(slug: str, query: Asked) -> PublicLog:
     """List what organizers did that changes standings, deadlines or rules, the newest first."""
     with current_site().database.read() as session:
-        found = log.public_slice(
-            session, competition=lookups.competition_of(session, slug), after=query.after
-        )
+        found = log.public_slice(session, competition=lookups.competition_of(session, slug), part=query.part)
     entries = [LogEntry(at=entry.at, text=text) for entry, text in found.rows]
-    return PublicLog(entries=entries, next=following(found))
+    return PublicLog(entries=entries, **ending(found))
 
 
 @blueprint.get("/competitions/<slug>/rescoring")

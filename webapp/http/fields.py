@@ -14,6 +14,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from grader.services.paging import MOST_PER_PAGE, PAGE_SIZE, Part
 from grader.text.plain import is_storable
 from webapp.http.parameters import LARGEST
 from webapp.presentation import formats
@@ -58,15 +59,29 @@ class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Asked(Sent):
+class Sized(Sent):
+    """The number of rows in each part of a list."""
+
+    per_page: Annotated[
+        Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] | None,
+        Field(description=f"The rows per response, {PAGE_SIZE} by default and at most {MOST_PER_PAGE}."),
+    ] = None
+
+    @property
+    def page_size(self) -> int:
+        """The number of rows in each part."""
+        return self.per_page or PAGE_SIZE
+
+
+class Asked(Sized):
     """What an address asks for after its `?`: where in a list to go on."""
 
     cursor: Annotated[Number | None, Field(description="Where the list goes on: take it from `next`.")] = None
 
     @property
-    def after(self) -> int | None:
-        """The key of the row after which the list goes on."""
-        return self.cursor
+    def part(self) -> Part:
+        """The part of the list."""
+        return Part(self.cursor, self.page_size)
 
 
 class FileForm(Sent):
@@ -84,6 +99,9 @@ class Answer(BaseModel):
     """What an answer holds, in the order in which it is explained."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_extra=allow_more)
+
+
+PageSize = Annotated[int, Field(description="The most rows in this response, as asked for with `per_page`.")]
 
 
 class Nothing(Sent):

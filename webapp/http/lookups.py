@@ -11,7 +11,7 @@ from grader.models import Competition, CompetitionState, Role, ScoringVersion, T
 from grader.services.accounts.api_tokens import OtherCompetition, Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers, phases
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.paging import Page, Slice, page_of_list, slice_of_list
+from grader.services.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
 from grader.services.submissions import accepting, situation, viewers
 from grader.services.submissions.repeats import SentFile
@@ -87,9 +87,9 @@ def listed_page(session: Any, *, page: int, now: datetime) -> Page[Competition]:
     return page_of_list(found, page=page, page_size=PAGE_SIZE)
 
 
-def listed_slice(session: Any, *, after: int | None) -> Slice[Competition]:
-    """Return the next of the competitions that the current user may see, the newest first."""
-    return slice_of_list(listed(session), key=lambda each: each.id, after=after, size=PAGE_SIZE)
+def listed_slice(session: Any, *, part: Part) -> Slice[Competition]:
+    """Return a part of the competitions that the current user may see, the newest first."""
+    return slice_of_list(listed(session), key=lambda each: each.id, part=part)
 
 
 def listed(session: Any) -> list[Competition]:

@@ -52,7 +52,13 @@ class FairboardRequest(Request):
         shutil.copyfileobj(self.stream, stream)
         if not stream.tell():
             return None
+        stream.seek(0)
         return FileStorage(stream, filename=self.args.get("file_name") or "body")
+
+    @property
+    def sent_file(self) -> FileStorage | None:
+        """The form field `file`, or the whole body if it is neither a form nor JSON."""
+        return self.files.get("file") if self.is_form or self.is_json else self.body_file
 
     def fingerprint(self, *, takes_file: bool) -> str:
         """Return a hash that is equal for two requests with the same operation, fields and files.

@@ -11,7 +11,7 @@ from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.standings.final_standings import FinalPage
-from webapp.http.fields import Answer, Moment, Score, Sent, Text
+from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.views import counted_id
 from webapp.submissions.answers import identities
 
@@ -21,7 +21,7 @@ def _one_of(words: list[str], description: str) -> Any:
     return Field(default=None, description=description, json_schema_extra={"enum": [*words]})
 
 
-class PageQuery(Sent):
+class PageQuery(Sized):
     """Which page of a list to return."""
 
     page: Annotated[
@@ -51,6 +51,7 @@ class BoardLine(Answer):
     """A line of a leaderboard; `submission`, on the private one, is the one that counts."""
 
     rank: int | None
+    team_id: Annotated[int, Field(description="The team's id, as in `/teams/{team_id}`.")]
     team: str
     members: list[str]
     is_benchmark: bool
@@ -74,6 +75,7 @@ class BoardPage(Answer):
     page_count: int
     rows: list[BoardLine]
     own: BoardLine | None
+    page_size: PageSize
     next: str | None
 
 
@@ -81,6 +83,7 @@ class FinalLine(Answer):
     """A line of final standings."""
 
     rank: int
+    team_id: Annotated[int, Field(description="The team's id; its name here is that of the time of storing.")]
     team: str
     score: Score
     public_rank: int | None
@@ -97,6 +100,7 @@ class FinalStandings(Answer):
     scoring_version: int
     team_count: int
     rows: list[FinalLine]
+    page_size: PageSize
     next: str | None
 
 
@@ -155,7 +159,7 @@ class OwnResults(Answer):
     disqualification: str | None
 
 
-def board_page(board: Board, *, next_page: str | None) -> BoardPage:
+def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
     """Return one page of a leaderboard."""
     return BoardPage(
         split=board.split,
@@ -167,6 +171,7 @@ def board_page(board: Board, *, next_page: str | None) -> BoardPage:
         page_count=board.page_count,
         rows=[_line(row, board) for row in board.rows],
         own=_line(board.pinned, board) if board.pinned else None,
+        page_size=page_size,
         next=next_page,
     )
 
@@ -175,6 +180,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
     counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
     return BoardLine(
         rank=row.rank,
+        team_id=row.team_id,
         team=row.team,
         members=list(row.members),
         is_benchmark=row.is_benchmark,
@@ -187,7 +193,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
     )
 
 
-def final_standings(final: FinalPage, *, next_page: str | None) -> FinalStandings:
+def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) -> FinalStandings:
     """Return one page of final standings."""
     return FinalStandings(
         number=final.number,
@@ -199,6 +205,7 @@ def final_standings(final: FinalPage, *, next_page: str | None) -> FinalStanding
         rows=[
             FinalLine(
                 rank=row.rank,
+                team_id=row.team_id,
                 team=row.team,
                 score=float(row.score),
                 public_rank=row.public_rank,
@@ -206,6 +213,7 @@ def final_standings(final: FinalPage, *, next_page: str | None) -> FinalStanding
             )
             for row in final.rows
         ],
+        page_size=page_size,
         next=next_page,
     )
 

@@ -51,20 +51,19 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
             now=now,
             asked=_asked(query, own_team_id=team.id if team else None),
         )
+    address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     next_page = None
     if board.following is not None and query.page is None:
-        next_page = url_for("api.leaderboard", slug=slug, split=split.value, cursor=board.following.text())
+        next_page = url_for("api.leaderboard", **address, cursor=board.following.text())
     elif board.page < board.page_count:
-        carried: dict[str, Any] = {
-            name: request.args[name] for name in ("sort", "order", "q") if name in request.args
-        }
-        next_page = url_for("api.leaderboard", slug=slug, split=split.value, page=board.page + 1, **carried)
-    return answers.board_page(board, next_page=next_page)
+        address |= {name: request.args[name] for name in ("sort", "order", "q") if name in request.args}
+        next_page = url_for("api.leaderboard", **address, page=board.page + 1)
+    return answers.board_page(board, page_size=query.page_size, next_page=next_page)
 
 
 def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
     """Return which lines are asked for; a cursor goes on in rank order."""
-    asked = requests.asked_lines(own_team_id=own_team_id)
+    asked = replace(requests.asked_lines(own_team_id=own_team_id), page_size=query.page_size)
     if query.cursor is None:
         return asked
     if not asked.is_plain or query.page is not None:
@@ -95,11 +94,15 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
     page = asked_page()
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        found = final_boards.page_of(session, competition=competition, number=number, page=page)
+        found = final_boards.page_of(
+            session, competition=competition, number=number, page=page, page_size=query.page_size
+        )
     next_page = None
     if found.page < found.page_count:
-        next_page = url_for("api.final_standings", slug=slug, number=number, page=found.page + 1)
-    return answers.final_standings(found, next_page=next_page)
+        next_page = url_for(
+            "api.final_standings", slug=slug, number=number, page=found.page + 1, per_page=query.per_page
+        )
+    return answers.final_standings(found, page_size=query.page_size, next_page=next_page)
 
 
 @blueprint.get("/competitions/<slug>/results")

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from grader.models import Split
 from grader.ranking.order import score_text
-from grader.services.leaderboards.leaderboard import PAGE_SIZE, Asked, Board
+from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
+from grader.services.paging import PAGE_SIZE
 from grader.services.standings.final_standings import FinalPage
 from webapp.presentation import formats, heat_shades
 from webapp.presentation.terms import TERMS, Classes

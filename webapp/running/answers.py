@@ -26,7 +26,7 @@ from grader.services.quotas.grants import GivenGrant
 from grader.services.scoring.queue_health import Health
 from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer
-from webapp.http.fields import Answer, Asked, Moment, Number, Score, Sent, Text
+from webapp.http.fields import Answer, Asked, Moment, Number, PageSize, Score, Sent, Text
 from webapp.http.organizer_operations import Job, Searched
 from webapp.running.audit_view import HIDDEN
 from webapp.submissions.answers import Limits
@@ -105,6 +105,7 @@ class OrganizersSubmissionList(Answer):
     """A part of all submissions, the newest first."""
 
     submissions: list[OrganizersSubmission]
+    page_size: PageSize
     next: str | None
 
 
@@ -201,6 +202,7 @@ class OrganizersTeamList(Answer):
     """A part of the teams, the newest first."""
 
     teams: list[OrganizersTeam]
+    page_size: PageSize
     next: str | None
 
 
@@ -264,6 +266,7 @@ class DisputeList(Answer):
 
     disputes: list[DisputeLine]
     open_count: int
+    page_size: PageSize
     next: str | None
 
 
@@ -352,6 +355,7 @@ class AuditList(Answer):
     """A part of the audit log, the newest first."""
 
     entries: list[AuditLine]
+    page_size: PageSize
     next: str | None
 
 

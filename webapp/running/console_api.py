@@ -20,7 +20,7 @@ from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked
-from webapp.http.lists import following
+from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.http.site import current_site
 from webapp.running import answers, exports_page
@@ -78,10 +78,10 @@ def dispute_list(slug: str, query: Asked) -> DisputeList:
     """List the teams' questions about scores, the newest first."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        found = disputes.slice_of(session, competition=competition, after=query.after)
+        found = disputes.slice_of(session, competition=competition, part=query.part)
         open_count = disputes.count_open(session, competition=competition)
     return DisputeList(
-        disputes=[answers.dispute(each) for each in found.rows], open_count=open_count, next=following(found)
+        disputes=[answers.dispute(each) for each in found.rows], open_count=open_count, **ending(found)
     )
 
 
@@ -160,10 +160,10 @@ def audit_list(slug: str, query: AuditQuery) -> AuditList:
             competition=lookups.competition_of(session, slug),
             action=query.action,
             person=query.by,
-            after=query.after,
+            part=query.part,
         )
         entries = [answers.audit(entry, names) for entry in found.rows]
-    return AuditList(entries=entries, next=following(found))
+    return AuditList(entries=entries, **ending(found))
 
 
 @blueprint.get(f"{EXPORT}.csv")

@@ -13,7 +13,7 @@ from grader.services.scoring import retries
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
-from webapp.http.lists import following
+from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.http.site import current_site
 from webapp.running import answers
@@ -42,11 +42,9 @@ def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmis
     wanted = Wanted(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        found = submission_search.find_after(
-            session, competition=competition, wanted=wanted, after=query.after
-        )
+        found = submission_search.find_after(session, competition=competition, wanted=wanted, part=query.part)
     return OrganizersSubmissionList(
-        submissions=[answers.submission(line) for line in found.rows], next=following(found)
+        submissions=[answers.submission(line) for line in found.rows], **ending(found)
     )
 
 

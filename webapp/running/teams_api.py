@@ -9,7 +9,7 @@ from grader.services.quotas import grants, limits
 from grader.services.teams import given_names
 from webapp.http import lookups
 from webapp.http.api import blueprint
-from webapp.http.lists import following
+from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Reasoned, act, organizers_operation
 from webapp.http.site import current_site
 from webapp.running import answers
@@ -39,11 +39,11 @@ def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
             competition=lookups.competition_of(session, slug),
             text=query.q,
             disqualified_only=query.disqualified,
-            after=query.after,
+            part=query.part,
         )
     return OrganizersTeamList(
         teams=[answers.OrganizersTeam(**answers.team_fields(line)) for line in found.rows],
-        next=following(found),
+        **ending(found),
     )
 
 

@@ -8,7 +8,7 @@ from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.quotas.limits import Allowance
 from grader.services.submissions.selections import Choice, Reason
-from webapp.http.fields import Answer, FileForm, Moment, Number, Problems, Score, Sent, Text
+from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 
 
 class Limits(Answer):
@@ -92,6 +92,7 @@ class SubmissionList(Answer):
     submissions: list[SubmissionLine]
     selection: Selection | None
     limits: Limits
+    page_size: PageSize
     next: str | None
 
 

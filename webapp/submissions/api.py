@@ -19,7 +19,7 @@ from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.fields import Asked, FileForm
-from webapp.http.lists import following
+from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.site import current_site
 from webapp.submissions import answers, checking, uploads
@@ -92,7 +92,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
     """List the submissions of the person's team, the newest first, and what it may still send."""
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
-        page = accepting.slice_of(session, team=found.team, after=query.after)
+        page = accepting.slice_of(session, team=found.team, part=query.part)
         competition, phase = found.competition, phases.phase(found.competition, found.now)
         allowed = visible_fields(Viewer.TEAM, phase, competition.feedback)
         scores = submission_results.public_scores(
@@ -105,7 +105,7 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
         submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
         selection=answers.selection(choice) if choice else None,
         limits=answers.allowance(found.allowance),
-        next=following(page),
+        **ending(page),
     )
 
 

@@ -90,8 +90,7 @@ def received_file() -> FileStorage:
     In the API the whole body may be the file, for a program that reads it piece by piece.
     """
     sent = cast(FairboardRequest, request)
-    may_be_body = request.blueprint == "api" and not sent.is_form and not request.is_json
-    file = sent.body_file if may_be_body else request.files.get("file")
+    file = sent.sent_file if request.blueprint == "api" else sent.files.get("file")
     if file is None or not file.filename:
         raise FileMissing
     size_bytes = file.stream.seek(0, os.SEEK_END)

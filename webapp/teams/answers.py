@@ -1,6 +1,8 @@
 """The API's answers about a person's entry and team."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from grader.models import AuditEntry
 from grader.services.teams.memberships import Membership, OwnTeam
@@ -56,6 +58,7 @@ class MergeProposal(Answer):
 class Team(Answer):
     """A person's team."""
 
+    id: Annotated[int, Field(description="The team's id, as `team_id` on the leaderboard.")]
     name: str
     name_held_because: str | None
     leader: str | None
@@ -141,6 +144,7 @@ def team(own: OwnTeam, *, named: AuditEntry | None) -> Team:
     """Return a person's team; `named` is the act of organizers that holds its name."""
     found = own.team
     return Team(
+        id=found.id,
         name=found.name,
         name_held_because=named.reason if named else None,
         leader=found.leader.name if found.leader else None,

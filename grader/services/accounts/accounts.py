@@ -17,7 +17,7 @@ from grader.models import Login, User
 from grader.services.accounts import known_addresses, logins, password_rules
 from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
-from grader.services.paging import Page, Slice, page_of_query, slice_of_query
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.people import name_shapes, names
 from grader.settings import Settings
 from grader.text.plain import plain_text
@@ -138,16 +138,16 @@ def find(session: Session, *, user_id: int) -> User | None:
     return None if user is None or user.deleted_at is not None else user
 
 
-def list_page(session: Session, *, search: str = "", page: int = 1, page_size: int = 50) -> Page[User]:
+def list_page(session: Session, *, search: str = "", page: int = 1) -> Page[User]:
     """Return a page of the accounts whose name or address holds `search`, by name."""
     query = _named(search).order_by(User.name_folded)
-    return page_of_query(session, query, page=page, page_size=page_size)
+    return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
 
 
-def list_after(session: Session, *, search: str = "", after: int | None, page_size: int = 50) -> Slice[User]:
-    """Return the next of the accounts that `list_page` finds, the newest first."""
+def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]:
+    """Return a part of the accounts that `list_page` finds, the newest first."""
     key = User.__table__.c.id
-    return slice_of_query(session, _named(search), key=key, after=after, size=page_size)
+    return slice_of_query(session, _named(search), key=key, part=part)
 
 
 def _named(search: str) -> Select[User]:

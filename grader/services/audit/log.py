@@ -20,12 +20,10 @@ from sqlalchemy.orm import Session, joinedload
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.audit import actions as audit_actions
-from grader.services.paging import Page, Slice, page_of_query, slice_of_query
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.text.plain import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
-PAGE_SIZE = 50
-PUBLIC_PAGE_SIZE = 50
 
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
 
@@ -129,29 +127,27 @@ def list_page(
 
 
 def list_after(
-    session: Session, *, competition: Competition, action: str = "", person: str = "", after: int | None
+    session: Session, *, competition: Competition, action: str = "", person: str = "", part: Part
 ) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return the next entries of a competition's audit, the newest first, and the names for `told`."""
+    """Return a part of the entries of a competition's audit, the newest first, and the names for `told`."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
-    found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, after=after, size=PAGE_SIZE)
+    found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     return found, names(session, found.rows)
 
 
 def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
     """Return a page of what everybody may read, the newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
-    return _page(session, query, page=page, page_size=PUBLIC_PAGE_SIZE)
+    return _page(session, query, page=page, page_size=PAGE_SIZE)
 
 
-def public_slice(
-    session: Session, *, competition: Competition, after: int | None
-) -> Slice[tuple[AuditEntry, str]]:
-    """Return the next entries that everybody may read, the newest first, with their texts."""
+def public_slice(session: Session, *, competition: Competition, part: Part) -> Slice[tuple[AuditEntry, str]]:
+    """Return a part of the entries that everybody may read, the newest first, with their texts."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     key = AuditEntry.__table__.c.id
-    found = slice_of_query(session, query, key=key, after=after, size=PUBLIC_PAGE_SIZE)
+    found = slice_of_query(session, query, key=key, part=part)
     known = names(session, found.rows)
-    return Slice(tuple((each, told(each.public_text, known)) for each in found.rows), found.following)
+    return found.with_rows((each, told(each.public_text, known)) for each in found.rows)
 
 
 def actions(session: Session, *, competition: Competition) -> list[str]:

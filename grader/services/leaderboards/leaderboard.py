@@ -16,11 +16,10 @@ from grader.services.leaderboards import benchmark_lines, sorting
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
-from grader.services.paging import Paging, paging
+from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import places
 from grader.visibility import Field, Phase, Viewer, visible
 
-PAGE_SIZE = 50
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 NOBODY, LAST = 0, 2**31 - 1  # a team and a submission that come after all others at a place
 

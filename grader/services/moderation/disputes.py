@@ -13,13 +13,12 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
-from grader.services.paging import Page, Slice, page_of_query, slice_of_query
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.submissions import accepting
 from grader.text.plain import plain_text
 
 TEXT_MAX_LENGTH = 5_000
 MAX_OPEN = 5  # of one team
-PAGE_SIZE = 50
 
 
 class InvalidQuestion(ParticipantError):
@@ -146,10 +145,10 @@ def page_of(session: Session, *, competition: Competition, page: int = 1) -> Pag
     return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
 
 
-def slice_of(session: Session, *, competition: Competition, after: int | None) -> Slice[Dispute]:
-    """Return the next of the disputes, the newest first."""
+def slice_of(session: Session, *, competition: Competition, part: Part) -> Slice[Dispute]:
+    """Return a part of the disputes, the newest first."""
     key = Dispute.__table__.c.id
-    return slice_of_query(session, _of(competition), key=key, after=after, size=PAGE_SIZE)
+    return slice_of_query(session, _of(competition), key=key, part=part)
 
 
 def count_open(session: Session, *, competition: Competition) -> int:

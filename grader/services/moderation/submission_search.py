@@ -24,10 +24,9 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services.paging import Page, Slice, paging, slice_of_query
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, paging, slice_of_query
 from grader.services.people.names import folded
 
-PAGE_SIZE = 50
 MAX_FOUND_NAMES = 500
 
 
@@ -79,14 +78,12 @@ def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[
     return place.of(_lines(session, competition, list(ids)))
 
 
-def find_after(
-    session: Session, *, competition: Competition, wanted: Wanted, after: int | None
-) -> Slice[Line]:
-    """Return the next of the submissions that are asked for, the newest first."""
+def find_after(session: Session, *, competition: Competition, wanted: Wanted, part: Part) -> Slice[Line]:
+    """Return a part of the submissions that are asked for, the newest first."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
     key = Submission.__table__.c.id
-    found = slice_of_query(session, query, key=key, after=after, size=PAGE_SIZE)
-    return Slice(_lines(session, competition, list(found.rows)), found.following)
+    found = slice_of_query(session, query, key=key, part=part)
+    return found.with_rows(_lines(session, competition, list(found.rows)))
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[ColumnElement[bool]]:

@@ -10,10 +10,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
-from grader.services.paging import Page, Slice, page_of_list, slice_of_list
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.people.names import folded
-
-PAGE_SIZE = 50
 
 
 class UnknownTeamId(OrganizerError):
@@ -57,12 +55,12 @@ def find_after(
     competition: Competition,
     text: str = "",
     disqualified_only: bool = False,
-    after: int | None,
+    part: Part,
 ) -> Slice[Line]:
-    """Return the next of the teams that `find` finds, the newest first."""
+    """Return a part of the teams that `find` finds, the newest first."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
-    found = slice_of_list(ids, key=int, after=after, size=PAGE_SIZE)
-    return Slice(_lines(session, found.rows), found.following)
+    found = slice_of_list(ids, key=int, part=part)
+    return found.with_rows(_lines(session, found.rows))
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:

@@ -19,10 +19,8 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.paging import Page, page_of_query
+from grader.services.paging import PAGE_SIZE, Page, page_of_query
 from grader.services.standings import places
-
-PAGE_SIZE = 50
 
 
 class UnknownFinalBoard(ParticipantError):

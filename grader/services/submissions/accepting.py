@@ -22,7 +22,7 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, organizers
-from grader.services.paging import Page, Slice, page_of_list, page_of_query, slice_of_query
+from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, page_of_query, slice_of_query
 from grader.services.quotas import limits
 from grader.services.quotas.limits import Allowance
 from grader.services.scoring import jobs as scoring
@@ -189,7 +189,9 @@ def require_file(submission: Submission) -> None:
         raise FileDeleted(submission)
 
 
-def list_of(session: Session, *, team: Team | None, page: int = 1, page_size: int = 50) -> Page[Submission]:
+def list_of(
+    session: Session, *, team: Team | None, page: int = 1, page_size: int = PAGE_SIZE
+) -> Page[Submission]:
     """Return a page of a team's submissions, the newest first; who has no team has none."""
     if team is None:
         return page_of_list([], page=page, page_size=page_size)
@@ -201,12 +203,12 @@ def list_of(session: Session, *, team: Team | None, page: int = 1, page_size: in
     return page_of_query(session, mine, page=page, page_size=page_size)
 
 
-def slice_of(session: Session, *, team: Team | None, after: int | None, size: int = 50) -> Slice[Submission]:
-    """Return the next of a team's submissions, the newest first; who has no team has none."""
+def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submission]:
+    """Return a part of a team's submissions, the newest first; who has no team has none."""
     if team is None:
-        return Slice((), None)
+        return Slice((), None, part.size)
     mine = select(Submission).where(Submission.team_id == team.id)
-    return slice_of_query(session, mine, key=Submission.__table__.c.id, after=after, size=size)
+    return slice_of_query(session, mine, key=Submission.__table__.c.id, part=part)
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:

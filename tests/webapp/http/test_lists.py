@@ -131,6 +131,41 @@ def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: 
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
 
 
+@pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
+def test_a_leaderboard_has_as_many_rows_as_asked_for(people: Any, query: str) -> None:
+    ann, _ = people
+    arena, api = ann.arena, ann.arena.app.test_client()
+    arena.competition(slug="second")
+    for name in ("Ben", "Jan", "Nan"):
+        arena.submit(arena.person(name), arena.truth.predictions(), slug="second")
+    arena.score_all()
+    arena.reveal("second")
+    address: str | None = f"{API}/competitions/second/leaderboard?per_page=2{query}"
+    sizes, ids = [], []
+    while address:
+        page = api.get(address).json
+        assert page["page_size"] == 2
+        sizes.append(len(page["rows"]))
+        ids += [row["team_id"] for row in page["rows"]]
+        address = page["next"]
+    assert (sizes, len(set(ids))) == ([2, 1], 3)
+    own = api.get(f"{API}{HERE}/team", headers=ann.bearer).json["team"]["id"]
+    assert [row["team_id"] for row in api.get(f"{API}{HERE}/leaderboard").json["rows"]] == [own]
+    assert api.get(f"{API}{HERE}/final-standings/1?per_page=1").json["rows"][0]["team_id"] == own
+
+
+@pytest.mark.parametrize("size", ["0", "201", "-1", "x", "1.5", "true"])
+def test_a_page_size_out_of_range_is_400_and_named(people: Any, size: str) -> None:
+    ann, _ = people
+    api = ann.arena.app.test_client()
+    for address in (*API_LISTS, f"{API}/competitions", f"{API}{HERE}/submissions", f"{API}{HERE}/log"):
+        query = "&" if "?" in address else "?"
+        answer = api.get(f"{address}{query}per_page={size}", headers=ann.bearer)
+        assert (answer.status_code, answer.json["error"]) == (400, "unreadable"), address
+        assert "`per_page`" in answer.json["message"]
+        assert api.get(f"{address}{query}per_page=200", headers=ann.bearer).json["page_size"] == 200
+
+
 def test_a_leaderboard_goes_on_where_it_was_while_a_team_comes_in_first(
     make_arena: Callable[..., Any], database_url: str
 ) -> None:
