@@ -156,12 +156,20 @@ def _score_axis(teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[E
 
 
 def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:
+    """Yield the time axis. It names its zone; pages show times of day, but not days, in the reader's zone."""
     marks = time_marks(start, until)
+    has_hours = any(":" in written for _, written in marks)
+
+    def shown(css: str, at: float, moment: datetime, words: str, form: str) -> str:
+        data = {"time": moment.isoformat(), "form": form} if has_hours else {}
+        return text(css, at, area.bottom + 20, words, data)
+
     every = -(-len(marks) // NARROW_TIME_MARKS) if is_narrow else 1
     for moment, written in marks[::every] if marks else ():
         at = area.x(x, moment.timestamp())
         yield f'<path class="rule" d="M{at:.1f} {area.bottom}v5"/>'
-        yield text("tick", at, area.bottom + 20, written)
+        yield shown("tick", at, moment, written, "axis")
+    yield shown("tick at-start", 4, start, "UTC", "zone")
     yield f'<path class="rule" d="M{area.left} {area.bottom}H{area.right}"/>'
 
 

@@ -1,12 +1,14 @@
 """Parts of a chart as SVG: lines, texts, the marks of both axes, and the picture around them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
+from types import MappingProxyType
 from typing import NamedTuple
 
 from grader.charts.axes import Axis
 
 Place = tuple[float, float]
+NO_DATA: Mapping[str, str] = MappingProxyType({})
 
 
 class Area(NamedTuple):
@@ -44,9 +46,10 @@ def points(places: Iterable[Place]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
-def text(css: str, x: float, y: float, content: str) -> str:
-    """Return a text; its class says on which side of the place it lies."""
-    return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}">{escape(content)}</text>'
+def text(css: str, x: float, y: float, content: str, data: Mapping[str, str] = NO_DATA) -> str:
+    """Return a text; its class selects the alignment, and `data` becomes its data attributes."""
+    attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
+    return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}"{attributes}>{escape(content)}</text>'
 
 
 def levels(axis: Axis, area: Area) -> Iterable[str]:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from playwright.sync_api import Browser, Page
 from werkzeug.serving import make_server
@@ -25,10 +26,10 @@ class Site:
     address: str
     pages: dict[str, str | None]
 
-    def visits(self, browser: Browser) -> Iterator[tuple[Page, str]]:
+    def visits(self, browser: Browser, **options: Any) -> Iterator[tuple[Page, str]]:
         """Yield each page's address, with a page of the browser in which who gets it is logged in."""
         for name in LOOKERS:
-            context = browser.new_context(base_url=self.address)
+            context = browser.new_context(base_url=self.address, **options)
             if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):
                 context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
             page = context.new_page()
@@ -44,15 +45,20 @@ def site(world: World, moment: str) -> Iterator[Site]:
     server = make_server("127.0.0.1", 0, world.arena.app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield Site(moment, world, f"http://127.0.0.1:{server.port}", _pages(world))
+    yield Site(
+        moment,
+        world,
+        f"http://127.0.0.1:{server.port}",
+        {path: name for path, (name, _) in pages(world).items()},
+    )
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def _pages(world: World) -> dict[str, str | None]:
-    """Return the address of every page, with who looks at it."""
-    found: dict[str, str | None] = {}
+def pages(world: World) -> dict[str, tuple[str | None, str]]:
+    """Return the address of every page, with who looks at it and its HTML."""
+    found: dict[str, tuple[str | None, str]] = {}
     with world.undone():
         for method, _, path in addresses(world.arena.app):
             for name in LOOKERS if method == "GET" and not path.startswith("/api/") else ():
@@ -60,6 +66,6 @@ def _pages(world: World) -> dict[str, str | None]:
                 answer = browser.get(path, headers={"Accept": "text/html"})
                 is_page = answer.mimetype == "text/html" and "Content-Disposition" not in answer.headers
                 if answer.status_code == 200 and is_page:
-                    found[path] = name
+                    found[path] = name, answer.text
                     break
     return found

@@ -127,6 +127,8 @@ def test_names_are_only_text_and_the_pictures_have_no_styles() -> None:
             "cx",
             "cy",
             "r",
+            "data-time",
+            "data-form",
         }
 
 

@@ -12,22 +12,25 @@ from grader.services.solutions import other_labels
 from webapp.competitions import cards, home, prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
-from webapp.http.parameters import asked_page
+from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
 
 blueprint = Blueprint("competitions", __name__)
 
 
 @blueprint.get("/")
+@blueprint.get("/competitions", alias=True)
 def index() -> ResponseReturnValue:
-    """List the competitions, those that run first."""
-    number = asked_page()
+    """List the competitions, those that run first, or those that match a search."""
+    number, search = asked_page(), asked_text("q")
     with current_site().database.read() as session:
         now = db.now(session)
-        page = lookups.listed_page(session, page=number, now=now)
+        page = lookups.listed_page(session, page=number, now=now, search=search)
         groups = cards.read(session, page.rows, now)
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
-    return render_template("competitions/index.html", groups=groups, may_create=may_create, page=page)
+    return render_template(
+        "competitions/index.html", groups=groups, may_create=may_create, page=page, search=search
+    )
 
 
 @blueprint.get("/competitions/<slug>")

@@ -80,9 +80,17 @@ def scoring_version_of(session: Any, slug: str, number: int) -> tuple[Competitio
     return competition, preparation.get(session, competition=competition, number=number)
 
 
-def listed_page(session: Any, *, page: int, now: datetime) -> Page[Competition]:
-    """Return a page of the competitions that the current user may see: running first, archived last."""
-    found = listed(session)
+def listed_page(session: Any, *, page: int, now: datetime, search: str = "") -> Page[Competition]:
+    """Return a page of the competitions that the current user may see: running first, archived last.
+
+    With `search`, each of its words is in the slug, the title or the overview.
+    """
+    words = search.casefold().split()
+    found = [
+        each
+        for each in listed(session)
+        if all(word in f"{each.slug} {each.title} {each.overview}".casefold() for word in words)
+    ]
     found.sort(key=lambda competition: STATES.index(phases.state(competition, now)))
     return page_of_list(found, page=page, page_size=PAGE_SIZE)
 

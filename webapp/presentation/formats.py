@@ -49,9 +49,9 @@ def moment(time: datetime) -> str:
 
 
 def short_moment(time: datetime) -> str:
-    """Return `14 Mar 23:58`, of another year `14 Mar 2024 23:58`; its page says that times are UTC."""
+    """Return `14 Mar 23:58 UTC`, and `14 Mar 2024 23:58 UTC` for another year."""
     year = "" if time.year == datetime.now(UTC).year else f" {time.year}"
-    return f"{time.day} {time:%b}{year} {time:%H:%M}"
+    return f"{time.day} {time:%b}{year} {time:%H:%M} UTC"
 
 
 def span(duration: timedelta) -> str:

@@ -36,8 +36,8 @@ class Clock:
 
     @property
     def now_text(self) -> str:
-        """`23:41:07`."""
-        return f"{self.now.astimezone(UTC):%H:%M:%S}"
+        """`23:41:07 UTC`."""
+        return f"{self.now.astimezone(UTC):%H:%M:%S} UTC"
 
     @property
     def deadline_text(self) -> str:

@@ -24,4 +24,4 @@ def orphans(delete: bool) -> None:
         f"Named by no row: {counted(len(found), 'blob')} ({counted(size, 'byte')}); --delete deletes them."
     )
     for blob in found:
-        click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M}")
+        click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M} UTC")

@@ -71,7 +71,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
     refused = _of_competition(competition) or (repeats.refusal_of_key(file, earlier) if file else None)
     if refused is not None or situation.repeated is not None:
         return refused
-    identical = repeats.refusal_of_bytes(file, earlier, now=now) if file else None
+    identical = repeats.refusal_of_bytes(file, earlier) if file else None
     if situation.is_test:
         return identical
     return (

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, select
@@ -51,12 +50,10 @@ class IdenticalFile(ParticipantError):
     public_name = "identical_file"
     kind = ErrorKind.CONFLICT
 
-    def __init__(self, earlier: Submission, now: datetime) -> None:
-        day = "" if earlier.submitted_at.date() == now.date() else f"{earlier.submitted_at:%Y-%m-%d} "
+    def __init__(self, earlier: Submission) -> None:
         waits = " It is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
-        super().__init__(
-            f"Identical to #{earlier.id} of {day}{earlier.submitted_at:%H:%M}, no submission used.{waits}"
-        )
+        sent = f"{earlier.submitted_at:%Y-%m-%d %H:%M} UTC"
+        super().__init__(f"Identical to #{earlier.id} of {sent}, no submission used.{waits}")
         self.submission_id = earlier.id
 
     @property
@@ -123,11 +120,11 @@ def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | 
     return None
 
 
-def refusal_of_bytes(file: SentFile, earlier: Earlier, *, now: datetime) -> IdenticalFile | None:
+def refusal_of_bytes(file: SentFile, earlier: Earlier) -> IdenticalFile | None:
     """Return which earlier submission has the bytes of a file that may not come again."""
     if file.again or earlier.of_bytes is None:
         return None
-    return IdenticalFile(earlier.of_bytes, now)
+    return IdenticalFile(earlier.of_bytes)
 
 
 def _is_key(text: str | None) -> bool:

@@ -90,14 +90,15 @@ def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
     arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
     arena.score_all()
     text = words(ann.browser.get(HERE).text)
-    assert re.search(r"Teams 7 ", text)
-    assert re.search(r"7 Your team you 0\.\d{5} 0\.\d{5} behind the 6th place", text)
+    assert re.search(r"Your rank 7th of 7 teams Your score 0\.\d{5} 0\.\d{5} behind the 6th Left", text)
+    assert re.search(r"7 Your team you 0\.\d{5}", text)
     assert re.search(r"you 0\.\d{5}", text)
     bob = arena.person("Bob")
     arena.submit(bob, arena.truth.predictions(noise=9, seed=5))
     arena.score_all()
-    assert "The same score as the 7th place, sent later" in words(bob.browser.get(HERE).text)
+    assert "same as the 7th, sent later" in words(bob.browser.get(HERE).text)
     stranger = arena.app.test_client().get(HERE).text
+    assert "Teams 8 " in words(stranger)
     assert "Your team" not in stranger
     assert 'class="own"' not in stranger
 
@@ -141,6 +142,33 @@ def test_a_blind_competition_shows_no_score_and_says_why(arena: Any) -> None:
     assert "No team has a score yet" not in page
     assert 'class="strip"' not in page
     assert "after the reveal" in arena.app.test_client().get("/").text
+
+
+def test_the_first_panel_says_why_a_team_has_no_rank(arena: Any) -> None:
+    ann = arena.person("Ann")
+    arena.competition(feedback=Feedback.BLIND)
+    arena.competition("open")
+    for slug in ("toxicity", "open"):
+        arena.submit(ann, arena.truth.predictions(noise=1), slug)
+    assert re.search("Your rank . no score yet", words(ann.browser.get("/competitions/open").text))
+    arena.score_all()
+    assert re.search("Your rank . after the reveal", words(ann.browser.get(HERE).text))
+    assert "Your rank 1st of 1 team Your score" in words(ann.browser.get("/competitions/open").text)
+
+
+@pytest.mark.parametrize("address", ["/", "/competitions"])
+def test_the_list_finds_competitions_by_all_words_of_a_search(arena: Any, address: str) -> None:
+    def shown(query: str = "") -> str:
+        return arena.app.test_client().get(address + query, follow_redirects=True).text
+
+    arena.competition("harm", title="Finding Harm", overview="Comments of 2018.")
+    arena.competition("spam", title="Finding spam")
+    assert all(title in shown() for title in ("Finding Harm", "Finding spam"))
+    found = shown("?q=finding+comments")
+    assert "Finding Harm" in found
+    assert "Finding spam" not in found
+    assert "1 competition found" in found
+    assert "0 competitions found" in shown("?q=<zzz>")
 
 
 def test_deadlines_after_an_early_close_are_left_out(arena: Any) -> None:

@@ -48,8 +48,8 @@ def test_durations(duration: timedelta, text: str) -> None:
 def test_times() -> None:
     time = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
     assert formats.moment(time) == "4 Mar 2026, 23:58 UTC"
-    assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar 23:58"
-    assert formats.short_moment(time.replace(year=2024)) == "4 Mar 2024 23:58"
+    assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar 23:58 UTC"
+    assert formats.short_moment(time.replace(year=2024)) == "4 Mar 2024 23:58 UTC"
     assert formats.iso(time) == "2026-03-04T23:58:00Z"
     assert formats.iso(None) is None
 

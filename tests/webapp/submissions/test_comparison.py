@@ -90,7 +90,7 @@ def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_a
     first, second = entered(arena)
     page = arena.ann.browser.get(WHERE).text
     assert selected(page) == [second, first]
-    assert re.search(rf">#{first} · predictions\.csv · 0\.\d{{5}} · \d+ \w+ \d\d:\d\d</option>", page)
+    assert re.search(rf">#{first} · predictions\.csv · 0\.\d{{5}} · \d+ \w+ \d\d:\d\d UTC</option>", page)
     assert f"#{second} is 0." in page
     assert "worse than" in page
 

@@ -198,7 +198,7 @@ def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena: Any, make_a
     assert post(ann, file).status_code == 303
     told = post(ann, file, description="second thoughts")
     assert told.status_code == 409
-    assert re.search(r"Identical to #1 of \d\d:\d\d, no submission used\.", _text(told))
+    assert re.search(r"Identical to #1 of [-\d]{10} \d\d:\d\d UTC, no submission used\.", _text(told))
     assert "Submit anyway" in told.text
     again = ann.post(f"{HERE}/submissions/1/again", {"description": "second thoughts"})
     assert (again.status_code, again.headers["Location"]) == (303, f"{HERE}/submissions/2")
@@ -229,7 +229,7 @@ def test_the_deadline_stands_beside_the_servers_clock(arena: Any, make_ann: Any)
     text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert re.search(
         rf"A file counts when it has arrived completely before {date} "
-        r"\(server time now \d\d:\d\d:\d\d \)",
+        r"\(server time now \d\d:\d\d:\d\d UTC \)",
         text,
     )
     send(arena, ann, b"1")

@@ -1,18 +1,30 @@
-// Times stand on the page in UTC. Here each gets the reader's own time, with UTC for hover and focus; times of the form
-// `ago` and `left` say how long it is, and go on.
+// The server writes every time in UTC and names the zone. This module shows each in the reader's zone, which it names too,
+// with UTC on hover and focus. Times of the form `ago` and `left` are durations and keep running.
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
-const dated = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
-const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY_PARTS = { month: "short", day: "numeric" };
+const MINUTE_PARTS = { hour: "2-digit", minute: "2-digit" };
+const format = (...parts) => new Intl.DateTimeFormat(undefined, Object.assign({}, ...parts));
+const ZONE = { timeZoneName: "short" };
+const full = format({ year: "numeric" }, DAY_PARTS, MINUTE_PARTS, ZONE);
+const short = format(DAY_PARTS, MINUTE_PARTS, ZONE);
+const hours = format(MINUTE_PARTS, ZONE);
+const seconds = format(MINUTE_PARTS, { second: "2-digit" }, ZONE);
+const axisDay = format(DAY_PARTS);
+const axisHour = format(MINUTE_PARTS);
+// The forms in which the server writes a time in sentences, menus and chart titles.
+const WRITTEN = /\b(?:\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?|\d{1,2} [A-Z][a-z]{2}(?: \d{4})?,? \d\d:\d\d(?::\d\d)?|\d\d:\d\d:\d\d) UTC\b/g;
+const PLAIN_TEXT = "option, svg";  // elements that cannot hold a `time` element
+const UNTOUCHED = "time, code, pre, textarea, label, legend, script, style, bdi";
 const two = (number) => String(number).padStart(2, "0");
 
 // The server's clock, where the page shows it; else the reader's.
 const clock = document.querySelector("time[data-clock]");
 const ahead = clock ? new Date(clock.dateTime).getTime() - performance.now() : performance.timeOrigin;
 const now = () => ahead + performance.now();
+// A zone may leave UTC during the year (London), so two dates decide.
+const isLocal = [0, 6].some((month) => new Date(new Date().getFullYear(), month, 1).getTimezoneOffset() !== 0);
 
 function ago(milliseconds) {
   if (milliseconds < MINUTE) return "just now";
@@ -29,8 +41,10 @@ function left(milliseconds) {
 }
 
 const forms = {
-  short: (moment) => (moment.getFullYear() === new Date(now()).getFullYear() ? short : dated).format(moment),
+  short: (moment) => (moment.getFullYear() === new Date(now()).getFullYear() ? short : full).format(moment),
   clock: (moment) => hours.format(moment),
+  zone: (moment) => full.formatToParts(moment).find(({ type }) => type === "timeZoneName").value,
+  axis: (moment) => (moment.getHours() || moment.getMinutes() ? axisHour : axisDay).format(moment),
   ago: (moment) => ago(now() - moment),
   left: (moment) => left(moment - now()),
 };
@@ -39,7 +53,54 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// A written time is complete, or lacks its year (this year) or its date (today).
+function read(written) {
+  const text = written.slice(0, -4).replace(",", "");
+  const today = new Date(now());
+  if (/^\d{4}-/.test(text)) return new Date(`${text.replace(" ", "T")}Z`);
+  if (/^\d\d:/.test(text)) return new Date(`${today.toISOString().slice(0, 10)}T${text}Z`);
+  const [day, month, ...rest] = text.split(" ");
+  const [year, clock] = rest.length > 1 ? rest : [today.getUTCFullYear(), rest[0]];
+  return new Date(`${day} ${month} ${year} ${clock} UTC`);
+}
+
+function timeElement(moment) {
+  const element = document.createElement("time");
+  element.dateTime = moment.toISOString();
+  return element;
+}
+
+function localizeWritten(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const { currentNode: node } = walker;
+    if (node.data.includes(" UTC") && !node.parentElement.closest(UNTOUCHED)) found.push(node);
+  }
+  for (const node of found) {
+    const moments = [...node.data.matchAll(WRITTEN)].map((match) => [match, read(match[0])]).filter(([, moment]) => !Number.isNaN(moment.getTime()));
+    const isPlain = node.parentElement.closest(PLAIN_TEXT);
+    const parts = [];
+    let end = 0;
+    for (const [match, moment] of moments) {
+      parts.push(node.data.slice(end, match.index), isPlain ? forms.short(moment) : timeElement(moment));
+      end = match.index + match[0].length;
+    }
+    if (!parts.length) continue;
+    parts.push(node.data.slice(end));
+    if (isPlain) node.data = parts.join("");
+    else node.replaceWith(...parts);
+  }
+}
+
 function localize(root) {
+  if (isLocal) {
+    localizeWritten(root);
+    for (const mark of root.querySelectorAll("svg text[data-time]")) {
+      say(mark, forms[mark.dataset.form](new Date(mark.dataset.time)));
+      delete mark.dataset.time;
+    }
+  }
   for (const element of root.querySelectorAll("time[datetime]:not([data-clock], [data-utc])")) {
     const moment = new Date(element.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
@@ -58,15 +119,18 @@ function tick() {
   for (const element of document.querySelectorAll("time[data-form=left], time[data-form=ago]")) {
     say(element, forms[element.dataset.form](new Date(element.dateTime)));
   }
-  if (clock) say(clock, new Date(now()).toISOString().slice(11, 19));
+  if (clock) say(clock, isLocal ? seconds.format(new Date(now())) : `${new Date(now()).toISOString().slice(11, 19)} UTC`);
 }
 
-if (new Date().getTimezoneOffset() !== 0) document.documentElement.classList.add("is-local");
-localize(document);
+localize(document.body);
+tick();
 setInterval(tick, 1000);
 // Live pages put fresh parts in place of old ones.
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) {
-    for (const node of addedNodes) if (node instanceof Element && node.localName !== "time") localize(node.parentElement ?? node);
+    for (const node of addedNodes) {
+      if (node instanceof Element && node.localName !== "time") localize(node.parentElement ?? node);
+      else if (isLocal && node instanceof Text && node.data.includes(" UTC") && node.parentElement) localizeWritten(node.parentElement);
+    }
   }
 }).observe(document.body, { childList: true, subtree: true });
