@@ -113,8 +113,8 @@ class Field(enum.StrEnum):
     """Which submission stands for the team on the private leaderboard."""
 
     FILE = "file"
-    """The submission as such: its bytes, name, description, status, problems, notes and incident, and the
-    histogram of its predictions, all rows together."""
+    """The submission as such: its bytes, name, description, status, problems, notes and incident, the
+    histogram of its predictions and their agreement with the team's earlier files, all rows together."""
     PUBLIC_IDENTITIES = "public_identities"
     """The AUCs of each identity, and what of them, as displayed, holds the score back; the gaps (AEGs) are a
     field of their own."""

@@ -119,6 +119,21 @@ def test_the_coarse_modes_say_what_they_show(world: World) -> None:
     assert "no new best: the file is not clearly better" in page
 
 
+def test_histogram_and_agreement_depend_on_no_label_identity_or_split(
+    make_world: Callable[..., World],
+) -> None:
+    """The second world has the same files and row ids; all labels, identities and splits are drawn again."""
+    seen = []
+    for truth in (Truth.first(), Truth.first().with_everything_else()):
+        world = make_world(truth, Feedback.BLIND)
+        world.begin()
+        browser = world.people["Ann"].browser
+        pages = [browser.get(f"/competitions/{SLUG}/submissions/{number}").text for number in range(1, 12)]
+        seen.append([page.partition("Its predictions")[2].partition("</details>")[0] for page in pages])
+    assert seen[0] == seen[1]
+    assert any("Agreement with earlier files" in section for section in seen[0])
+
+
 @pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
 def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str) -> None:
     _set(world, Feedback.SCORE)

@@ -1,13 +1,18 @@
 """The oracle in memory answers with the metric's own numbers, as far as the mode shows them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from grader.disk_cache import DiskCache
 from grader.feedback import Rule, show
 from grader.metrics import bias_report
 from grader.ranking.order import score_units
+from grader.services.analysis.histograms import Histograms
 from grader.simulation import Competition, Honest, MemoryOracle, drawn
 from grader.simulation.competitions import FloatArray
+from grader.simulation.progress import rank_correlation
 from grader.visibility import Feedback
 
 ROWS = 2000
@@ -70,3 +75,12 @@ def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_sco
     file = files(one, 1)[0]
     moved = np.where(one.public, file, -file)
     assert one.score(file).file.score == one.score(moved).file.score
+
+
+def test_an_attacker_can_compute_the_agreement_of_its_files_itself(tmp_path: Path) -> None:
+    """So the pages of coarse modes tell an attacker nothing new, whatever the truth of the competition."""
+    one, other = files(drawn(1, ROWS), 2)
+    histograms = Histograms(DiskCache(tmp_path, max_bytes=10**6))
+    found = histograms.compare("1" * 64, "2" * 64, one, other)
+    assert found.correlation == pytest.approx(rank_correlation(list(one), list(other)))
+    assert histograms.get_agreement("2" * 64, "1" * 64) == found

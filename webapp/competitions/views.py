@@ -83,7 +83,7 @@ class CompetitionView:
         self.is_blind = glance.shown_split(competition, now) is None
         self.feedback_note = "" if self.is_revealed else feedback_words.of(competition)
         self.why_unshown = feedback_words.why_unshown(competition)
-        self.unshown = feedback_words.unshown(competition)
+        self.unshown = feedback_words.unshown(competition.feedback)
         self.chosen_for = feedback_words.chosen_for(competition)
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name

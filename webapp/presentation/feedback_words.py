@@ -1,7 +1,7 @@
 """What a competition shows of its scores before the reveal, in the words of its pages and its API."""
 
 from grader.models import Competition
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Step
 
 _SHOWN = {
     Feedback.TIERED: "Until the reveal scores are shown in bands of {step}: "
@@ -16,7 +16,12 @@ _SHOWN = {
 
 def of(competition: Competition) -> str:
     """Return what everybody should know of the scores that they see; empty where it is the score itself."""
-    return _SHOWN.get(competition.feedback, "").format(step=competition.feedback_step.value)
+    return note(competition.feedback, competition.feedback_step)
+
+
+def note(feedback: Feedback, step: Step) -> str:
+    """Return the same for a mode and a step."""
+    return _SHOWN.get(feedback, "").format(step=step.value)
 
 
 def why_unshown(competition: Competition) -> str:
@@ -29,9 +34,9 @@ def why_unshown(competition: Competition) -> str:
     return "Scored. Its score is shown after the reveal."
 
 
-def unshown(competition: Competition) -> str:
+def unshown(feedback: Feedback) -> str:
     """Return the same in a list, in the place of the score."""
-    return "no new best" if competition.feedback is Feedback.LADDER else "not shown"
+    return "no new best" if feedback is Feedback.LADDER else "not shown"
 
 
 def chosen_for(competition: Competition) -> str:

@@ -1,21 +1,32 @@
 """Competition settings pages: show and save each step of the wizard."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from wtforms import Field
 
 from grader import db
-from grader.models import OrganizerJob, Role
-from grader.services.analysis import leak_budget
+from grader.models import Competition, OrganizerJob, Role
+from grader.ranking.order import score_text
+from grader.services.analysis import feedback_proposals, leak_budget
+from grader.services.analysis.feedback_proposals import Audience
 from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.settings_model import DATES, KINDS, METRIC_IS_FIXED, Kind
+from grader.services.competitions.settings_model import (
+    DATES,
+    KINDS,
+    METRIC_IS_FIXED,
+    CompetitionSettings,
+    Kind,
+)
 from grader.services.competitions.settings_problems import Fault
 from grader.services.figures import figures
 from grader.services.rescoring import versions
+from grader.visibility import Feedback
+from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -23,6 +34,7 @@ from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
+from webapp.presentation import feedback_words
 from webapp.setup import forms, identity_ticks, marks, metric_check, receiving
 from webapp.setup.forms import SettingsForm, setting_of
 from webapp.setup.solution_view import check_json
@@ -30,6 +42,13 @@ from webapp.setup.steps import BY_KEY, STEPS, Step
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
 METRIC_STEP = "metric"
+CUSTOM = "custom"
+_AUDIENCES = {
+    Audience.CLASS: "A class or colleagues",
+    Audience.ANYBODY: "An open competition",
+    Audience.PRIZES: "Prizes are at stake",
+}
+_COARSE = [each for each in Feedback if each.is_coarse]
 STEP = f"/<any({','.join(BY_KEY)}):step>"
 
 
@@ -73,6 +92,10 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         if report is not None:
             ticks = request.form.getlist("identities")
             changes["identities"] = identity_ticks.chosen(ticks, before, report)
+        audience = request.form.get("audience")
+        if "feedback" in form and audience in _AUDIENCES:
+            proposals = feedback_proposals.of(competition, before, now=now)
+            changes |= proposals[Audience(audience)].changes
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
@@ -248,7 +271,11 @@ def _page(
             *safe_step.warnings(competition),
         ]
         proposal = safe_step.of(competition)
-        leaks = leak_budget.of(competition, settings, now=now) if step.key == "metric" else None
+        leaks = leak_budget.of(competition, settings, now=now) if step.key == METRIC_STEP else None
+        asks = "feedback" in form
+        if asks and proposal and not is_refused and not settings.feedback.has_step:
+            form.feedback_step.data = proposal.step
+        question = _question(competition, settings, form.feedback_step.data, now) if asks else None
         view = CompetitionView(competition, now)
         shown = forms.form_of(step, settings) if locks else form
         groups = list(_groups(step, form, shown, locks))
@@ -278,4 +305,37 @@ def _page(
         problems=others,
         proposals={"feedback_step": proposal.sentence} if proposal else {},
         leaks=leaks,
+        question=question,
     )
+
+
+def _question(
+    competition: Competition, settings: CompetitionSettings, step: FeedbackStep, now: datetime
+) -> dict[str, Any]:
+    """Return the question who takes part: the proposals, the chosen answer and previews of coarse modes."""
+    proposals = feedback_proposals.of(competition, settings, now=now)
+    prizes = proposals[Audience.PRIZES]
+    is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
+    kept = Audience.PRIZES if is_adopted else "" if settings.feedback is Feedback.OPEN else CUSTOM
+    return {
+        "proposals": [(_AUDIENCES[audience], each) for audience, each in proposals.items()],
+        "saved": settings.feedback,
+        "answer": request.form.get("audience", kept),
+        "open_budget": proposals[Audience.CLASS].budget,
+        "previews": [
+            _preview(competition, "for-prizes", prizes.feedback, prizes.step),
+            *(_preview(competition, mode.value, mode, step) for mode in _COARSE),
+        ],
+    }
+
+
+def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackStep) -> dict[str, Any]:
+    return {
+        "key": key,
+        "title": f"{mode.value} with the step {step.value}" if mode.has_step else mode.value,
+        "note": feedback_words.note(mode, step),
+        "files": [
+            (score_text(exact), feedback_words.unshown(mode) if shown is None else score_text(shown))
+            for exact, shown in feedback_proposals.example(competition, mode, step)
+        ],
+    }

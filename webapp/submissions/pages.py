@@ -38,7 +38,7 @@ from webapp.presentation import heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.allowance import AllowanceView
 from webapp.submissions.gains import GainsView
-from webapp.submissions.own_analysis import histogram_chart
+from webapp.submissions.own_analysis import agreement_line, histogram_chart
 from webapp.submissions.views import SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
@@ -77,15 +77,15 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         version = lookup.live(competition)
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
+        earlier = own_submission.earlier(session, summary=summary)
         beside = neighbours.of(session, submission=submission)
         can_select = selections.is_open(competition, now)
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team)
     site = current_site()
-    histogram = own_submission.histogram(
-        site.histograms, site.storage, submission=submission, version=version, other_labels=names
-    )
+    files: dict[str, Any] = {"submission": submission, "version": version, "other_labels": names}
+    histogram = own_submission.histogram(site.histograms, site.storage, **files)
     return render_template(
         "submissions/show.html",
         competition=view,
@@ -99,6 +99,12 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         can_select=can_select,
         would_count=choice is not None and submission.id in choice.reasons,
         histogram=histogram_chart(histogram),
+        agreements=[
+            agreement_line(file, found, summary)
+            for file, found in own_submission.agreements(
+                site.histograms, site.storage, earlier=earlier, **files
+            )
+        ],
         gains=GainsView.of(
             own_submission.holding_back(summary.public, version),
             view,

@@ -1,6 +1,6 @@
-"""Histograms of submissions' predictions: counted once, and kept in a cache on disk.
+"""Histograms of predictions and agreement of two files, computed once and cached on disk.
 
-They are of all rows of a file together and hold no truth.
+Both cover all rows of a file together and depend on no label, identity or split.
 """
 
 from dataclasses import asdict, dataclass
@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from grader.disk_cache import DiskCache
+from grader.fair_play.orders import FileOrder
+from grader.metrics import dense_ranks
 from grader.metrics.analysis.distributions import Distribution, distribution, even_edges
 from grader.metrics.prepared import FloatArray
 from grader.settings import Settings
@@ -25,8 +27,20 @@ class Histogram:
     bins: Distribution | None
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of the row orders of two files.
+
+    `correlation` is Spearman's, None if a file is constant; `moved_rows` counts the rows whose place differs.
+    """
+
+    correlation: float | None
+    moved_rows: int
+    rows: int
+
+
 class Histograms:
-    """Histograms by the contents of their submissions."""
+    """Histograms by the contents of a submission, and agreements by the contents of two."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
@@ -53,9 +67,22 @@ class Histograms:
         self._files.put(_key(sha256), asdict(found))
         return found
 
+    def get_agreement(self, one_sha256: str, other_sha256: str) -> Agreement | None:
+        """Return the cached agreement of two submissions, None if there is none."""
+        kept = self._files.get(_key(one_sha256, other_sha256))
+        return None if kept is None else Agreement(**kept.facts)
 
-def _key(sha256: str) -> str:
-    return f"{sha256}-{FORMAT}"
+    def compare(self, one_sha256: str, other_sha256: str, one: FloatArray, other: FloatArray) -> Agreement:
+        """Compare the predictions of two submissions and cache the result."""
+        orders = [FileOrder(dense_ranks(predictions)) for predictions in (one, other)]
+        moved_rows = int(np.count_nonzero(orders[0].moved(orders[1])))
+        found = Agreement(orders[0].correlation(orders[1]), moved_rows, one.size)
+        self._files.put(_key(one_sha256, other_sha256), asdict(found))
+        return found
+
+
+def _key(*sha256s: str) -> str:
+    return "-".join([*sorted(sha256s), str(FORMAT)])
 
 
 def _counted(predictions: FloatArray) -> Histogram:

@@ -1,19 +1,24 @@
-"""A team's own submission: its histogram, and which identities hold the public score back.
+"""A team's own submission: histogram, agreement with earlier files, identities that hold the score back.
 
-The histogram needs no truth: it is of all rows together, so that it tells nothing of labels or splits. What
-holds a score back is ranked from the rounded public table that the team sees anyway.
+Histogram and agreement cover all rows together and depend on no label, identity or split: a team can compute
+both from its own files. The ranking of identities uses the rounded public table that the team sees anyway.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.uncertainty.held_back import HeldBack, held_back
+from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Submission, SubmissionStatus
-from grader.services.analysis.histograms import Histograms
+from grader.services.analysis.histograms import Agreement, Histograms
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 # What is read while somebody waits for a page, where no worker kept the histogram of a larger file.
@@ -49,15 +54,51 @@ def histogram(
     kept = histograms.get(submission.sha256)
     if kept is not None:
         return kept.bins
+    predictions = _predictions(storage, submission, version, other_labels)
+    return None if predictions is None else histograms.count(submission.sha256, predictions).bins
+
+
+def earlier(session: Session, *, summary: Summary) -> list[Submission]:
+    """Return the team's scored file before a submission and the best shown before it, newest first."""
+    ids = {summary.previous_id, summary.best_shown_before_id} - {None}
+    if not ids:
+        return []
+    return list(
+        session.scalars(select(Submission).where(Submission.id.in_(ids)).order_by(Submission.id.desc()))
+    )
+
+
+def agreements(
+    histograms: Histograms,
+    storage: Storage,
+    *,
+    submission: Submission,
+    earlier: Sequence[Submission],
+    version: ScoringVersion,
+    other_labels: Sequence[str],
+) -> Iterator[tuple[Submission, Agreement]]:
+    """Yield how the order of a file's rows agrees with each earlier file that can be read now."""
+    read = cache(lambda file: _predictions(storage, file, version, other_labels))
+    for other in earlier:
+        found = histograms.get_agreement(submission.sha256, other.sha256)
+        if found is None and (one := read(submission)) is not None and (two := read(other)) is not None:
+            found = histograms.compare(submission.sha256, other.sha256, one, two)
+        if found is not None:
+            yield other, found
+
+
+def _predictions(
+    storage: Storage, submission: Submission, version: ScoringVersion, other_labels: Sequence[str]
+) -> FloatArray | None:
+    """Return a file's predictions, None if it is too large to read for a page or cannot be read now."""
     if submission.size_bytes > MAX_BYTES or version.solution.row_count > MAX_ROWS:
         return None
     try:
         row_ids = RowIds.from_bytes(storage.read(version.solution.row_ids_sha256))
         data = storage.read(submission.sha256)
-        predictions = read_submission(data, row_ids, other_labels=other_labels).predictions
+        return read_submission(data, row_ids, other_labels=other_labels).predictions
     except (BlobDamaged, BlobMissing, StorageUnavailable, FileRejected):
         return None
-    return histograms.count(submission.sha256, predictions).bins
 
 
 def holding_back(result: SplitResult | None, version: ScoringVersion) -> HeldBack | None:

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.metrics import PairCounts, report
-from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind
+from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
@@ -66,6 +66,8 @@ class Summary:
     `rank` is the same if this submission stands for the team, and `previous_rank` the one its best earlier
     submission would have there now. `would_rank` is, for a late submission, where it would have stood among
     the other teams: on the private leaderboard as far as the viewer may see it, else on the public one.
+    `previous_id` is the team's scored submission before this one, and `best_shown_before_id` the one of those
+    with the best score that the mode of feedback shows.
     """
 
     public: SplitResult | None = None
@@ -80,6 +82,8 @@ class Summary:
     team_count: int | None = None
     would_rank: int | None = None
     shown_units: int | None = None
+    previous_id: int | None = None
+    best_shown_before_id: int | None = None
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
@@ -88,10 +92,16 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
     public = results.get(Split.PUBLIC)
-    if public is None:
-        return Summary(private=results.get(Split.PRIVATE))
+    if submission.status is not SubmissionStatus.SCORED:
+        return Summary()
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
+    earlier_ids = {
+        "previous_id": earlier[-1].exact.submission_id if earlier else None,
+        "best_shown_before_id": before_shown.submission_id if before_shown else None,
+    }
+    if public is None:
+        return Summary(private=results.get(Split.PRIVATE), **earlier_ids)
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
     standing = places.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
@@ -111,6 +121,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
         would_rank=_late_rank(session, submission, version, results, own.shown),
         shown_units=own.shown.score_units if own.shown else None,
+        **earlier_ids,
     )
 
 

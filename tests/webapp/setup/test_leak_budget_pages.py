@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
+from grader.services.analysis import feedback_proposals
+from grader.services.analysis.feedback_proposals import Audience
 from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
 from grader.visibility import Feedback, Step
 from tests.fixtures.desk import API, Desk
 
 HERE = "/competitions/toxicity/organize"
 DESK = f"{API}{HERE}"
 DAY = timedelta(days=1)
+FORM = {"feedback": "open", "feedback_step": "0.002"}
 LIMITS = {"max_daily_submissions": 5, "max_total_submissions": None}
 
 
@@ -54,6 +58,73 @@ def test_a_wide_step_shows_what_is_proposed(arena: Any, root: Any) -> None:
     page = text_of(root, f"{HERE}/settings/metric")
     assert "For your solution we propose the step 0.0" in page
     assert "is small for this solution" not in page
+
+
+def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena: Any, root: Any) -> None:
+    competition(arena)
+    page = text_of(root, f"{HERE}/settings/metric")
+    question = page[page.index('id="audience"') : page.index('class="own-mode')]
+    assert "The feedback is <strong>open</strong> now." in question
+    assert "checked" not in question
+    assert [
+        (words, mode) for words, mode in re.findall(r"<strong>([A-Z][^<]+)</strong>: <code>(\w+)", question)
+    ] == [
+        ("A class or colleagues", "open"),
+        ("An open competition", "open"),
+        ("Prizes are at stake", "ladder"),
+    ]
+    proposed = question.rpartition("with the step ")[2].split(".")[1][:5].split()[0]
+    step = f"0.{proposed}".rstrip(".")
+    assert step in set(Step) - {Step.OF_0_0005}
+    assert question.count("Leak budget: if a team sends all its 150 files only to probe") == 3
+    form = page[page.index('id="feedback_step"') :]
+    assert re.search(rf'<input checked[^>]* value="{step}"', form)
+    answer = root.post(f"{HERE}/settings/metric", {**FORM, "audience": "prizes"})
+    assert answer.status_code == 303
+    with arena.database.read() as session:
+        made = lookup.get(session, slug="toxicity")
+        assert (made.feedback, made.feedback_step) == (Feedback.LADDER, Step(step))
+    page = text_of(root, f"{HERE}/settings/metric")
+    assert 'value="prizes" checked' in page
+    root.post(f"{HERE}/settings/metric", {**FORM, "audience": "class", "feedback": "blind"})
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="toxicity").feedback is Feedback.OPEN
+    root.post(f"{HERE}/settings/metric", {**FORM, "audience": "custom", "feedback": "blind"})
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="toxicity").feedback is Feedback.BLIND
+
+
+def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena: Any, root: Any) -> None:
+    competition(arena, feedback=Feedback.LADDER, feedback_step=Step.OF_0_005)
+    page = text_of(root, f"{HERE}/settings/metric")
+    shown = {}
+    for mode in ("tiered", "ladder", "noised", "blind"):
+        section = page[page.index(f'class="mode-preview {mode}"') :].partition("</section>")[0]
+        cells = re.findall(r'<td class="number">([^<]+)</td>', section)
+        shown[mode] = cells[1::2]
+        assert len(cells) == 10
+    assert shown["blind"] == ["not shown"] * 5
+    assert [each == "no new best" for each in shown["ladder"]] == [False, True, False, True, False]
+    assert all(float(each) * 1000 % 5 == 0 for each in shown["tiered"] + shown["noised"])
+
+
+def test_few_files_get_bands_and_more_files_a_ladder(arena: Any) -> None:
+    now = arena.now()
+    competition(arena)
+    with arena.database.read() as session:
+        made = lookup.get(session, slug="toxicity")
+        settings = competition_settings.of(made)
+        found = {
+            count: feedback_proposals.of(made, settings.changed(max_total_submissions=count), now=now)[
+                Audience.PRIZES
+            ]
+            for count in (1, 100)
+        }
+    assert {count: each.feedback for count, each in found.items()} == {
+        1: Feedback.TIERED,
+        100: Feedback.LADDER,
+    }
+    assert not found[1].budget.is_large
 
 
 def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena: Any, root: Any) -> None:

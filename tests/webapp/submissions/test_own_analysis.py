@@ -12,6 +12,7 @@ from grader import db
 from grader.services.analysis.histograms import Histograms
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
+from grader.simulation.progress import rank_correlation
 from grader.visibility import Feedback
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens
@@ -61,6 +62,30 @@ def test_without_the_table_no_page_shows_where_to_gain_most(arena: Any, feedback
     assert "score and terms" in both
     assert "identities" not in both
     assert ("BPSN" in both) is (feedback is Feedback.TERMS)
+
+
+@pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.TIERED, Feedback.LADDER, Feedback.BLIND])
+def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(
+    arena: Any, feedback: Feedback
+) -> None:
+    first, second = entered(arena, feedback)
+    third = arena.submit(arena.ann, arena.truth.predictions(noise=3.0, seed=3))
+    arena.score_all()
+    assert "Agreement with earlier files" not in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
+    page = arena.ann.browser.get(f"{HERE}/submissions/{third}").text
+    lines = re.findall(r"#(\d+)</a> <small>(.+?)</small>.+?>([\d.]+)</td>.+?>(\d+) of 400", page)
+    shown = [] if feedback is Feedback.BLIND else [(first, "best shown score before")]
+    assert [(int(id_), role) for id_, role, *_ in lines] == [(second, "the file before"), *shown]
+    one, two = (
+        [float(line.split(",")[1]) for line in arena.truth.predictions(**made).decode().split()[1:]]
+        for made in ({"noise": 3.0, "seed": 3}, {"noise": 3.0, "seed": 2})
+    )
+    assert float(lines[0][2]) == pytest.approx(rank_correlation(one, two), abs=1e-4)
+    assert 0 < int(lines[0][3]) <= 400
+    assert ("<details open><summary>Its predictions" in page) is feedback.is_coarse
+    lose_all_blobs(arena)
+    again = arena.ann.browser.get(f"{HERE}/submissions/{third}").text
+    assert without_form_tokens(again) == without_form_tokens(page)
 
 
 def lose_all_blobs(arena: Any) -> None:
