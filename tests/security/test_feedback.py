@@ -129,7 +129,7 @@ def test_histogram_and_agreement_depend_on_no_label_identity_or_split(
         world.begin()
         browser = world.people["Ann"].browser
         pages = [browser.get(f"/competitions/{SLUG}/submissions/{number}").text for number in range(1, 12)]
-        seen.append([page.partition("Its predictions")[2].partition("</details>")[0] for page in pages])
+        seen.append([page.partition("Its predictions")[2].partition("Score receipt")[0] for page in pages])
     assert seen[0] == seen[1]
     assert any("Agreement with earlier files" in section for section in seen[0])
 

@@ -35,6 +35,7 @@ def create() -> ResponseReturnValue:
             if not drafts.may_create(session, user=g.user):
                 abort(403)
             now = db.now(session)
+            slug = slug or drafts.proposed_slug(session, title=title)
             if source_slug:
                 source = lookups.competition_of(session, source_slug)
                 organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)

@@ -17,6 +17,7 @@ from grader.services.submissions import benchmark_entries
 from webapp.setup.steps import BY_KEY, DATA, ORDER, PUBLISHING, SOLUTION, STEPS
 
 TITLES = {SOLUTION: "Solution", DATA: "Data files"}
+SHORT = {"basics": "Basics", "dates": "Dates", "entry": "Entry", "metric": "Metric"}
 WAITS = "The identities are ticked in the report of the solution, so the solution comes first."
 
 
@@ -34,6 +35,7 @@ class StepMark:
 
     key: str
     title: str
+    short: str
     url: str
     is_marked: bool = False
     missing: tuple[Lack, ...] = ()
@@ -92,6 +94,7 @@ def wizard(session: Any, competition: Competition, *, now: datetime, current: st
             StepMark(
                 key=key,
                 title=title(key, is_draft=is_draft),
+                short=SHORT.get(key, title(key, is_draft=is_draft)),
                 url=page(key, competition.slug),
                 is_marked=is_draft and key != PUBLISHING,
                 missing=lacks,

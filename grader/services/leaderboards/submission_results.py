@@ -96,7 +96,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         return Summary()
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
-    earlier_ids = {
+    earlier_ids: dict[str, Any] = {
         "previous_id": earlier[-1].exact.submission_id if earlier else None,
         "best_shown_before_id": before_shown.submission_id if before_shown else None,
     }

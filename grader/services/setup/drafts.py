@@ -1,5 +1,7 @@
 """Create a draft competition: who may create one, its title and address (slug)."""
 
+import re
+import unicodedata
 from datetime import datetime
 
 from sqlalchemy import select
@@ -37,6 +39,16 @@ def may_create(session: Session, *, user: User) -> bool:
     """Return whether a person may create competitions: administrators and owners of a competition may."""
     owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
     return user.is_admin or session.scalar(owned.limit(1)) is not None
+
+
+def proposed_slug(session: Session, *, title: str) -> str:
+    """Return a free slug made from a title; raise InvalidCompetition if no letter or digit fits."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36].strip("-")
+    if title and not slug:
+        raise InvalidCompetition(["Enter an address: the title has no letter a to z and no digit."])
+    numbered = (slug, *(f"{slug}-{number}" for number in range(2, 100)))
+    return next((each for each in numbered if not lookup.slug_problems(session, each)), slug)
 
 
 def create(

@@ -72,6 +72,32 @@ def test_who_may_not_create_is_refused(arena: Any) -> None:
     assert "Create a competition" not in bob.browser.get("/").text
 
 
+def test_without_an_address_the_title_makes_a_free_one(arena: Any, root: Any) -> None:
+    for title, slug in (
+        ("Toxicity: Café & Größe, 2026", "toxicity-cafe-groe-2026"),
+        ("Toxicity café groe (2026)!", "toxicity-cafe-groe-2026-2"),
+        ("Data", "data-2"),  # reserved
+        ("Long " * 20, "long-long-long-long-long-long-long-l"),
+    ):
+        answer = make(root, slug="", title=title)
+        assert (answer.status_code, answer.location) == (303, f"/competitions/{slug}/organize/settings")
+    answer = make(root, slug="", title="東京")
+    assert answer.status_code == 422
+    assert "Enter an address" in answer.text
+    assert 'value="東京"' in answer.text
+
+
+def test_every_step_of_a_draft_leads_to_publishing_and_the_button_is_always_there(root: Any) -> None:
+    make(root)
+    for step in (*(f"settings/{step.key}" for step in STEPS), "solution", "data", "state"):
+        page = root.browser.get(f"{HERE}/{step}").text
+        steps = page[page.index('aria-label="Steps"') :].partition("</nav>")[0]
+        assert re.search(rf'class="button small secondary" href="{HERE}/state"[^>]*>Publish</a>', steps)
+        assert steps.count("<li") == 7
+    assert re.search(r'<button class="slim" aria-describedby="readiness" disabled>Publish', page)
+    assert root.post(f"{HERE}/state/publish", {}).status_code == 409
+
+
 def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
     answer = make(root, slug="New!", title="My <title>")
     assert answer.status_code == 422
