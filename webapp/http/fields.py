@@ -113,14 +113,14 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    code: Annotated[str, Field(description="The kind of problem; it stays when the message changes.")]
-    message: Annotated[str, Field(description="What is wrong, for a person.")]
-    fields: Annotated[list[str], Field(description="The fields that it is about.")] = []
-    line: Annotated[int | None, Field(description="The first line of the file that has it.")] = None
-    lines: Annotated[list[int], Field(description="The first lines that have it.")] = []
-    count: Annotated[int | None, Field(description="How often it occurs.")] = None
-    expected: Annotated[str | None, Field(description="The expected value.")] = None
-    found: Annotated[str | None, Field(description="The value that was found instead.")] = None
+    code: str
+    message: str
+    fields: list[str] = []
+    line: int | None = None
+    lines: list[int] = []
+    count: int | None = None
+    expected: str | None = None
+    found: str | None = None
 
 
 # They are stored as data, and need no conversion by those that answer them.
@@ -132,8 +132,8 @@ class ErrorAnswer(BaseModel):
 
     model_config = ConfigDict(extra="allow", title="Error")
 
-    code: Annotated[int, Field(description="The HTTP status.")]
-    error: Annotated[str, Field(description="The name of the error, which stays when its sentence changes.")]
-    message: Annotated[str, Field(description="What is wrong and what can be done, for a person.")]
-    problems: Annotated[list[Problem] | None, Field(description="All problems, if there are several.")] = None
-    incident: Annotated[str | None, Field(description="By which the operators find an error of ours.")] = None
+    code: int
+    error: str
+    message: str
+    problems: list[Problem] | None = None
+    incident: str | None = None

@@ -6,6 +6,7 @@ from typing import Any
 
 from grader.services.accounts.api_tokens import Scope
 from webapp.http.operations import KEY_HEADER, OPERATIONS, SPEC, Operation
+from webapp.openapi.vocabulary import describe, example
 
 INTRODUCTION = (
     "Everything that the pages of a Fairboard site do. Make a token on your account page and send it as "
@@ -60,11 +61,18 @@ def document() -> dict[str, Any]:
     made = _plain(SPEC._generate_spec())
     SPEC.models = models  # spectree takes the definitions of nested models out of them
     schemas = made["components"]["schemas"]
+    power = schemas["MetricSettings"]["properties"]["power"]
+    power["anyOf"] = [{"type": power.pop("type")}, {"type": "string"}]  # `inf` and `-inf`
+    for name, schema in schemas.items():
+        describe(name, schema.get("properties", {}))
     paths = {path: made["paths"][path] for path in sorted(made["paths"])}
     for methods in paths.values():
         for described in methods.values():
             _complete(described, OPERATIONS[described["operationId"]], schemas)
     named = _named(paths, schemas)  # not the models of queries, which are parameters
+    for name in named:
+        if "properties" in schemas[name]:
+            schemas[name]["examples"] = [example(schemas[name], schemas)]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Fairboard API", "version": version("fairboard"), "description": INTRODUCTION},
@@ -108,6 +116,8 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
     described["x-scope"] = known.scope.value if known.scope else None
     for parameter in described["parameters"]:
         _without_null(parameter["schema"])
+        describe(described["operationId"], {parameter["name"]: parameter["schema"]})
+        parameter["description"] = parameter["schema"].pop("description", "")
     answers = described["responses"]
     answers.pop("422", None)
     answers["default"] = {
@@ -134,7 +144,7 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
             _without_null(schema)
             if schema.get("format") != "binary":
                 sent = {keyword: value for keyword, value in schema.items() if keyword != "default"}
-                words = {"required": False, "description": schema.get("description", "")}
+                words = {"required": False, "description": sent.pop("description", "")}
                 described["parameters"].append({"name": name, "in": "query", **words, "schema": sent})
     if known.creates or known.keeps_key:
         described["parameters"].append(KEY)

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
 from webapp.http.operations import KEY_HEADER
+from webapp.openapi.vocabulary import VOCABULARY
 
+JSON = "application/json"
 SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
 
 
@@ -31,6 +34,14 @@ def operations(described: Any) -> dict[str, Any]:
     return {one["operationId"]: one for methods in described["paths"].values() for one in methods.values()}
 
 
+def fields_of(schema: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [*schema.get("properties", {}).items()]
+
+
+def model_of(schema: dict[str, Any]) -> str:
+    return schema["$ref"].rpartition("/")[2]
+
+
 def kinds(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the alternatives that a property allows."""
     return schema.get("anyOf", [schema])
@@ -41,7 +52,7 @@ def models_of(part: Any, schemas: dict[str, Any]) -> set[str]:
     found: set[str] = set()
     todo = [part]
     while todo:
-        named = {each["$ref"].rpartition("/")[2] for each in parts(todo.pop()) if "$ref" in each}
+        named = {model_of(each) for each in parts(todo.pop()) if "$ref" in each}
         todo += [schemas[name] for name in named & schemas.keys() - found]
         found |= named & schemas.keys()
     return found
@@ -119,3 +130,30 @@ def test_every_score_is_a_number_and_every_problem_has_one_shape(described: Any)
     assert len(shapes) > 5
     assert all(shape == {"$ref": "#/components/schemas/Problem"} for shape in shapes)
     assert set(described["components"]["schemas"]["Problem"]["required"]) == {"code", "message"}
+
+
+def test_all_properties_parameters_and_models_have_a_description(described: Any) -> None:
+    schemas = described["components"]["schemas"]
+    places = {f"{name}.{field}": about for name, one in schemas.items() for field, about in fields_of(one)}
+    places |= schemas
+    for name, one in operations(described).items():
+        places |= {f"{name}.{each['name']}": each for each in one["parameters"]}
+    missing = [place for place, about in places.items() if not about.get("description", "").strip()]
+    assert not missing, f"Describe in webapp/openapi/vocabulary.toml: {missing}"
+    unused = {name for name in VOCABULARY if name not in places} - {
+        place.rpartition(".")[2] for place in places
+    }
+    assert not unused
+
+
+def test_examples_match_their_schemas(described: Any) -> None:
+    schemas = described["components"]["schemas"]
+    for name, one in schemas.items():
+        for field, about in [("", one), *fields_of(one)]:
+            for given in about.get("examples", ()):
+                validator = OAS31Validator(about | {"components": described["components"]})
+                assert not list(validator.iter_errors(given)), (name, field, given)
+    bodies = [one.get("requestBody", {}) for one in operations(described).values()]
+    bodies += [each for one in operations(described).values() for each in one["responses"].values()]
+    sent = [body["content"][JSON]["schema"] for body in bodies if JSON in body.get("content", {})]
+    assert [schema for schema in sent if schema and not schemas[model_of(schema)]["examples"]] == []
