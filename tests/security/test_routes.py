@@ -266,6 +266,7 @@ TABLE = {
     ("GET", "organize_close.index"): Access(f"{HERE}/organize/close", (302, 403, 403)),
     ("GET", "organize_close.status"): Access(f"{HERE}/organize/close/status", (302, 403, 403)),
     ("GET", "organize_close.download"): Access(f"{HERE}/organize/close/bundle/1", (302, 403, 403)),
+    ("POST", "organize_close.now"): Access(f"{HERE}/organize/close/now", (302, 403, 403)),
     ("POST", "organize_close.verify"): Access(f"{HERE}/organize/close/verify", (302, 403, 403)),
     ("POST", "organize_close.reveal"): Access(
         f"{HERE}/organize/close/reveal", (302, 403, 403), data={"confirm": "yes"}

@@ -142,6 +142,7 @@ PAIRS = {
     "POST organize_rescoring.roll_back": "roll_back_rescoring",
     "POST organize_rescoring.drop": "drop_rescoring",
     "GET organize_close.index": "closing_state",
+    "POST organize_close.now": "change_settings",
     "POST organize_close.verify": "verify_standings",
     "POST organize_close.reveal": "reveal_standings",
     "POST organize_close.finalize": "finalize_standings",

@@ -27,6 +27,7 @@ from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.errors import BadRequest, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
+from webapp.presentation import formats
 
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")
 
@@ -56,6 +57,14 @@ def status(slug: str) -> ResponseReturnValue:
         jobs = checklist.jobs(session, competition=competition)
         stage = phases.stage(competition, db.now(session))
     return _status(jobs, stage.value).make_conditional(request)
+
+
+@blueprint.post("/now")
+@organizers_only(Role.EDITOR)
+def now(slug: str) -> ResponseReturnValue:
+    """Close a competition before its closing date."""
+    reason = request.form.get("reason", "").strip()
+    return _act(slug, close.close_now, "The competition is closed.", ask=_close_now, reason=reason)
 
 
 @blueprint.post("/verify")
@@ -137,11 +146,13 @@ def _act(
     *,
     must_confirm: bool = False,
     unverified: tuple[str, str] | None = None,
+    ask: Callable[[CompetitionView, CloseState], Question] | None = None,
     **options: Any,
 ) -> ResponseReturnValue:
     """Do an act of the close; where it cannot be done the page says why and keeps what was written.
 
-    With the words `unverified` it is asked first where what competes was not verified.
+    With the words `unverified` it is asked first where what competes was not verified; `ask` returns a
+    question that is always asked.
     """
     if wants_to_change():
         return _page(slug)
@@ -151,7 +162,10 @@ def _act(
         with current_site().database.write() as session:
             competition, now = lookups.competition_of(session, slug), db.now(session)
             state = checklist.state(session, competition=competition, now=now)
+            question = ask(CompetitionView(competition, now), state) if ask is not None else None
             act(session, competition=competition, actor=actor(), now=now, **options)
+            if question is not None:
+                confirm(question)
             if unverified is not None and not state.agrees:
                 confirm(_unverified(slug, state, *unverified))
     except (OrganizerError, NotConfirmed) as error:
@@ -160,6 +174,22 @@ def _act(
         return _page(slug, problem=error.message), 409
     flash(done)
     return redirect(url_for("organize_close.index", slug=slug), 303)
+
+
+def _close_now(view: CompetitionView, state: CloseState) -> Question:
+    until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
+    waiting = formats.counted(state.waiting_count, "submission")
+    return Question(
+        heading=f"Close {view.title} now?",
+        sentences=(
+            f"{until} If you close it now, nobody can submit a file that counts, join or merge teams.",
+            "Teams can no longer change their final selection, and free places are filled automatically.",
+            *([f"{waiting} accepted in time will still be scored and count."] if state.waiting_count else []),
+        ),
+        button="Close now",
+        back=url_for("organize_close.index", slug=view.slug),
+        state=repr(view.closes_at),
+    )
 
 
 def _unverified(slug: str, state: CloseState, heading: str, button: str) -> Question:

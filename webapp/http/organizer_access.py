@@ -27,7 +27,7 @@ PAGES = {
     "organize_settings": "Setup",
     "organize_organizers": "Organizers",
     "organize_audit": "Audit",
-    "organize_close": "Close",
+    "organize_close": "Close & results",
 }
 # The pages of the setup have steps of their own above them.
 SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})

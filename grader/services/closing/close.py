@@ -27,7 +27,7 @@ from grader.models import (
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import reveal_mail
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.phases import Archived
 from grader.services.standings import final_standings, places, rows
 from grader.services.webhooks import outbox as webhooks
@@ -77,6 +77,17 @@ class NotClosed(OrganizerError):
         self.closes_at = closes_at
 
 
+class AlreadyClosed(OrganizerError):
+    """The competition accepts no files in time any more."""
+
+    public_name = "already_closed"
+
+    def __init__(self, closes_at: datetime | None) -> None:
+        when = f" at {closes_at:%Y-%m-%d %H:%M:%S} UTC" if closes_at else ""
+        super().__init__(f"The competition closed{when}.")
+        self.closes_at = closes_at
+
+
 class SelectionOpen(OrganizerError):
     """Organizers reopened the final selection; nothing is settled or revealed before it ends."""
 
@@ -91,13 +102,13 @@ class SelectionOpen(OrganizerError):
 
 
 class NotYetOpen(OrganizerError):
-    """There is nothing to reveal before the competition opens."""
+    """There is nothing to close or reveal before the competition opens."""
 
     public_name = "not_yet_open"
 
     def __init__(self, opens_at: datetime | None) -> None:
         when = f" before {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
-        super().__init__(f"The competition does not open{when}: there is nothing to reveal.")
+        super().__init__(f"The competition does not open{when}: there is nothing to close or reveal.")
         self.opens_at = opens_at
 
 
@@ -123,6 +134,35 @@ class Revealed:
     closed_now: bool
     team_count: int
     failed_count: int
+
+
+def close_now(
+    session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
+) -> Competition:
+    """Close an open competition; entry and mergers end with it, and dates that nobody chose follow.
+
+    Raises NotYetOpen, AlreadyClosed and Archived.
+    """
+    competition = lookup.lock(session, competition_id=competition.id)
+    now = now or db.now(session)
+    if competition.state is CompetitionState.ARCHIVED:
+        raise Archived
+    phase = phases.phase(competition, now)
+    if phase is Phase.SCHEDULED:
+        raise NotYetOpen(competition.opens_at)
+    if phase is not Phase.OPEN:
+        raise AlreadyClosed(competition.closes_at)
+    ends = dict(settings.of(competition))
+    changes = {name: now for name in ("entry_deadline", "merger_deadline") if (ends[name] or now) > now}
+    settings.change(
+        session,
+        competition=competition,
+        changes={"closes_at": now, **changes},
+        actor=actor,
+        reason=reason,
+        now=now,
+    )
+    return competition
 
 
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:

@@ -110,7 +110,7 @@ def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime
     changed = _differing(before, after)
     is_draft = competition.state is CompetitionState.DRAFT
     found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
-    is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at <= now
+    is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
     if is_past and not is_draft:
         told = f"The close must be in the future; {after.closes_at:%Y-%m-%d %H:%M} UTC was given."
         found = [fault for fault in found if fault.names[0] != "closes_at"]

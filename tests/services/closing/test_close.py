@@ -23,6 +23,7 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import (
+    AlreadyClosed,
     AlreadyRevealed,
     NotClosed,
     NotProvisional,
@@ -52,6 +53,12 @@ def reveal(service: Any, competition: Any, after: timedelta = timedelta()) -> cl
         return closing.reveal(
             session, competition=competition, actor=Actor(None, "tests"), now=service.now + after
         )
+
+
+def close_now(service: Any, competition: Any, after: timedelta = timedelta()) -> Competition:
+    with service.database.write() as session:
+        actor = Actor(None, "tests")
+        return closing.close_now(session, competition=competition, actor=actor, now=service.now + after)
 
 
 def finalize(service: Any, competition: Any, after: timedelta = timedelta()) -> FinalBoard:
@@ -122,7 +129,7 @@ def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: 
 
 def test_a_competition_that_is_not_open_yet_is_not_revealed(service: Any) -> None:
     competition = service.competition(opens_at=service.now + HOUR)
-    with pytest.raises(NotYetOpen, match="nothing to reveal"):
+    with pytest.raises(NotYetOpen, match="nothing to close or reveal"):
         reveal(service, competition)
 
 
@@ -397,6 +404,7 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
     [
         (AlreadyRevealed(MOMENT), "was revealed at 2026-03-04 05:06:07 UTC.", {"revealed_at": MOMENT}),
         (NotClosed(MOMENT), "is not closed. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
+        (AlreadyClosed(MOMENT), "closed at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
         (NotClosed(None), "The competition is not closed.", {"closes_at": None}),
         (SelectionOpen(MOMENT), "until 2026-03-04 05:06 UTC; the private leaderboard", {"until": MOMENT}),
         (NotYetOpen(MOMENT), "does not open before 2026-03-04 05:06:07 UTC: there", {"opens_at": MOMENT}),
@@ -497,3 +505,21 @@ def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
     assert phases.is_settled(Competition(settled_at=close))
     assert not phases.is_settled(Competition())
     assert phases.selection_open_until(Competition(), close) is None
+
+
+def test_closing_now_settles_like_a_close_by_date_and_unchosen_dates_follow(service: Any) -> None:
+    competition = service.competition(opens_at=service.now, closes_at=service.now + WEEK)
+    service.score(service.submit(competition, after=HOUR))
+    with pytest.raises(NotYetOpen):
+        close_now(service, competition, -HOUR)
+    closed = close_now(service, competition, 2 * HOUR)
+    assert closed.closes_at == service.now + 2 * HOUR
+    assert phases.phase(closed, service.now + 2 * HOUR) is Phase.CLOSED
+    assert closed.reveals_at in (None, closed.closes_at + WEEK)
+    with pytest.raises(AlreadyClosed):
+        close_now(service, competition, 3 * HOUR)
+    settle(service, competition, 3 * HOUR)
+    assert standings(service, Split.PRIVATE)
+    with service.database.read() as session:
+        [entry] = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.change"))
+    assert "The close is" in entry.public_text

@@ -162,9 +162,35 @@ def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
     close(scene)
     page = scene.vic.browser.get(CLOSE).text
     assert "To do before the reveal" in page
-    assert "<form" not in page.partition("<h1>Close</h1>")[2].partition("</main>")[0]
-    for act in ("verify", "reveal", "finalize", "solution", "bundle"):
+    assert "<form" not in page.partition("<h1>Close &amp; results</h1>")[2].partition("</main>")[0]
+    for act in ("now", "verify", "reveal", "finalize", "solution", "bundle"):
         assert scene.vic.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
+
+
+def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene: Any) -> None:
+    with scene.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        competition.closes_at = scene.now() + timedelta(days=9)
+        competition.entry_deadline = competition.merger_deadline = scene.now() + timedelta(days=5)
+    console = scene.ed.browser.get(f"{HERE}/organize").text
+    assert f'action="{CLOSE}/now"' in console
+    assert f'action="{CLOSE}/now"' in scene.ed.browser.get(CLOSE).text
+    asked = scene.ed.post(f"{CLOSE}/now", {"reason": "The room is needed."})
+    assert asked.status_code == 409
+    assert "Close Toxicity now?" in asked.text
+    with scene.database.read() as session:
+        assert lookup.get(session, slug="toxicity").closes_at > scene.now()
+    assert scene.ed.confirm(f"{CLOSE}/now", {"reason": "The room is needed."}).status_code == 303
+    with scene.database.read() as session:
+        competition = lookup.get(session, slug="toxicity")
+        assert competition.closes_at <= scene.now()
+        assert competition.entry_deadline == competition.merger_deadline == competition.closes_at
+    page = scene.ed.browser.get(CLOSE).text
+    assert f'action="{CLOSE}/now"' not in page
+    assert "The room is needed." in scene.ed.browser.get(f"{HERE}/organize/audit").text
+    again = scene.ed.post(f"{CLOSE}/now")
+    assert again.status_code == 409
+    assert "The competition closed at" in again.text
 
 
 def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
