@@ -43,12 +43,7 @@ from webapp.setup.steps import BY_KEY, STEPS, Step
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
 METRIC_STEP = "metric"
 CUSTOM = "custom"
-_AUDIENCES = {
-    Audience.CLASS: "A class or colleagues",
-    Audience.ANYBODY: "An open competition",
-    Audience.PRIZES: "Prizes are at stake",
-}
-_COARSE = [each for each in Feedback if each.is_coarse]
+AUDIENCES = tuple(Audience)
 STEP = f"/<any({','.join(BY_KEY)}):step>"
 
 
@@ -93,9 +88,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             ticks = request.form.getlist("identities")
             changes["identities"] = identity_ticks.chosen(ticks, before, report)
         audience = request.form.get("audience")
-        if "feedback" in form and audience in _AUDIENCES:
-            proposals = feedback_proposals.of(competition, before, now=now)
-            changes |= proposals[Audience(audience)].changes
+        if "feedback" in form and audience in AUDIENCES:
+            changes |= feedback_proposals.of(competition, before, now=now)[Audience(audience)].changes
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
@@ -318,13 +312,12 @@ def _question(
     is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
     kept = Audience.PRIZES if is_adopted else "" if settings.feedback is Feedback.OPEN else CUSTOM
     return {
-        "proposals": [(_AUDIENCES[audience], each) for audience, each in proposals.items()],
+        "proposals": proposals,
         "saved": settings.feedback,
         "answer": request.form.get("audience", kept),
-        "open_budget": proposals[Audience.CLASS].budget,
         "previews": [
             _preview(competition, "for-prizes", prizes.feedback, prizes.step),
-            *(_preview(competition, mode.value, mode, step) for mode in _COARSE),
+            *(_preview(competition, mode.value, mode, step) for mode in Feedback if mode.is_coarse),
         ],
     }
 

@@ -1,16 +1,12 @@
-"""View of a file's predictions: their histogram and the agreement with earlier files."""
+"""View of the histogram of a file's predictions."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from grader.charts.axes import Axis
 from grader.charts.bars import bar_chart
 from grader.metrics.analysis.distributions import Distribution
-from grader.models import Submission
 from grader.reports.blocks import Chart, table
-from grader.services.analysis.histograms import Agreement
-from grader.services.leaderboards.submission_results import Summary
 
 TICK_STEP = 5
 TICK_UNIT = 4  # the axis has four steps, each a whole number
@@ -32,17 +28,6 @@ def histogram_chart(found: Distribution | None) -> Chart | None:
     ]
     svg = bar_chart(title, bars, highest, "prediction")
     return Chart(svg, table(title, ("prediction", "rows", "share"), lines))
-
-
-def agreement_line(file: Submission, found: Agreement, summary: Summary) -> dict[str, Any]:
-    """Return a line of the table of agreements with earlier files."""
-    roles = {"the file before": summary.previous_id, "best shown score before": summary.best_shown_before_id}
-    return {
-        "id": file.id,
-        "role": ", ".join(words for words, submission_id in roles.items() if submission_id == file.id),
-        "correlation": "undefined" if found.correlation is None else f"{found.correlation:.4f}",
-        "moved": f"{found.moved_rows:,} of {found.rows:,}",
-    }
 
 
 def _edges(edges: Sequence[float]) -> list[str]:

@@ -38,7 +38,7 @@ from webapp.presentation import heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.allowance import AllowanceView
 from webapp.submissions.gains import GainsView
-from webapp.submissions.own_analysis import agreement_line, histogram_chart
+from webapp.submissions.own_analysis import histogram_chart
 from webapp.submissions.views import SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
@@ -86,6 +86,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
     site = current_site()
     files: dict[str, Any] = {"submission": submission, "version": version, "other_labels": names}
     histogram = own_submission.histogram(site.histograms, site.storage, **files)
+    agreements = own_submission.agreements(site.histograms, site.storage, earlier=earlier, **files)
     return render_template(
         "submissions/show.html",
         competition=view,
@@ -99,12 +100,9 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         can_select=can_select,
         would_count=choice is not None and submission.id in choice.reasons,
         histogram=histogram_chart(histogram),
-        agreements=[
-            agreement_line(file, found, summary)
-            for file, found in own_submission.agreements(
-                site.histograms, site.storage, earlier=earlier, **files
-            )
-        ],
+        agreements=agreements,
+        previous_id=summary.previous_id,
+        best_shown_before_id=summary.best_shown_before_id,
         gains=GainsView.of(
             own_submission.holding_back(summary.public, version),
             view,

@@ -3,6 +3,7 @@
 Both cover all rows of a file together and depend on no label, identity or split.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -67,17 +68,17 @@ class Histograms:
         self._files.put(_key(sha256), asdict(found))
         return found
 
-    def get_agreement(self, one_sha256: str, other_sha256: str) -> Agreement | None:
-        """Return the cached agreement of two submissions, None if there is none."""
-        kept = self._files.get(_key(one_sha256, other_sha256))
-        return None if kept is None else Agreement(**kept.facts)
-
-    def compare(self, one_sha256: str, other_sha256: str, one: FloatArray, other: FloatArray) -> Agreement:
-        """Compare the predictions of two submissions and cache the result."""
-        orders = [FileOrder(dense_ranks(predictions)) for predictions in (one, other)]
-        moved_rows = int(np.count_nonzero(orders[0].moved(orders[1])))
-        found = Agreement(orders[0].correlation(orders[1]), moved_rows, one.size)
-        self._files.put(_key(one_sha256, other_sha256), asdict(found))
+    def agreement(self, one: str, other: str, read: Callable[[str], FloatArray | None]) -> Agreement | None:
+        """Return the agreement of two submissions by sha256, None if `read` has no predictions of one."""
+        kept = self._files.get(_key(one, other))
+        if kept is not None:
+            return Agreement(**kept.facts)
+        orders = [FileOrder(dense_ranks(file)) for each in (one, other) if (file := read(each)) is not None]
+        if len(orders) < 2:
+            return None
+        moved = np.count_nonzero(orders[0].moved(orders[1]))
+        found = Agreement(orders[0].correlation(orders[1]), int(moved), orders[0].ranks.size)
+        self._files.put(_key(one, other), asdict(found))
         return found
 
 

@@ -4,7 +4,7 @@ Histogram and agreement cover all rows together and depend on no label, identity
 both from its own files. The ranking of identities uses the rounded public table that the team sees anyway.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -60,12 +60,8 @@ def histogram(
 
 def earlier(session: Session, *, summary: Summary) -> list[Submission]:
     """Return the team's scored file before a submission and the best shown before it, newest first."""
-    ids = {summary.previous_id, summary.best_shown_before_id} - {None}
-    if not ids:
-        return []
-    return list(
-        session.scalars(select(Submission).where(Submission.id.in_(ids)).order_by(Submission.id.desc()))
-    )
+    known = Submission.id.in_((summary.previous_id, summary.best_shown_before_id))
+    return list(session.scalars(select(Submission).where(known).order_by(Submission.id.desc())))
 
 
 def agreements(
@@ -76,15 +72,12 @@ def agreements(
     earlier: Sequence[Submission],
     version: ScoringVersion,
     other_labels: Sequence[str],
-) -> Iterator[tuple[Submission, Agreement]]:
-    """Yield how the order of a file's rows agrees with each earlier file that can be read now."""
-    read = cache(lambda file: _predictions(storage, file, version, other_labels))
-    for other in earlier:
-        found = histograms.get_agreement(submission.sha256, other.sha256)
-        if found is None and (one := read(submission)) is not None and (two := read(other)) is not None:
-            found = histograms.compare(submission.sha256, other.sha256, one, two)
-        if found is not None:
-            yield other, found
+) -> list[tuple[Submission, Agreement]]:
+    """Return how the order of a file's rows agrees with each earlier file that can be read."""
+    files = {each.sha256: each for each in (submission, *earlier)}
+    read = cache(lambda sha256: _predictions(storage, files[sha256], version, other_labels))
+    found = [(each, histograms.agreement(submission.sha256, each.sha256, read)) for each in earlier]
+    return [(each, agreement) for each, agreement in found if agreement is not None]
 
 
 def _predictions(
