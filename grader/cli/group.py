@@ -32,6 +32,21 @@ class Entry:
     """The module that has it for a site of another machine, of the commands that also work on this one's."""
 
 
+def imported(module: str, attribute: str, words: str, extra: str) -> click.Command:
+    """Import a command; raise ClickException if a package of its extra is not installed."""
+    try:
+        command: click.Command = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
+            raise
+        raise click.ClickException(
+            f"`{words}` needs {error.name}, which is not installed: Install the wheel that "
+            f"`make wheel` builds with all that the {extra} needs, pip install "
+            f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
+        ) from error
+    return command
+
+
 class SubcommandGroup(click.Group):
     """A group whose help shows the first sentence of each command whole."""
 
@@ -40,6 +55,43 @@ class SubcommandGroup(click.Group):
             formatter.write_dl(
                 [(name, self.commands[name].get_short_help_str(WHOLE)) for name in self.list_commands(ctx)]
             )
+
+
+class RemoteGroup(SubcommandGroup):
+    """A group over HTTP that also offers the commands which exist only for this machine's installation.
+
+    `local` has for each of them its module and its summary; `help` and completion import none.
+    """
+
+    def __init__(self, *args: Any, local: Mapping[str, tuple[str, str]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._local = local
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self._local])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._local:
+            return super().get_command(ctx, cmd_name)
+        module, summary = self._local[cmd_name]
+        if ctx.resilient_parsing:
+            return click.Command(cmd_name, short_help=summary)
+        return imported(module, cmd_name.replace("-", "_"), f"{ctx.info_name} {cmd_name}", "server")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in self._local and "--help" not in args:
+            click.echo(
+                f"{ctx.info_name} {args[0]} works on this machine, not on the site of {SERVER}.", err=True
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        lines = {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items()}
+        lines |= {name: f"{summary} (on this machine)" for name, (_, summary) in self._local.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lines[name]) for name in self.list_commands(ctx)])
 
 
 class CommandGroup(click.Group):
@@ -69,18 +121,7 @@ class CommandGroup(click.Group):
         entry = self._entries[cmd_name]
         if ctx.meta.get(OVER_HTTP) and entry.over_http:
             entry = replace(entry, module=entry.over_http, extra="client")
-        try:
-            module = import_module(entry.module)
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
-                raise
-            raise click.ClickException(
-                f"`{cmd_name}` needs {error.name}, which is not installed: Install the wheel that "
-                f"`make wheel` builds with all that the {entry.extra} needs, pip install "
-                f"'./fairboard-VERSION-py3-none-any.whl[{entry.extra}]', or run `make setup` in a checkout."
-            ) from error
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        return imported(entry.module, cmd_name, cmd_name, entry.extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing any."""

@@ -20,7 +20,14 @@ from grader.client.records import (
     Submission,
     Submissions,
 )
-from grader.client.transport import PATIENCE_SECONDS, TIMEOUT_SECONDS, OnPause, Transport, retry_after
+from grader.client.transport import (
+    PATIENCE_SECONDS,
+    TIMEOUT_SECONDS,
+    OnPause,
+    Transport,
+    read_json,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,18 +284,23 @@ class Client:
     def download(
         self,
         name: str,
-        folder: Path | str = ".",
+        folder: Path | str | None = None,
         *,
         competition: str | None = None,
+        replace: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Path:
-        """Download a data file; an interrupted download goes on, and a file that is here is not sent again.
+        """Download a data file; resume an interrupted download, and skip a file that is up to date.
 
         Parameters
         ----------
         name : str
-        folder : Path or str
+        folder : Path or str, optional
+            Created if it does not exist. By default a folder with the name of the competition, in the
+            working directory.
         competition : str, optional
+        replace : bool
+            Replace a file of this name that differs from the server's.
         on_progress : callable, optional
             Gets the bytes that are here and the size.
 
@@ -300,10 +312,17 @@ class Client:
         ------
         DamagedDownload
             If the bytes are not the server's.
+        Unusable
+            If the name is not a plain file name, or if a different file of this name exists.
         """
-        path = Path(folder) / _file_name(name)
-        address = f"{self._place(competition)}/data/{quoted(name)}"
-        return download(self._transport, address, path, on_progress=on_progress)
+        slug = self._slug(competition)
+        path = Path(_file_name(slug) if folder is None else folder) / _file_name(name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Unusable(f"The folder {path.parent} cannot be created: {error.strerror}.") from error
+        address = f"{self._place(slug)}/data/{quoted(name)}"
+        return download(self._transport, address, path, replace=replace, on_progress=on_progress)
 
     def check(
         self,
@@ -396,7 +415,7 @@ class Client:
                 longest = 0  # an older server, which knows no `wait`
                 continue
             if answer.status_code != 304 or found is None:
-                found = Submission.of(answer.json())
+                found = Submission.of(read_json(answer))
                 headers = {"If-None-Match": answer.headers["ETag"]} if "ETag" in answer.headers else None
             now = time.monotonic()
             if found.is_final:
@@ -552,6 +571,9 @@ def _number(submission: Submission | int) -> int:
 
 
 def _file_name(name: str) -> str:
-    if Path(name).name != name or name in ("", ".", ".."):
-        raise Unusable(f"{name!r} is no name of a file.")
+    if Path(name).name != name or not name or name.startswith(".") or not name.isprintable():
+        raise Unusable(
+            f"{name!r} is not accepted as a file name: it is empty, begins with a dot, or holds a slash or "
+            "a control character."
+        )
     return name

@@ -1,13 +1,14 @@
 """Files on their way: a table written as a submission, an upload that is counted, a download that goes on."""
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import httpx
 
@@ -85,9 +86,14 @@ def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
 
 
 def download(
-    transport: Transport, address: str, path: Path, *, on_progress: OnProgress | None = None
+    transport: Transport,
+    address: str,
+    path: Path,
+    *,
+    replace: bool = True,
+    on_progress: OnProgress | None = None,
 ) -> Path:
-    """Download a file, going on where an earlier try was cut; what is here already is not sent again.
+    """Download a file, resume an interrupted download, and skip a file that is up to date.
 
     Parameters
     ----------
@@ -95,7 +101,9 @@ def download(
     address : str
         Below the API.
     path : Path
-        Where it goes; until it is whole it is called ``NAME.part``.
+        Where it goes; until it is whole it is called ``NAME.part``. Symbolic links are not followed.
+    replace : bool
+        Replace a different file at this path.
     on_progress : callable, optional
         Gets the bytes that are here and the size; the size is 0 where the server does not say it.
 
@@ -108,9 +116,9 @@ def download(
     DamagedDownload
         If the bytes are not those whose sha256 the server names.
     Unusable
-        If the file cannot be written here.
+        If the file cannot be written here, or is a different one that must not be replaced.
     """
-    transfer = _Transfer(path, on_progress)
+    transfer = _Transfer(path, on_progress, replace=replace)
     try:
         if transport.persistently(lambda: transfer.attempt(transport, address)):
             transfer.finish()
@@ -122,8 +130,9 @@ def download(
 class _Transfer:
     """A download under way: its bytes in ``NAME.part``, and beside it the ETag that they belong to."""
 
-    def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
+    def __init__(self, path: Path, on_progress: OnProgress | None, *, replace: bool) -> None:
         self._path = path
+        self._replace = replace
         self._part = path.with_name(f"{path.name}{PARTS[0]}")
         self._tag = path.with_name(f"{path.name}{PARTS[1]}")
         self._on_progress = on_progress
@@ -132,14 +141,20 @@ class _Transfer:
     def attempt(self, transport: Transport, address: str) -> bool:
         """Receive the file, or the rest of it; return False if the whole file is here already."""
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-        goes_on = self._part.is_file() and self._tag.is_file()
+        goes_on = self._replaces() and self._part.is_file() and self._tag.is_file()
         if goes_on:
-            headers |= {"Range": f"bytes={self._part.stat().st_size}-", "If-Range": self._tag.read_text()}
+            with _opened(self._tag, os.O_RDONLY) as tag:
+                headers |= {"Range": f"bytes={self._part.stat().st_size}-", "If-Range": tag.read().decode()}
         elif self._path.is_file():
             headers["If-None-Match"] = f'"{_sha256(self._path)}"'
         try:
             with transport.streamed("GET", address, headers=headers) as response:
                 if response.status_code != 304:
+                    if not self._replaces():
+                        raise Unusable(
+                            f"{self._path} differs from the file of the server and was not replaced. Rename "
+                            "or delete it, or replace it (fairboard download --force)."
+                        )
                     self._receive(response)
                 return response.status_code != 304
         except Refused as error:
@@ -156,16 +171,24 @@ class _Transfer:
         self._part.replace(self._path)
         self._forget()
 
+    def _replaces(self) -> bool:
+        """Return whether the path is free or may be replaced."""
+        return self._replace or not os.path.lexists(self._path)
+
     def _receive(self, response: httpx.Response) -> None:
         goes_on, tag = response.status_code == 206, response.headers.get("ETag", "")
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise Unusable(f"{response.url} sent an encoded file, which was not asked for.")
         self._tag.unlink(missing_ok=True)
         if tag.startswith('"'):  # a weak one does not promise the same bytes
-            self._tag.write_text(tag)
+            with _opened(self._tag, os.O_WRONLY | os.O_CREAT) as kept:
+                kept.write(tag.encode())
         named = _SHA256.fullmatch(tag)
         self._sha256 = named[1] if named else ""
         done = self._part.stat().st_size if goes_on else 0
         size = done + int(response.headers.get("Content-Length", 0))
-        with self._part.open("ab" if goes_on else "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if goes_on else os.O_TRUNC)
+        with _opened(self._part, flags) as file:
             for piece in response.iter_bytes():
                 done += file.write(piece)
                 if self._on_progress:
@@ -174,6 +197,12 @@ class _Transfer:
     def _forget(self) -> None:
         self._part.unlink(missing_ok=True)
         self._tag.unlink(missing_ok=True)
+
+
+def _opened(path: Path, flags: int) -> BinaryIO:
+    """Open a file that is no symbolic link."""
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
+    return os.fdopen(descriptor, "rb" if flags == os.O_RDONLY else "wb")
 
 
 def _sha256(path: Path) -> str:

@@ -1,5 +1,6 @@
 """Requests to a server that survive a cut connection: one error shape, retries, pages of lists."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,12 @@ CONNECT_SECONDS = 10.0
 PAUSES = (0.25, 1.0, 2.0, 4.0)  # before each new try where no answer came
 PASSING = (502, 503, 504)  # of a server that is busy, or starts again behind its proxy
 API = "api/v1/"
+# A server is not trusted: these limits are far above what a site sends.
+JSON_MOST_BYTES, TEXT_MOST_BYTES = 64 * 2**20, 2**30
+JSON_MOST_LEVELS = 64
+MOST_PAGES = 10_000
+# Escape sequences could rewrite a terminal; overrides of the writing direction could disguise a name.
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
@@ -91,27 +98,32 @@ class Transport:
     ) -> Json:
         """Return the JSON with which a request is answered, empty where it has none."""
         headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
-        return _json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
+        return read_json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
 
     def text(self, path: str, **query: Any) -> str:
         """Return a text: a file of settings, a table, a receipt."""
-        return self.ask("GET", path, params=_given(query), headers={"Accept": "*/*"}).text
+        return self.ask(
+            "GET", path, params=_given(query), headers={"Accept": "*/*"}, most_bytes=TEXT_MOST_BYTES
+        ).text
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
         """Yield the pages of a list, one request each."""
-        page = self.get(path, **query)
-        yield page
-        while following := page.get("next"):
-            page = self.get(self._here(str(following)))
+        for _ in range(MOST_PAGES):
+            page = self.get(path, **query)
             yield page
+            if not page.get("next"):
+                return
+            path, query = self._here(str(page["next"])), {}
+        raise Unusable(f"{self.server} sent more than {MOST_PAGES:,} pages of one list.")
 
-    def ask(self, method: str, path: str, **sent: Any) -> httpx.Response:
+    def ask(
+        self, method: str, path: str, *, most_bytes: int = JSON_MOST_BYTES, **sent: Any
+    ) -> httpx.Response:
         """Send a request until it is answered, and return the answer; raise Refused or Unreachable."""
 
         def once() -> httpx.Response:
             with self.streamed(method, path, **sent) as response:
-                response.read()
-                return response
+                return _read(response, most_bytes)
 
         return self.persistently(once)
 
@@ -121,8 +133,7 @@ class Transport:
         try:
             with self._http.stream(method, self._url(path), **sent) as response:
                 if response.status_code >= 300 and response.status_code != 304:
-                    response.read()
-                    raise _refused(response)
+                    raise _refused(_read(response, JSON_MOST_BYTES))
                 yield response
         except (UnicodeEncodeError, httpx.InvalidURL, httpx.LocalProtocolError) as error:
             raise Unusable(f"This cannot be sent: {error}.") from error
@@ -192,20 +203,49 @@ def _given(query: Mapping[str, Any]) -> Json:
     return {name: value for name, value in query.items() if value is not None}
 
 
-def _json(response: httpx.Response) -> Json:
+def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
+    """Return a response with its whole body; raise Unusable if that is larger than `most_bytes`."""
+    pieces, size = [], 0
+    for piece in response.iter_bytes():
+        size += len(piece)
+        if size > most_bytes:
+            raise Unusable(f"{response.url} sent more than {most_bytes:,} bytes.")
+        pieces.append(piece)
+    headers = response.headers.copy()
+    headers.pop("Content-Encoding", None)  # the pieces are decoded
+    return httpx.Response(
+        response.status_code, headers=headers, content=b"".join(pieces), request=response.request
+    )
+
+
+def read_json(response: httpx.Response) -> Json:
+    """Return the JSON object of a response, without control characters; raise Unusable if it has none."""
     try:
-        data = response.json() if response.content else {}
-    except ValueError:
+        data = _plain(response.json(), JSON_MOST_LEVELS) if response.content else {}
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
         raise Unusable(f"{response.url} answered no JSON object: is this the address of a Fairboard site?")
     return data
 
 
+def _plain(value: Any, levels: int) -> Any:
+    """Return JSON with the control characters of its texts removed; raise ValueError if it is too deep."""
+    if isinstance(value, str):
+        return CONTROLS.sub("", value)
+    if not isinstance(value, dict | list):
+        return value
+    if levels == 0:
+        raise ValueError
+    if isinstance(value, dict):
+        return {CONTROLS.sub("", name): _plain(each, levels - 1) for name, each in value.items()}
+    return [_plain(each, levels - 1) for each in value]
+
+
 def _refused(response: httpx.Response) -> Refused:
     answer: Json = {}
     with suppress(Unusable):  # a proxy's page
-        answer = _json(response)
+        answer = read_json(response)
     status = response.status_code
     if status < 400:
         answer = {"error": "moved", "message": f"The server is at {response.headers.get('Location')}."}

@@ -28,11 +28,12 @@ class ProtocolError(Exception):
 
 
 def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
-    """Answer the messages of a host until its stream ends.
+    """Answer the messages of a host until its stream ends and every running call has ended.
 
     Calls of tools run beside each other: while one waits for a score, others are answered.
     """
     lock = threading.Lock()
+    calls: list[threading.Thread] = []
 
     def send(message: Json) -> None:
         with lock:
@@ -51,9 +52,17 @@ def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
                     {"id": None, "error": {"code": INVALID_REQUEST, "message": "No request of JSON-RPC 2.0."}}
                 )
         elif "id" in message and message["method"].startswith("tools/"):
-            threading.Thread(target=_answer, args=(tools, message, send), daemon=True).start()
+            calls = [*filter(threading.Thread.is_alive, calls), _started(_answer, tools, message, send)]
         elif "id" in message:
             _answer(tools, message, send)
+    for call in calls:  # the host still reads the results of calls that are running
+        call.join()
+
+
+def _started(act: Callable[..., None], *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(target=act, args=arguments, daemon=True)
+    thread.start()
+    return thread
 
 
 def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
@@ -89,11 +98,14 @@ def _result(tools: Tools, method: str, parameters: Json) -> Json:
 
 
 def _call(tools: Tools, parameters: Json) -> Json:
-    name, arguments = parameters.get("name"), parameters.get("arguments") or {}
+    name, arguments = parameters.get("name"), parameters.get("arguments")
     try:
         tool = tools.offered.get(str(name))
-        if tool is None or not isinstance(arguments, dict):
+        if tool is None:
             raise ProtocolError(INVALID_PARAMETERS, f"There is no tool {name!r} for this token.")
+        arguments = {} if arguments is None else arguments
+        if not isinstance(arguments, dict):
+            raise ProtocolError(INVALID_PARAMETERS, f"The arguments of {name} must be an object.")
         answer: Json = tool.act(**tool.checked(arguments))
     except (ClientError, OSError) as error:  # the agent reads it, and does better
         said = getattr(error, "details", {}) or {}

@@ -22,6 +22,7 @@ FILE = (
     "string",
     "A file in the folder: CSV with the columns id and prediction, or a gzip or zip of one.",
 )
+TYPES = {"string": str, "integer": int, "boolean": bool}
 SUBMISSION = ("submission", "integer", "The number of the submission.")
 
 Answer = Mapping[str, Any]
@@ -57,17 +58,17 @@ class Tool:
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments; raise Unusable with what is wrong with them."""
         kinds = {name: kind for name, kind, _ in self.arguments}
-        unknown = sorted(set(arguments) - set(kinds))
-        missing = [name for name in list(kinds)[: self.required] if arguments.get(name) is None]
-        if unknown or missing:
-            words = [f"no argument {name!r}" for name in unknown] + [
-                f"{name!r} is missing" for name in missing
-            ]
-            raise Unusable(f"{self.name}: {', '.join(words)}.")
-        for name, value in arguments.items():
-            wanted = {"string": str, "integer": int}[kinds[name]]
-            if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
-                raise Unusable(f"{self.name}: {name!r} must be of type {kinds[name]}.")
+        required = list(kinds)[: self.required]
+        wrong = [f"there is no argument {name!r}" for name in sorted(set(arguments) - set(kinds))]
+        wrong += [f"{name!r} is missing" for name in required if arguments.get(name) is None]
+        wrong += [
+            f"{name!r} must be of type {kind}"
+            for name, kind in kinds.items()
+            if arguments.get(name) is not None and type(arguments[name]) is not TYPES[kind]
+        ]
+        if wrong:
+            accepted = ", ".join(kinds) or "none"
+            raise Unusable(f"{self.name}: {', '.join(wrong)}. Its arguments: {accepted}.")
         return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -94,6 +95,18 @@ class Tools:
                 (COMPETITION,),
                 0,
                 self._read,
+            ),
+            Tool(
+                "join_competition",
+                "Join a competition. If it has rules, read them first and send their rules_version.",
+                SUBMIT,
+                (
+                    COMPETITION,
+                    ("accepted_rules_version", "integer", "The rules_version of read_competition."),
+                    ("code", "string", "The access code, if the competition asks for one."),
+                ),
+                0,
+                self._join,
             ),
             Tool(
                 "list_data_files",
@@ -145,6 +158,14 @@ class Tools:
                 self._submissions,
             ),
             Tool(
+                "select_submission",
+                "Select a submission for the private leaderboard, or deselect it.",
+                SUBMIT,
+                (SUBMISSION, ("selected", "boolean", "False deselects it. The default is true.")),
+                1,
+                self._select,
+            ),
+            Tool(
                 "read_leaderboard",
                 f"Read the public leaderboard: the first {ROWS} rows, and the own row.",
                 READ,
@@ -159,6 +180,17 @@ class Tools:
 
     def _read(self, competition: str | None = None) -> Answer:
         return {**self._client.pages(competition), **self._client.competition(competition).data}
+
+    def _join(
+        self,
+        competition: str | None = None,
+        accepted_rules_version: int | None = None,
+        code: str | None = None,
+    ) -> Answer:
+        return self._client.join(competition, accepted_rules_version=accepted_rules_version, code=code)
+
+    def _select(self, submission: int, selected: bool = True) -> Answer:
+        return self._client.select(submission, selected=selected)
 
     def _files(self, competition: str | None = None) -> Answer:
         return {"files": [each.data for each in self._client.data_files(competition)]}

@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partialmethod
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ from grader.client import (
     Unusable,
 )
 from grader.client.files import download
-from grader.client.transport import site_address
+from grader.client.transport import Transport, site_address
 from grader.models import Submission
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
@@ -319,7 +320,79 @@ def test_a_download_with_other_bytes_than_promised_is_deleted(
     assert list(tmp_path.glob("train*")) == []
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "..", ""])
+def data_file(content: bytes) -> Callable[..., Any]:
+    """Return a site that has one data file."""
+    tag = f'"{hashlib.sha256(content).hexdigest()}"'
+
+    def serve(_site: Any, environ: Any, start: Any) -> Any:
+        is_known = environ.get("HTTP_IF_NONE_MATCH") == tag
+        start("304 Not Modified" if is_known else "200 OK", [("ETag", tag)])
+        return [] if is_known else [content]
+
+    return serve
+
+
+def test_a_download_never_replaces_a_different_file_unless_asked(
+    live_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "demo/train.py"
+    own.parent.mkdir()
+    own.write_text("mine")
+    (own.parent / "other.csv").symlink_to(tmp_path / "outside.csv")
+    live_site.around = data_file(b"theirs")
+    with live_site.client(competition="demo") as client:
+        for name in ("train.py", "other.csv"):
+            with pytest.raises(Unusable, match=f"{name} differs from the file of the server"):
+                client.download(name)
+        assert own.read_text() == "mine"
+        assert client.download("train.csv") == Path("demo/train.csv")
+        assert client.download("train.csv").read_bytes() == b"theirs"
+        assert client.download("train.py", replace=True).read_bytes() == b"theirs"
+        assert client.download("a.csv", tmp_path / "new/folder").read_bytes() == b"theirs"
+    assert not (tmp_path / "outside.csv").exists()
+    assert not list(tmp_path.rglob("*.part*"))
+
+
+def test_a_download_writes_through_no_link(live_site: Any, tmp_path: Path, database_url: str) -> None:
+    live_site.around = data_file(b"theirs")
+    for name, part in (("a.csv", ".part"), ("b.csv", ".part-etag")):
+        (tmp_path / f"{name}{part}").symlink_to(tmp_path / "victim")
+        with live_site.client(competition="demo") as client, contextlib.suppress(Unusable):
+            client.download(name, tmp_path)
+        assert not (tmp_path / "victim").exists()
+    assert (tmp_path / "b.csv").read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"competitions": ' + b"[" * 65 + b"]" * 65 + b"}", "no JSON object"),
+        (b'{"competitions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "no JSON object"),
+        (b'{"competitions": [], "next": "/api/v1/competitions"}', "more than 3 pages"),
+        (b'{"competitions": [], "padding": "' + b"x" * 300_000 + b'"}', "more than 250,000 bytes"),
+    ],
+    ids=["deep", "very deep", "pages without an end", "large"],
+)
+def test_a_hostile_server_cannot_exhaust_the_client(
+    live_site: Any, body: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.client.transport.MOST_PAGES", 3)
+    monkeypatch.setattr(Transport, "ask", partialmethod(Transport.ask, most_bytes=250_000))
+    live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body)
+    with live_site.client() as client, pytest.raises(Unusable, match=reason):
+        client.competitions()
+
+
+def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site: Any, database_url: str) -> None:
+    body = rb'{"error": "x", "message": "a\u001b[2Jb\u202ec", "problems": ["\u0007d\te"]}'
+    live_site.around = lambda _site, _environ, start: answer(start, "400 Bad Request", body)
+    with live_site.client() as client, pytest.raises(Refused, match=r"a\[2Jbc") as refused:
+        client.competitions()
+    assert refused.value.problems == ["d\te"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".bashrc", "a\nb", "a\x1b[2J"])
 def test_a_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str) -> None:
     with Client("http://127.0.0.1:9", "fb_x", competition="c") as client, pytest.raises(Unusable):
         client.download(name, tmp_path)

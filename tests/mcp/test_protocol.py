@@ -4,9 +4,11 @@ import io
 import json
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -18,6 +20,7 @@ from grader import db
 from grader.client import Unusable
 from grader.mcp.folder import Folder
 from grader.mcp.protocol import serve
+from grader.mcp.tools import Tool
 from grader.models import DataCheckState, DataFile
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
@@ -34,6 +37,7 @@ READING = {
     "list_submissions",
     "read_leaderboard",
 }
+SENDING = {"check_file", "join_competition", "select_submission", "submit_file"}
 
 
 @pytest.fixture
@@ -84,7 +88,7 @@ def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard
 
     async def act(agent: Any) -> None:
         offered = (await agent.list_tools()).tools
-        assert {tool.name for tool in offered} == READING | {"check_file", "submit_file"}
+        assert {tool.name for tool in offered} == READING | SENDING
         found = await call(agent, "list_competitions")
         assert [each["slug"] for each in found["competitions"]] == ["toxicity"]
         assert (await call(agent, "read_competition"))["overview"] == "Find what hurts."
@@ -99,6 +103,9 @@ def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard
         board = await call(agent, "read_leaderboard", competition="toxicity")
         assert [row["score"] for row in board["rows"]] == [done["public_score"]]
         assert len((await call(agent, "list_submissions"))["submissions"]) == 1
+        off = await call(agent, "select_submission", submission=sent["id"], selected=False)
+        on = await call(agent, "select_submission", submission=sent["id"])
+        assert (off["is_selected"], on["is_selected"]) == (False, True)
 
     with_agent(live_site, live_site.make_token(), folder, act)
 
@@ -131,7 +138,9 @@ def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
             answer = await call(agent, "submit_file", file=name)
             assert answer["error"] == "unusable_here", name
         wrong = await call(agent, "submit_file", path="good.csv")
-        assert "no argument 'path', 'file' is missing" in wrong["message"]
+        assert "there is no argument 'path', 'file' is missing" in wrong["message"]
+        wrong = await call(agent, "select_submission", submission=True, selected="yes")
+        assert "'submission' must be of type integer, 'selected' must be of type boolean" in wrong["message"]
         assert "must be of type integer" in (await call(agent, "wait_for_score", submission="1"))["message"]
         assert (await call(agent, "wait_for_score", submission=99))["error"] == "unknown_submission"
 
@@ -146,6 +155,33 @@ def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url
     for name in ("../x.csv", "below/x.csv", "link.csv", "new.csv", "/etc/passwd"):
         with pytest.raises(Unusable):
             found.new(name)
+
+
+def test_an_agent_joins_with_the_rules_that_it_has_read(service: Any, live_site: Any, folder: Path) -> None:
+    service.competition(rules="Be kind.")
+
+    async def act(agent: Any) -> None:
+        assert (await call(agent, "join_competition"))["error"] == "rules_not_accepted"
+        version = (await call(agent, "read_competition"))["rules_version"]
+        joined = await call(agent, "join_competition", accepted_rules_version=version)
+        assert joined["entry"] == "joined"
+
+    with_agent(live_site, live_site.make_token(), folder, act)
+
+
+def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str) -> None:
+    def slow() -> dict[str, Any]:
+        time.sleep(0.3)
+        return {"done": True}
+
+    tools = SimpleNamespace(offered={"slow": Tool("slow", "", "read", (), 0, slow)})
+    out = io.StringIO()
+    call = {"id": 1, "method": "tools/call", "params": {"name": "slow"}}
+    wrong = {"id": 2, "method": "tools/call", "params": {"name": "slow", "arguments": [1]}}
+    serve(tools, [json.dumps(call), json.dumps(wrong)], out)  # type: ignore[arg-type]
+    answers = {each["id"]: each for each in map(json.loads, out.getvalue().splitlines())}
+    assert answers[1]["result"]["structuredContent"] == {"done": True}
+    assert answers[2]["error"]["message"] == "The arguments of slow must be an object."
 
 
 def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str) -> None:

@@ -191,6 +191,9 @@ class OrganizersDataFile(Answer):
     state: DataCheckState
     discloses: list[str]
     unopened: list[str]
+    warnings: Annotated[
+        list[str], Field(description="Advice on the file's name; a warning holds nothing back.")
+    ]
     phrase: Annotated[str, Field(description="What to type to release a file that is held back.")]
     consequence: str
 
@@ -312,6 +315,7 @@ def data_file(file: DataFile, found: Any) -> OrganizersDataFile:
         state=file.check_state,
         discloses=list(found.discloses),
         unopened=list(found.unopened),
+        warnings=list(found.warnings),
         phrase=found.phrase,
         consequence=found.consequence,
     )

@@ -25,7 +25,7 @@ class FileCheckView:
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
         self.found = findings.found_in(file)
-        sentences = self.found.discloses + self.found.unopened
+        sentences = self.found.sentences
         self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
         self.words, self.pill = WORDS[file.check_state]
         if is_waiting and file.check_state is not DataCheckState.WAITING:

@@ -17,31 +17,32 @@ from grader.text.wording import megabytes
 @click.option(
     "--to",
     "folder",
-    type=LocalPath(exists=True, file_okay=False),
-    default=".",
-    show_default=True,
-    help="The folder to download to.",
+    type=LocalPath(file_okay=False),
+    help="The folder to download to, created if it does not exist; by default ./SLUG.",
 )
+@click.option("--force", is_flag=True, help="Replace files here that differ from the files of the server.")
 @click.option("--list", "is_list", is_flag=True, help="List the files and download none.")
 @connection_options
 def download(
     names: tuple[str, ...],
     competition: str | None,
-    folder: Path,
+    folder: Path | None,
+    force: bool,
     is_list: bool,
     server: str | None,
     as_json: bool,
 ) -> None:
     """Download the data files NAME of a competition, by default all.
 
-    A download that was cut goes on where it was, and a file that is here already is not sent again.
+    An interrupted download is resumed, and a file that is up to date is not downloaded again. A different
+    file of the same name is not replaced without --force.
     """
     with connected(server, as_json=as_json, competition=competition) as client:
         files = [] if names and not is_list else client.data_files()
         paths: list[str] = []
         for name in () if is_list else names or [each.name for each in files]:
             with progress(name) as on_progress:
-                paths.append(str(client.download(name, folder, on_progress=on_progress)))
+                paths.append(str(client.download(name, folder, replace=force, on_progress=on_progress)))
             if not as_json:
                 click.echo(paths[-1])
     if as_json:

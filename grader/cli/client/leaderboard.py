@@ -34,9 +34,13 @@ def leaderboard(
     if as_json:
         show_json(board.data)
         return
+    if search is not None and not board.rows:
+        click.echo(f"No team name contains {search!r}.", err=True)
+        return
     terms = list(board.rows[0].terms or {}) if board.rows else []
     lines = [["rank", "team", "score", *(TERMS.get(name, name) for name in terms), "entries"]]
-    shown = [*board.rows, *([board.own] if board.own and board.own not in board.rows else [])]
+    adds_own = board.own and search is None and board.own not in board.rows
+    shown = [*board.rows, *([board.own] if adds_own else [])]
     lines += [_line(row, terms) for row in shown]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in aligned([[line[0], line[1].ljust(widths[1]), *line[2:]] for line in lines]):

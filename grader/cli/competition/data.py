@@ -112,7 +112,7 @@ def _allow(installation: Installation, slug: str, name: str, words: str, *, reas
 
 def _told(found: Found) -> list[str]:
     """Return what a check found, in so many lines that a screen holds them."""
-    sentences = found.discloses + found.unopened
+    sentences = found.sentences
     left = len(sentences) - SHOWN_SENTENCES
     more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]

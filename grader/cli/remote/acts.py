@@ -1,6 +1,7 @@
 """How a command works on another machine: it names the site, asks it, and prints what the local one does."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from grader.cli.client.connection import connected, connection_options
 from grader.cli.client.shown import show_json
 from grader.client import Client
 from grader.client.organizer import Organizer, quoted
+from grader.client.transport import CONTROLS
 
 Act = Callable[..., tuple[Any, str]]
 Found = tuple[dict[str, Any], tuple[str, ...]]
@@ -34,7 +36,7 @@ def act_over_http(act: Act) -> Callable[..., None]:
             if as_json:
                 show_json(answer)
             elif text:
-                click.echo(text)
+                click.echo(CONTROLS.sub("", text) if sys.stdout.isatty() else text)
 
     return command
 

@@ -2,7 +2,7 @@
 
 import click
 
-from grader.cli.group import SubcommandGroup
+from grader.cli.group import RemoteGroup
 from grader.cli.parameters import LocalPath, Time
 from grader.cli.remote import closing, running, setup
 from grader.cli.remote.acts import Simple, named_team
@@ -130,7 +130,13 @@ WHOLE = (
 )
 
 
-@click.group(cls=SubcommandGroup)
+LOCAL = {
+    "canaries": ("grader.cli.competition.canaries", "Draw or list the canary rows of SLUG."),
+    "check": ("grader.cli.metric.check", "Check a solution file before it becomes a competition."),
+}
+
+
+@click.group(cls=RemoteGroup, local=LOCAL)
 def competition() -> None:
     """Create, list, change, moderate, reveal and finalize competitions."""
 

@@ -5,12 +5,18 @@ from typing import Any
 import click
 
 from grader.cli.alignment import aligned
-from grader.cli.group import SubcommandGroup
+from grader.cli.group import RemoteGroup
 from grader.cli.remote.acts import act_over_http
 from grader.client import Client, Unusable
 
+LOCAL = {
+    "admin": ("grader.cli.operate.user", "Make the account NAME an administrator of the site."),
+    "create": ("grader.cli.operate.user", "Create the account NAME and print its generated password."),
+    "login-link": ("grader.cli.operate.user", "Print a link that logs NAME in, once, within a day."),
+}
 
-@click.group(cls=SubcommandGroup)
+
+@click.group(cls=RemoteGroup, local=LOCAL)
 def user() -> None:
     """Create and list accounts, invitations and password reset links."""
 

@@ -246,7 +246,7 @@ def _missing(slug: str, state: Mapping[str, Any]) -> list[str]:
 
 
 def _told(file: Mapping[str, Any]) -> list[str]:
-    sentences = [*file["discloses"], *file["unopened"]]
+    sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
     left = len(sentences) - SHOWN_SENTENCES
     more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]

@@ -1,5 +1,6 @@
 """Findings of a data file's leak check, as sentences and as the text that confirms a release."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,6 +11,11 @@ from grader.models import DataFile
 
 SHOWN_NAMES = 3
 NO_LABELS = "it holds no labels"
+# A file of these names in the folder of a script is imported in place of the package.
+IMPORTED = sys.stdlib_module_names | {
+    "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
+    "transformers", "datasets", "matplotlib", "lightgbm", "xgboost", "catboost", "polars", "pyarrow", "tqdm",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +23,20 @@ class Found:
     """What a check found in a file, as an organizer reads it.
 
     `discloses` has a sentence for each column that gives something away, `unopened` for each part that could
-    not be looked at, and `phrase` is what is typed to give the file out all the same.
+    not be looked at, and `phrase` is what is typed to give the file out all the same. `warnings` hold nothing
+    back.
     """
 
     discloses: tuple[str, ...]
     unopened: tuple[str, ...]
     phrase: str
     consequence: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything that an organizer should read."""
+        return self.warnings + self.discloses + self.unopened
 
 
 def found_in(file: DataFile) -> Found:
@@ -40,7 +53,16 @@ def found_in(file: DataFile) -> Found:
     left = findings.get("unopened_count", 0) - len(unopened)
     if left > 0:
         unopened = (*unopened, f"{left:,} more parts were not checked")
-    return Found(discloses, unopened, _phrase(findings), _consequence(file))
+    return Found(discloses, unopened, _phrase(findings), _consequence(file), _name_warnings(file.name))
+
+
+def _name_warnings(name: str) -> tuple[str, ...]:
+    stem = name.partition(".")[0]
+    if not name.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or stem not in IMPORTED:
+        return ()
+    return (
+        f"Python imports {name} instead of the package {stem!r} in the folder that holds it. Rename the file",
+    )
 
 
 def stored(examined: Examined, sha256: str) -> dict[str, Any]:

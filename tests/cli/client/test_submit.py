@@ -110,6 +110,11 @@ def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada: Any, service: 
     assert [line.split()[:2] for line in lines[1:]] == [["1", "bob"], ["2", "ada"], ["3", "eve"]]
     assert [line.split()[1] for line in ada("leaderboard", "--rows", "1").stdout.splitlines()[1:]] == ["bob"]
     assert len(json.loads(ada("leaderboard", "--search", "e", "--json").stdout)["rows"]) == 1
+    searched = ada("leaderboard", "--search", "zzz")
+    assert (searched.stdout, searched.stderr) == ("", "No team name contains 'zzz'.\n")
+    assert [line.split()[1] for line in ada("leaderboard", "--search", "bob").stdout.splitlines()[1:]] == [
+        "bob"
+    ]
     refused = ada("leaderboard", "--private")
     assert refused.exit_code == connection.REFUSED
 

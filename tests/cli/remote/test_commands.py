@@ -41,6 +41,33 @@ def test_a_command_takes_the_same_words_here_and_over_http(name: str) -> None:
         assert taken[0] <= taken[1], words
 
 
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_every_command_remains_available_when_a_server_is_named(
+    name: str, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAIRBOARD_SERVER", "http://127.0.0.1:9")
+    here, there = of_both(name)
+    page = run(name, "--help").stdout
+    for words in set(here) - set(there):
+        assert f"  {words.split()[1]} " in page
+        help_page = run(*words.split(), "--help")
+        assert (help_page.exit_code, help_page.stderr) == (0, "")
+        assert "Usage: " in help_page.stdout
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_command_of_this_machine_says_so_when_a_server_is_named(
+    run: Any, service: Any, live_site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in service.settings.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
+    made = run("user", "create", "zoe")
+    assert made.exit_code == 0, made.stderr
+    assert "user create works on this machine, not on the site of FAIRBOARD_SERVER." in made.stderr
+    assert not live_site.requests
+
+
 @pytest.fixture
 def both(run: Any, service: Any, live_site: Any, monkeypatch: Any) -> Any:
     """Run a command here and over HTTP, as ada; return what each printed."""

@@ -194,6 +194,16 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> No
     assert release.is_given_out(competition, file(service, competition))
 
 
+@pytest.mark.parametrize(
+    ("name", "is_warned_of"),
+    [("pandas.py", True), ("json.py", True), ("pandas.csv", False), ("first.py", False)],
+)
+def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool) -> None:
+    found = findings.found_in(DataFile(name=name, findings={}))
+    assert bool(found.warnings) is is_warned_of
+    assert found.sentences == found.warnings
+
+
 def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
     service: Any, table: pd.DataFrame, solution_csv: Any
 ) -> None:
