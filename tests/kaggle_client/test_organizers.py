@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from grader.models import CompetitionState
-from grader.services.competitions import lookup
+from grader import db
+from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
+from grader.visibility import Phase
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.kaggle_client.conftest import Desk, Hall
 
@@ -47,9 +48,16 @@ def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall)
     refused = root.run("competitions", "launch", SLUG)
     assert "extra.csv is still being checked" in refused.err
     work(hall)
+    for at in ("2098-01-01T00:00:00Z", "2098-01-02T00:00:00Z"):
+        root.ok("competitions", "launch", SLUG, "--at", at)
+        with hall.arena.database.read() as session:
+            scheduled = lookup.get(session, slug=SLUG)
+            assert f"{scheduled.opens_at:%Y-%m-%dT%H:%M:%SZ}" == at
+            assert phases.phase(scheduled, db.now(session)) is Phase.SCHEDULED
     root.ok("competitions", "launch", SLUG)
     with hall.arena.database.read() as session:
-        assert lookup.get(session, slug=SLUG).state is CompetitionState.PUBLISHED
+        assert phases.phase(lookup.get(session, slug=SLUG), db.now(session)) is Phase.OPEN
+    assert root.run("competitions", "launch", SLUG).code == 1
     root.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
     told = root.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "test", "--sandbox", "-q")
     assert "as test submission #" in told

@@ -1,7 +1,7 @@
 """Fields of the API's requests and answers: texts, whole numbers, times, and the models' base classes."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -11,7 +11,9 @@ from pydantic import (
     Field,
     GetPydanticSchema,
     PlainSerializer,
+    ValidationInfo,
     WithJsonSchema,
+    field_validator,
 )
 
 from grader.services.paging import MOST_PER_PAGE, PAGE_SIZE, Part
@@ -53,10 +55,25 @@ Moment = Annotated[
 Score = Annotated[float, Field(description="A score, rounded to 5 decimals.")]
 
 
+def is_list(annotation: Any) -> bool:
+    """Return whether a field takes several values: a list, or a list or None."""
+    return any(get_origin(each) in (list, tuple) for each in (annotation, *get_args(annotation)))
+
+
 class Sent(BaseModel):
     """What a request holds; a name that is not known is refused, so that no misspelt field is lost."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_words_for_flags(cls, value: object, info: ValidationInfo) -> object:
+        """Reject `"yes"`, `"on"` and the like, which pydantic would convert to a boolean."""
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        is_flag = bool in (annotation, *get_args(annotation))
+        if is_flag and isinstance(value, str) and value.casefold() not in ("true", "false", "1", "0"):
+            raise ValueError("must be true or false")
+        return value
 
 
 class Sized(Sent):

@@ -26,7 +26,7 @@ from grader.services import repeatable_requests
 from grader.services.accounts.api_tokens import Scope
 from webapp.http.conditional import conditional
 from webapp.http.errors import BadRequest
-from webapp.http.fields import ErrorAnswer, FileForm
+from webapp.http.fields import ErrorAnswer, FileForm, is_list
 from webapp.http.parameters import UnreadableBody
 from webapp.http.received import FairboardRequest
 from webapp.http.site import current_site
@@ -100,7 +100,11 @@ class _Plugin(FlaskPlugin):
             super().request_validation(request, query, json, *others)  # type: ignore[no-untyped-call]
         elif request.mimetype in FlaskPlugin.FORM_MIMETYPE:  # as `curl --data name=value` sends them
             super().request_validation(request, query, None, *others)  # type: ignore[no-untyped-call]
-            sent = self.model_adapter.validate_obj(json, request.form.to_dict())
+            if any(name.lstrip().startswith(("{", "[")) for name in request.form):
+                raise NotJsonType  # `curl --data '{…}'` sends JSON with the type of a form
+            lists = {name for name, each in json.model_fields.items() if is_list(each.annotation)}
+            fields = {name: values if name in lists else values[-1] for name, values in request.form.lists()}
+            sent = self.model_adapter.validate_obj(json, fields)
             request.context = request.context._replace(json=sent)
         else:
             _require_object()

@@ -10,7 +10,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, EntryMode, OrganizerJob, Role
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
-from grader.services.competitions import organizers
+from grader.services.competitions import organizers, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files as data_files
@@ -20,6 +20,7 @@ from grader.services.setup import drafts
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters, UploadedFile
 from grader.services.submissions import benchmark_entries
+from grader.visibility import Phase
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
@@ -136,22 +137,31 @@ def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
 
 @call(COMPETITIONS, "LaunchCompetition", Scope.ORGANIZE)
 def launch_competition(sent: SentFields) -> ResponseReturnValue:
-    """Publish a draft, after accepting its newest checked solution; it opens now or at the given time."""
-    opens_at = asked_time(sent, "futureTime")
+    """Publish a draft with its newest checked solution; open it at the given time, by default now.
+
+    A competition that is scheduled already only gets its new opening.
+    """
+    asked = asked_time(sent, "futureTime")
     site = current_site()
     with site.database.write() as session:
         competition, now = organized(session, sent, Role.OWNER), db.now(session)
-        _accept_newest(session, competition, now)
+        is_published = competition.state is CompetitionState.PUBLISHED
+        is_scheduled = is_published and phases.phase(competition, now) is Phase.SCHEDULED
+        if not is_scheduled:
+            _accept_newest(session, competition, now)
     # In a transaction of its own: the files are checked with a solution once it is accepted.
     with site.database.write() as session:
         competition, now = organized(session, sent, Role.OWNER), db.now(session)
-        if opens_at is not None:
+        is_later = competition.opens_at is not None and competition.opens_at > now
+        if asked is not None or is_later:
             competition_settings.change(
-                session, competition=competition, changes={"opens_at": opens_at}, actor=actor(), now=now
+                session, competition=competition, changes={"opens_at": asked or now}, actor=actor(), now=now
             )
-        entered = benchmark_entries.publish(
-            session, storage=site.storage, competition=competition, actor=actor(), now=now
-        )
+        entered = None
+        if not is_scheduled:
+            entered = benchmark_entries.publish(
+                session, storage=site.storage, competition=competition, actor=actor(), now=now
+            )
     site.hints.send(entered.job_ids if entered else ())
     return {}
 

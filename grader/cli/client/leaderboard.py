@@ -39,8 +39,8 @@ def leaderboard(
         return
     terms = list(board.rows[0].terms or {}) if board.rows else []
     lines = [["rank", "team", "score", *(TERMS.get(name, name) for name in terms), "entries"]]
-    adds_own = board.own and search is None and board.own not in board.rows
-    shown = [*board.rows, *([board.own] if adds_own else [])]
+    own = [board.own] if board.own and search is None and board.own not in board.rows else []
+    shown = [*board.rows, *own]
     lines += [_line(row, terms) for row in shown]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in aligned([[line[0], line[1].ljust(widths[1]), *line[2:]] for line in lines]):

@@ -213,6 +213,11 @@ def test_a_request_that_was_cut_down_says_so(ann: Any, age_minutes: int, name: s
         ({"data": b"9" * 9999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
         ({"data": b"[" * 99_999, "content_type": "application/json"}, "unreadable_body", "one JSON object"),
         ({"data": b"name=x", "content_type": "text/plain"}, "not_json", "Content-Type"),
+        (
+            {"data": b'{"name": "x"}', "content_type": "application/x-www-form-urlencoded"},
+            "not_json",
+            "Content-Type: application/json",
+        ),
         ({"json": {}}, "unreadable", "`name` is missing."),
         ({"json": {"name": "x", "nmae": 1}}, "unreadable", "`nmae` is not a field of this request."),
         ({"json": {"name": 7, "days": "two"}}, "unreadable", "`days` must be a whole number, not 'two'."),
@@ -226,6 +231,25 @@ def test_fields_that_cannot_be_read_are_all_named(ann: Any, sent: Any, name: str
     answer = call(ann, "POST", f"{API}/tokens", **sent)
     assert (answer.status_code, answer.json["error"]) == (400, name)
     assert words in answer.json["message"]
+
+
+def test_a_form_with_one_value_fills_a_list(ann: Any) -> None:
+    for scopes in (["read"], ["read", "submit"]):
+        made = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": scopes})
+        assert (made.status_code, made.json["scopes"]) == (201, scopes)
+    wrong = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": "reed"})
+    assert "`scopes.0`" in wrong.json["message"]
+
+
+@pytest.mark.parametrize("word", ["yes", "on", "t", ""])
+def test_a_word_is_not_a_boolean(ann: Any, word: str) -> None:
+    number = ann.arena.submit(ann, ann.arena.truth.predictions())
+    answer = call(ann, "POST", f"{API}/submissions/{number}/select", json={"selected": word})
+    assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
+    assert "`selected` must be true or false" in answer.json["message"]
+    assert (
+        call(ann, "POST", f"{API}/submissions/{number}/select", data={"selected": "false"}).status_code == 200
+    )
 
 
 def test_the_whole_body_may_be_the_file(ann: Any) -> None:
