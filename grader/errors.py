@@ -21,6 +21,7 @@ class ErrorKind(StrEnum):
     CONFLICT = "conflict"
     GONE = "gone"
     TOO_LARGE = "too_large"
+    CHANGED = "changed"
     MISMATCH = "mismatch"
     LIMITED = "limited"
     NOT_YET = "not_yet"

@@ -233,4 +233,5 @@ class Announcement(Base):
     title: Mapped[str] = mapped_column(String(200))
     body: Mapped[str] = mapped_column(Text)
     posted_at: Mapped[datetime]
+    edited_at: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]

@@ -36,6 +36,7 @@ WEBHOOKS = (  # that of the team's page, which switched it off
     ("POST", "rotate_{}", "/1/secret", 201, None),
     ("POST", "test_{}", "/1/test", 400, None),
     ("GET", "{}_deliveries", "/1/deliveries", 200, None),
+    ("POST", "redeliver_{}", "/1/deliveries/guessed/again", 404, None),
     ("DELETE", "delete_{}", "/1", 204, None),
 )
 TABLE = {
@@ -259,6 +260,8 @@ TABLE = {
     ("POST", "organize_disputes.answer"): Access(f"{HERE}/organize/disputes/1", (302, 403, 403)),
     ("GET", "organize_announcements.index"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
     ("POST", "organize_announcements.post"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
+    ("GET", "organize_announcements.show"): Access(f"{HERE}/organize/announcements/1", (302, 403, 403)),
+    ("POST", "organize_announcements.edit"): Access(f"{HERE}/organize/announcements/1", (302, 403, 403)),
     ("POST", "organize_announcements.withdraw"): Access(
         f"{HERE}/organize/announcements/1/withdraw", (302, 403, 403)
     ),
@@ -601,6 +604,7 @@ DESK = (
     ("POST", "roll_back_rescoring", "/rescoring/1/rollback"),
     ("DELETE", "drop_rescoring", "/rescoring/1"),
     ("GET", "closing_state", "/close"),
+    ("POST", "close_competition", "/close/now"),
     ("POST", "verify_standings", "/close/verify"),
     ("POST", "reveal_standings", "/close/reveal"),
     ("POST", "finalize_standings", "/close/finalize"),
@@ -637,6 +641,7 @@ DESK = (
     ("POST", "answer_dispute", "/disputes/1"),
     ("GET", "announcement_list", "/announcements"),
     ("POST", "post_announcement", "/announcements"),
+    ("PATCH", "edit_announcement", "/announcements/1"),
     ("DELETE", "withdraw_announcement", "/announcements/1"),
     ("GET", "organizer_list", "/organizers"),
     ("POST", "add_organizer", "/organizers"),

@@ -60,7 +60,7 @@ PAIRS = {
     "GET team_webhooks.show": "team_webhook team_webhook_deliveries",
     "POST team_webhooks.create": "create_team_webhook",
     "POST team_webhooks.act": (
-        "change_team_webhook rotate_team_webhook test_team_webhook delete_team_webhook"
+        "change_team_webhook rotate_team_webhook test_team_webhook delete_team_webhook redeliver_team_webhook"
     ),
     "GET organize_creating.show": "competition_list",
     "POST organize_creating.create": "create_competition",
@@ -118,6 +118,8 @@ PAIRS = {
     "POST organize_disputes.answer": "answer_dispute",
     "GET organize_announcements.index": "announcement_list",
     "POST organize_announcements.post": "post_announcement",
+    "GET organize_announcements.show": "announcement_list",
+    "POST organize_announcements.edit": "edit_announcement",
     "POST organize_announcements.withdraw": "withdraw_announcement",
     "GET organize_organizers.index": "organizer_list",
     "POST organize_organizers.add": "add_organizer",
@@ -128,7 +130,9 @@ PAIRS = {
     "GET organize_webhooks.index": "webhook_list",
     "GET organize_webhooks.show": "webhook webhook_deliveries",
     "POST organize_webhooks.create": "create_webhook",
-    "POST organize_webhooks.act": "change_webhook rotate_webhook test_webhook delete_webhook",
+    "POST organize_webhooks.act": (
+        "change_webhook rotate_webhook test_webhook delete_webhook redeliver_webhook"
+    ),
     "GET organize_rescoring.index": "scoring_versions",
     "POST organize_rescoring.prepare": "prepare_rescoring",
     "GET organize_rescoring.settings": "rescoring_settings",
@@ -142,7 +146,7 @@ PAIRS = {
     "POST organize_rescoring.roll_back": "roll_back_rescoring",
     "POST organize_rescoring.drop": "drop_rescoring",
     "GET organize_close.index": "closing_state",
-    "POST organize_close.now": "change_settings",
+    "POST organize_close.now": "close_competition",
     "POST organize_close.verify": "verify_standings",
     "POST organize_close.reveal": "reveal_standings",
     "POST organize_close.finalize": "finalize_standings",

@@ -18,6 +18,7 @@ from grader.models import Delivery, Mail, OffReason, Team, TeamMember, User, Web
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements
 from grader.services.integrations import subscriptions
+from grader.services.integrations.subscriptions import UnknownDelivery
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import LEASE, LOG_LENGTH, OFF_AFTER, Event
 from grader.worker.webhook_sender import WebhookSender
@@ -91,6 +92,25 @@ def test_an_event_arrives_once_and_is_signed(
     (row,) = deliveries(service.database)
     assert (row.status, row.attempt_count, row.token) == (200, 1, came.delivery)
     assert row.ended_at is not None and row.duration_ms is not None
+
+
+def test_an_event_of_the_log_is_sent_again_under_a_new_name(
+    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+) -> None:
+    tell(service, webhook, now)
+    sender.send_waiting()
+    (first,) = receiver.received
+    owner = service.user("ada")
+    with service.database.write() as session:
+        mine = session.get_one(Webhook, webhook.id)
+        with pytest.raises(UnknownDelivery):
+            subscriptions.redeliver(session, webhook=mine, token="guessed", user=owner, now=db.now(session))
+        subscriptions.redeliver(session, webhook=mine, token=first.delivery, user=owner, now=db.now(session))
+    assert sender.send_waiting() == 1
+    again = receiver.received[1]
+    assert again.fields["announcement"] == first.fields["announcement"]
+    assert again.fields["happened_at"] == first.fields["happened_at"]
+    assert again.fields["redelivery_of"] == first.delivery != again.delivery
 
 
 def test_events_of_one_webhook_arrive_in_their_order(

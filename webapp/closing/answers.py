@@ -52,6 +52,12 @@ class CloseAnswer(Answer):
     commitment: str | None
 
 
+class CloseRequest(Confirmation):
+    """A close before its date, and why."""
+
+    reason: Annotated[Text, Field(description="The reason, for the audit log.")] = ""
+
+
 class RevealRequest(Confirmation):
     """A reveal, which cannot be undone."""
 

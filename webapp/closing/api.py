@@ -19,6 +19,7 @@ from webapp.closing.answers import (
     Bundle,
     BundleRequest,
     CloseAnswer,
+    CloseRequest,
     FinalizeRequest,
     RevealRequest,
     SolutionPublicationRequest,
@@ -47,6 +48,14 @@ class NotVerified(OrganizerError):
 @organizers_operation(Role.VIEWER, answers=CloseAnswer, tag=TAG)
 def closing_state(slug: str) -> CloseAnswer:
     """Return where the close is, what is missing, and its jobs."""
+    return _close(slug)
+
+
+@blueprint.post(f"{HERE}/now")
+@organizers_operation(Role.EDITOR, answers=CloseAnswer, tag=TAG)
+def close_competition(slug: str, json: CloseRequest) -> CloseAnswer:
+    """Close an open competition now; entry and mergers end with it, and dates that nobody chose follow."""
+    act(slug, closing.close_now, reason=json.reason.strip())
     return _close(slug)
 
 

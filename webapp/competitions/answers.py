@@ -1,6 +1,8 @@
 """The API's answers about competitions: a line of the list, and all that a program needs to send a file."""
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from grader.metrics import UndefinedPolicy
 from grader.models import DataFile, EntryMode
@@ -76,6 +78,7 @@ class PostedText(Answer):
     title: str
     body: str
     posted_at: Moment
+    edited_at: Annotated[Moment | None, Field(description="The last edit; null if there was none.")]
 
 
 class CompetitionPages(Answer):

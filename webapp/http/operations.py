@@ -80,7 +80,7 @@ class Operation:
     `scope` None answers without a token too. `creates` takes an Idempotency-Key; of an answer with a secret
     only that it came is kept. `keeps_key` is an operation that looks after its keys itself. `spans` serves
     also tokens of one competition, though the address names none. `takes_file` is the form of an upload, and
-    `answers_file` the type of the file that is the answer.
+    `answers_file` the type of the file that is the answer. `checks_version` compares an `If-Match`.
     """
 
     scope: Scope | None
@@ -90,6 +90,7 @@ class Operation:
     spans: bool = False
     takes_file: type[FileForm] | None = None
     answers_file: str | None = None
+    checks_version: bool = False
 
 
 class _Plugin(FlaskPlugin):
@@ -154,6 +155,7 @@ def operation(
     spans: bool = False,
     takes_file: type[FileForm] | None = None,
     answers_file: str | None = None,
+    checks_version: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
     """Make a view an operation: check its request by its models, and describe it by them."""
 
@@ -166,6 +168,7 @@ def operation(
             spans=spans,
             takes_file=takes_file,
             answers_file=answers_file,
+            checks_version=checks_version,
         )
         OPERATIONS[view.__name__] = known
         described = Answers(**{f"HTTP_{status}": answers})

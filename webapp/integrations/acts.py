@@ -200,6 +200,11 @@ def _test(session: Any, webhook: Webhook) -> None:
     subscriptions.test(session, webhook=webhook, user=g.user, now=db.now(session))
 
 
+def _redeliver(session: Any, webhook: Webhook) -> None:
+    token = request.form.get("delivery", "")
+    subscriptions.redeliver(session, webhook=webhook, token=token, user=g.user, now=db.now(session))
+
+
 _ACTS: dict[str, Callable[[Any, Webhook], Any]] = {
     "change": _change,
     "rotate": _rotate,
@@ -207,6 +212,7 @@ _ACTS: dict[str, Callable[[Any, Webhook], Any]] = {
     "off": lambda session, webhook: _switch(session, webhook, is_on=False),
     "delete": _delete,
     "test": _test,
+    "redeliver": _redeliver,
 }
 _DONE = {
     "change": "Webhook changed.",
@@ -214,6 +220,7 @@ _DONE = {
     "on": "Webhook switched on.",
     "off": "Webhook switched off.",
     "delete": "Webhook deleted.",
+    "redeliver": "The event is sent again. Reload this page in a few seconds to see the result.",
     "test": "A test is on its way. Reload this page in a few seconds to see how it went.",
 }
 _QUESTIONS = {

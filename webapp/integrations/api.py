@@ -160,6 +160,20 @@ def _add(owners: Owners) -> None:
             subscriptions.test(session, webhook=found, user=g.user, now=db.now(session))
             return answers.webhook(found), 202
 
+    @add(
+        "POST",
+        "/<int:webhook_id>/deliveries/<delivery>/again",
+        "redeliver_{}",
+        answers=WebhookAnswer,
+        status=202,
+    )
+    def redeliver(slug: str, webhook_id: int, delivery: str) -> tuple[WebhookAnswer, int]:
+        """Send an event of the log once more, with a new `delivery` and the old one as `redelivery_of`."""
+        with current_site().database.write() as session:
+            found = owners.open(session, slug, webhook_id)
+            subscriptions.redeliver(session, webhook=found, token=delivery, user=g.user, now=db.now(session))
+            return answers.webhook(found), 202
+
     @add("GET", "/<int:webhook_id>/deliveries", "{}_deliveries", answers=DeliveryList)
     def deliveries(slug: str, webhook_id: int) -> DeliveryList:
         """List how the last events were sent, the newest first."""

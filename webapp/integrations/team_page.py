@@ -32,8 +32,8 @@ def show(slug: str, webhook_id: int) -> ResponseReturnValue:
     return acts.show_one(PLACE, slug, webhook_id)
 
 
-@blueprint.post("/<int:webhook_id>/<any(change, rotate, test, on, off, delete):verb>")
+@blueprint.post("/<int:webhook_id>/<any(change, rotate, test, redeliver, on, off, delete):verb>")
 @auth.login_required
 def act(slug: str, webhook_id: int, verb: str) -> ResponseReturnValue:
-    """Change, test, switch or delete a webhook, or make a new secret."""
+    """Change, test, switch or delete a webhook, send an event again, or make a new secret."""
     return acts.act(PLACE, slug, webhook_id, verb)

@@ -79,6 +79,10 @@ class AttemptView:
     delivery: Delivery
 
     @property
+    def token(self) -> str:
+        return self.delivery.token
+
+    @property
     def event(self) -> str:
         return self.delivery.event
 

@@ -33,6 +33,13 @@ KEY = {
     "description": "The request takes effect once for each key, however often it is sent.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
 }
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag that was read: a change of something that has changed since is 412.",
+    "schema": {"type": "string"},
+}
 REPLAY = "The response to a request that was sent before with the same Idempotency-Key."
 REPLAYED = {
     "description": "`true` in the response to a request that was sent before with the same key.",
@@ -146,6 +153,8 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
                 sent = {keyword: value for keyword, value in schema.items() if keyword != "default"}
                 words = {"required": False, "description": sent.pop("description", "")}
                 described["parameters"].append({"name": name, "in": "query", **words, "schema": sent})
+    if known.checks_version:
+        described["parameters"].append(IF_MATCH)
     if known.creates or known.keeps_key:
         described["parameters"].append(KEY)
         first = answers[next(status for status in answers if status.startswith("2"))]

@@ -66,6 +66,36 @@ def post(slug: str) -> ResponseReturnValue:
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
 
+@blueprint.get("/<int:announcement_id>")
+@organizers_only(Role.EDITOR)
+def show(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Show the form that edits an announcement."""
+    return _page(slug, edited_id=announcement_id)
+
+
+@blueprint.post("/<int:announcement_id>")
+@organizers_only(Role.EDITOR)
+def edit(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Change an announcement, or show first how it will look."""
+    form = request.form
+    if form.get("act") == "preview":
+        return _page(slug, edited_id=announcement_id)
+    try:
+        with current_site().database.write() as session:
+            announcements.edit(
+                session,
+                competition=lookups.competition_of(session, slug),
+                announcement_id=announcement_id,
+                title=form.get("title", ""),
+                body=form.get("body", ""),
+                actor=actor(),
+            )
+    except announcements.InvalidAnnouncement as error:
+        return _page(slug, edited_id=announcement_id, problems=error.problems), status_of(error)
+    flash("The announcement is changed.")
+    return redirect(url_for("organize_announcements.index", slug=slug), 303)
+
+
 @blueprint.post("/<int:announcement_id>/withdraw")
 @organizers_only(Role.EDITOR)
 def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
@@ -90,17 +120,22 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
 
-def _page(slug: str, *, problems: tuple[str, ...] = ()) -> str:
+def _page(slug: str, *, problems: tuple[str, ...] = (), edited_id: int | None = None) -> str:
+    form: dict[str, str] = request.form.to_dict()
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         posted = announcements.list_all(session, competition=competition)
-        written = request.form.get("body", "")
+        if edited_id is not None:
+            edited = announcements.get(session, competition=competition, announcement_id=edited_id)
+            form = {"title": edited.title, "body": edited.body} | form
+        written = form.get("body", "")
         drawn, *bodies = prose.drawn(session, competition, written, *(each.body for each in posted))
     return render_template(
         "running/announcements.html",
         competition=CompetitionView(competition, now),
         posted=[(each, text.html) for each, text in zip(posted, bodies, strict=True)],
-        form=request.form,
+        form=form,
+        edited_id=edited_id,
         drawn=drawn,
         problems=problems,
     )

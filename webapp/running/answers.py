@@ -284,6 +284,13 @@ class AnnouncementRequest(Sent):
     by_mail: bool = False
 
 
+class AnnouncementEdit(Sent):
+    """The new title and text of an announcement; a field that is not sent stays as it is."""
+
+    title: Annotated[Text | None, Field(description="The new title.")] = None
+    body: Annotated[Text | None, Field(description="The new text, in Markdown.")] = None
+
+
 class AnnouncementLine(Answer):
     """An announcement."""
 
@@ -291,6 +298,7 @@ class AnnouncementLine(Answer):
     title: str
     body: str
     posted_at: Moment
+    edited_at: Annotated[Moment | None, Field(description="The last edit; null if there was none.")]
     withdrawn_at: Moment | None
 
 

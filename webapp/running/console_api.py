@@ -25,6 +25,7 @@ from webapp.http.organizer_operations import DESK, Confirmation, Started, act, o
 from webapp.http.site import current_site
 from webapp.running import answers, exports_page
 from webapp.running.answers import (
+    AnnouncementEdit,
     AnnouncementLine,
     AnnouncementList,
     AnnouncementRequest,
@@ -107,6 +108,14 @@ def announcement_list(slug: str) -> AnnouncementList:
 def post_announcement(slug: str, json: AnnouncementRequest) -> Any:
     """Post an announcement, and e-mail it to everybody with `by_mail`."""
     return answers.announcement(act(slug, announcements.post, **dict(json))), 201
+
+
+@blueprint.patch(f"{ANNOUNCEMENTS}/<int:announcement_id>")
+@organizers_operation(Role.EDITOR, answers=AnnouncementLine, tag=TAG)
+def edit_announcement(slug: str, announcement_id: int, json: AnnouncementEdit) -> AnnouncementLine:
+    """Change the title or the text of an announcement, which then shows that it was edited."""
+    edited = act(slug, announcements.edit, announcement_id=announcement_id, title=json.title, body=json.body)
+    return answers.announcement(edited)
 
 
 @blueprint.delete(f"{ANNOUNCEMENTS}/<int:announcement_id>")

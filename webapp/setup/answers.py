@@ -96,6 +96,7 @@ class SettingsQuery(Sent):
 class SettingsAnswer(Answer):
     """The settings of a competition, why some are locked, the dates in force, warnings, the leak budget."""
 
+    version: Annotated[str, Field(description="Changes with the settings; the ETag begins with it.")]
     settings: SettingsShown
     locked: dict[str, str]
     dates: dict[str, Moment | None]

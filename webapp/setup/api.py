@@ -29,6 +29,7 @@ from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.conditional import expected_versions
 from webapp.http.fields import FileForm
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor
@@ -119,25 +120,29 @@ def create_competition(json: NewCompetition) -> Any:
 @organizers_operation(Role.VIEWER, answers=SettingsAnswer, tag=TAG)
 def organized_settings(slug: str) -> SettingsAnswer:
     """Return the settings of a competition, and why some are locked."""
-    return SettingsAnswer(**_settings(slug))
+    found = _settings(slug)
+    g.version = found["version"]
+    return SettingsAnswer(**found)
 
 
 @blueprint.put(SETTINGS)
-@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG)
-def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> SettingsChanged:
+@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
+def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Replace all settings of a competition; what the request does not name gets its default.
 
-    A date that reveals the private leaderboard at once needs `confirm`.
+    A date that reveals the private leaderboard at once needs `confirm`. With `If-Match`, the ETag of
+    the settings, the change is refused (412) if they have changed since.
     """
     return _change(slug, dict(json), is_confirmed=query.confirm)
 
 
 @blueprint.patch(SETTINGS)
-@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG)
-def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> SettingsChanged:
+@organizers_operation(Role.EDITOR, answers=SettingsChanged, tag=TAG, checks_version=True)
+def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Change some settings of a competition; what the request does not name stays as it is.
 
-    A date that reveals the private leaderboard at once needs `confirm`.
+    A date that reveals the private leaderboard at once needs `confirm`. With `If-Match`, the ETag of
+    the settings, the change is refused (412) if they have changed since.
     """
     sent = {name: getattr(json, name) for name in json.model_fields_set}
     return _change(slug, sent, is_confirmed=query.confirm)
@@ -392,6 +397,7 @@ def _settings(slug: str) -> dict[str, Any]:
             *safe_step.warnings(competition),
         ]
         return {
+            "version": competition_settings.version_of(found),
             "settings": SettingsShown.model_construct(**dict(found)),
             "locked": competition_settings.locks(competition, now),
             "dates": {name: getattr(competition, name) for name in usual_dates.NAMES},
@@ -401,9 +407,14 @@ def _settings(slug: str) -> dict[str, Any]:
         }
 
 
-def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> SettingsChanged:
+def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any:
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
+        expected = expected_versions()
+        if expected is not None and not competition_settings.has_version(
+            session, competition=competition, expected=expected
+        ):
+            raise competition_settings.ChangedMeanwhile
         if faults := competition_settings.refusals(competition, changes, now):
             raise RefusedSettings(faults)
         changed = competition_settings.change(
@@ -413,7 +424,8 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Set
         is_draft = competition.state is CompetitionState.DRAFT
         if any("reveals_at" in fault.names for fault in past) and not (is_draft or is_confirmed):
             raise ConfirmationNeeded(" ".join(fault.sentence for fault in past))
-    return SettingsChanged(**_settings(slug), changed=sorted(changed))
+    found = _settings(slug)
+    return SettingsChanged(**found, changed=sorted(changed)), 200, {"ETag": f'"{found["version"]}"'}
 
 
 def _publication(slug: str) -> Publication:

@@ -74,8 +74,12 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     joined: list[Fault] = []
     told: metric_check.Told | None = None
     faulty = False
+    expected = request.form.get("version")
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
+        is_stale = expected is not None and not competition_settings.has_version(
+            session, competition=competition, expected=(expected,), names=_settings_of(page)
+        )
         before = competition_settings.of(competition)
         report = identity_ticks.report(session, competition) if page.key == METRIC_STEP else None
         without = {
@@ -93,7 +97,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
-        is_refused = bool(form.errors or others)
+        is_refused = bool(form.errors or others or is_stale)
         if not is_refused:
             if report is None:
                 changed = competition_settings.change(
@@ -112,6 +116,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                 and not CompetitionView(competition, now).is_draft
             ):
                 confirm(_reveals_now(slug, page, past))
+    if is_stale:
+        return _page(slug, page, is_sent=True, is_stale=True), 412
     if is_refused:
         return _page(slug, page, form=form, others=others), 422
     flash(told.words if told else "Saved." if changed else "Nothing was changed.")
@@ -234,6 +240,10 @@ def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[
         )
 
 
+def _settings_of(step: Step) -> frozenset[str]:
+    return frozenset(map(setting_of, step.names))
+
+
 def _page(
     slug: str,
     step: Step,
@@ -241,6 +251,7 @@ def _page(
     form: SettingsForm | None = None,
     others: Sequence[str] = (),
     is_sent: bool = False,
+    is_stale: bool = False,
     figure_problem: str = "",
     new_figure: str = "",
 ) -> str:
@@ -271,7 +282,13 @@ def _page(
             form.feedback_step.data = proposal.step
         question = _question(competition, settings, form.feedback_step.data, now) if asks else None
         view = CompetitionView(competition, now)
-        shown = forms.form_of(step, settings) if locks else form
+        shown = forms.form_of(step, settings) if locks or is_stale else form
+        version = competition_settings.version_of(settings, _settings_of(step))
+        if is_refused and not is_stale:
+            version = request.form.get("version", version)
+        conflicts = [shown[field.name] for field in form if field.data != shown[field.name].data]
+        if ticks and is_refused and sorted(sent or ()) != sorted(settings.identities or ()):
+            conflicts.append(shown["identities"])
         groups = list(_groups(step, form, shown, locks))
         texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
         shown_figures = prose.shown_figures(session, competition) if texts else ()
@@ -300,6 +317,8 @@ def _page(
         proposals={"feedback_step": proposal.sentence} if proposal else {},
         leaks=leaks,
         question=question,
+        version=version,
+        conflicts=conflicts if is_stale else None,
     )
 
 

@@ -7,6 +7,7 @@
 WORDS = {
     "administrator.make": "made {} an administrator of the site",
     "administrator.unmake": "removed {} as an administrator of the site",
+    "announcement.edit": "edited {}",
     "announcement.post": "posted {}",
     "announcement.withdraw": "withdrew {}",
     "bundle.start": "created the {}",

@@ -33,7 +33,7 @@ class UnknownAnnouncement(OrganizerError):
     kind = ErrorKind.NOT_FOUND
 
     def __init__(self, announcement_id: int) -> None:
-        super().__init__(f"There is no announcement {announcement_id} to withdraw.")
+        super().__init__(f"There is no announcement {announcement_id}, or it is withdrawn.")
         self.announcement_id = announcement_id
 
 
@@ -52,10 +52,7 @@ def post(
     Raises InvalidAnnouncement.
     """
     now = now or db.now(session)
-    title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
-    found = list(_problems(title, body))
-    if found:
-        raise InvalidAnnouncement(found)
+    title, body = _checked(title, body)
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
     session.add(made)
     session.flush()
@@ -71,6 +68,36 @@ def post(
     return made
 
 
+def edit(
+    session: Session,
+    *,
+    competition: Competition,
+    announcement_id: int,
+    title: str | None = None,
+    body: str | None = None,
+    actor: Actor,
+    now: datetime | None = None,
+) -> Announcement:
+    """Change the title or the text of an announcement, which then shows when it was edited.
+
+    None leaves either as it is. Nobody is mailed. Raises UnknownAnnouncement, InvalidAnnouncement.
+    """
+    now = now or db.now(session)
+    found = _shown(session, competition, announcement_id)
+    title, body = _checked(found.title if title is None else title, found.body if body is None else body)
+    before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
+    if before != after:
+        found.title, found.body, found.edited_at = title, body, now
+        subject = f"announcement {found.id}"
+        Act(session, competition, actor, now).record("announcement.edit", subject, before=before, after=after)
+    return found
+
+
+def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
+    """Return an announcement that is not withdrawn; raise UnknownAnnouncement."""
+    return _shown(session, competition, announcement_id, lock=False)
+
+
 def withdraw(
     session: Session,
     *,
@@ -81,9 +108,7 @@ def withdraw(
 ) -> Announcement:
     """Show an announcement no longer; it stays stored. Raises UnknownAnnouncement."""
     now = now or db.now(session)
-    found = session.get(Announcement, announcement_id, with_for_update=True)
-    if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:
-        raise UnknownAnnouncement(announcement_id)
+    found = _shown(session, competition, announcement_id)
     found.withdrawn_at = now
     session.flush()
     Act(session, competition, actor, now).record(
@@ -110,6 +135,23 @@ def _newest(competition: Competition) -> Select[Announcement]:
         .where(Announcement.competition_id == competition.id)
         .order_by(Announcement.id.desc())
     )
+
+
+def _shown(
+    session: Session, competition: Competition, announcement_id: int, *, lock: bool = True
+) -> Announcement:
+    found = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
+    if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:
+        raise UnknownAnnouncement(announcement_id)
+    return found
+
+
+def _checked(title: str, body: str) -> tuple[str, str]:
+    """Return a title and a text as they are stored; raise InvalidAnnouncement."""
+    title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
+    if found := list(_problems(title, body)):
+        raise InvalidAnnouncement(found)
+    return title, body
 
 
 def _problems(title: str, body: str) -> Iterable[str]:

@@ -1,11 +1,14 @@
 """Read, change and save the settings of a competition; which of them may still change."""
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
@@ -28,6 +31,19 @@ from grader.visibility import Phase
 
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
+
+
+class ChangedMeanwhile(OrganizerError):
+    """The settings have changed since they were read."""
+
+    public_name = "settings_changed"
+    kind = ErrorKind.CHANGED
+
+    def __init__(self) -> None:
+        super().__init__(
+            "These settings have changed since you read them, so nothing was saved. Read them again, and "
+            "send your changes with the new ETag."
+        )
 
 
 def of(competition: Competition) -> CompetitionSettings:
@@ -101,6 +117,20 @@ def change(
         now=now,
     )
     return changed
+
+
+def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) -> str:
+    """Return a text that changes with the values of these settings."""
+    values = json.dumps(as_json(settings, names), default=str)
+    return hashlib.sha256(values.encode()).hexdigest()[:16]
+
+
+def has_version(
+    session: Session, *, competition: Competition, expected: Collection[str], names: Collection[str] = NAMES
+) -> bool:
+    """Lock a competition and return whether its settings still have one of these versions."""
+    locked = lookup.lock(session, competition_id=competition.id)
+    return version_of(of(locked), names) in expected
 
 
 def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:

@@ -100,10 +100,14 @@ def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -
 
 def _json(case: _Case, fields: Fields) -> bytes:
     competition = case.competition
+    details = case.delivery.details
+    again = {"redelivery_of": details["redelivery_of"]} if "redelivery_of" in details else {}
+    happened_at = datetime.fromisoformat(details["happened_at"]) if again else case.delivery.created_at
     everything = {
         "event": case.delivery.event,
         "delivery": case.delivery.token,
-        "happened_at": _iso(case.delivery.created_at),
+        **again,
+        "happened_at": _iso(happened_at),
         "competition": {"slug": competition.slug, "title": competition.title, "url": case.page},
         **fields,
     }

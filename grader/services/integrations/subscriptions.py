@@ -47,6 +47,16 @@ class UnknownWebhook(ParticipantError):
         super().__init__(f"There is no webhook {webhook_id} that you may see.")
 
 
+class UnknownDelivery(ParticipantError):
+    """The log of a webhook has no such event."""
+
+    public_name = "unknown_delivery"
+    kind = ErrorKind.NOT_FOUND
+
+    def __init__(self, token: str) -> None:
+        super().__init__(f"The log of this webhook has no delivery {token!r}.")
+
+
 class TooManyWebhooks(ParticipantError):
     """A team, or the organizers, have as many webhooks as they may."""
 
@@ -197,6 +207,32 @@ def remove(session: Session, *, webhook: Webhook, actor: Actor, now: datetime) -
 
 def test(session: Session, *, webhook: Webhook, user: User, now: datetime) -> None:
     """Write a test for a webhook, which is sent at once and once; raise TooManyTests and InvalidWebhook."""
+    _send_now(session, webhook, user, now)
+    outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
+
+
+def redeliver(session: Session, *, webhook: Webhook, token: str, user: User, now: datetime) -> None:
+    """Send an event of the log once more, under a new name; it counts as a test.
+
+    Raises UnknownDelivery, TooManyTests, InvalidWebhook.
+    """
+    earlier = next((each for each in outbox.log_of(session, webhook=webhook) if each.token == token), None)
+    if earlier is None:
+        raise UnknownDelivery(token)
+    _send_now(session, webhook, user, now)
+    first = {"redelivery_of": earlier.token, "happened_at": earlier.created_at.isoformat()}
+    outbox.write(
+        session,
+        webhook_ids=[webhook.id],
+        event=Event(earlier.event),
+        subject_id=earlier.subject_id,
+        details={**first, **earlier.details},
+        now=now,
+    )
+
+
+def _send_now(session: Session, webhook: Webhook, user: User, now: datetime) -> None:
+    """Count what a person sends by hand, and end the pause of a webhook that failed."""
     named_locks.hold(session, f"webhook.test {user.id}")
     reached = counters.free_at(session, kind="webhook.test", whose=f"{user.id}", limits=TESTS, now=now)
     if reached is not None:
@@ -208,7 +244,6 @@ def test(session: Session, *, webhook: Webhook, user: User, now: datetime) -> No
     if locked.available_at > now + outbox.LEASE:  # the pause after a failure, and nobody sends now
         locked.available_at = now
         session.flush()
-    outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
 
 
 def viewer_of(session: Session, *, webhook: Webhook) -> Viewer | None:

@@ -185,3 +185,26 @@ def test_a_viewer_sees_the_organizers_webhooks_and_changes_none(arena: Any, eva:
         assert shown.status_code == 200 and "csrf_token" not in shown.text
     assert vera.post(f"{DESK}/1/off").status_code == 403
     assert vera.post(DESK, ENTERED).status_code == 403
+
+
+def test_an_event_of_the_log_is_sent_again_from_its_page_and_by_the_api(arena: Any, ann: Any) -> None:
+    ann.post(TEAM, ENTERED)
+    with arena.database.write() as session:
+        now = db.now(session)
+        outbox.write(session, webhook_ids=[1], event=Event.RANK_CHANGED, now=now)
+        claimed = outbox.claim(session, now=now)
+        assert claimed is not None
+        outbox.record_delivered(session, claimed=claimed, status=200, duration_ms=1, now=now)
+    token = re.search(r'name="delivery" value="(\w+)"', ann.browser.get(f"{TEAM}/1").text)
+    assert token is not None
+    assert ann.post(f"{TEAM}/1/redeliver", {"delivery": token[1]}).status_code == 303
+    path = f"/api/v1{TEAM}/1/deliveries"
+    client = arena.app.test_client()
+    assert client.post(f"{path}/{token[1]}/again", headers=ann.bearer).status_code == 202
+    unknown = client.post(f"{path}/guessed/again", headers=ann.bearer)
+    assert (unknown.status_code, unknown.json["error"]) == (404, "unknown_delivery")
+    with arena.database.read() as session:
+        assert outbox.something_waits(session, now=db.now(session))
+    for _ in range(5):
+        again = client.post(f"{path}/{token[1]}/again", headers=ann.bearer)
+    assert (again.status_code, again.json["error"]) == (429, "too_many_tests")

@@ -1,6 +1,7 @@
 """API: run a competition with a token: submissions, teams, disputes, announcements, organizers, audit."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.fixtures.desk import API, Desk
 
 HERE = f"{API}/competitions/toxicity"
 DESK = f"{HERE}/organize"
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -105,7 +107,16 @@ def test_questions_are_answered_and_news_is_posted(olga: Desk) -> None:
     olga("POST", f"{DESK}/disputes/{asked.id}", json={"answer": "Yes."}, expect=204)
     assert olga("GET", f"{DESK}/disputes").json["disputes"][0]["answered_by"] == "Olga"
     posted = olga("POST", f"{DESK}/announcements", json={"title": "New", "body": "Text"}, expect=201).json
+    assert posted["edited_at"] is None
+    edited = olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"title": "Newer"}).json
+    assert (edited["title"], edited["body"], edited["edited_at"] is None) == ("Newer", "Text", False)
+    same = olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"title": "Newer"}).json
+    assert same == edited
+    olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"body": ""}, expect=409)
+    entries = olga("GET", f"{DESK}/audit?action=announcement.edit").json["entries"]
+    assert [(each["before"]["title"], each["after"]["title"]) for each in entries] == [("New", "Newer")]
     olga("DELETE", f"{DESK}/announcements/{posted['id']}", expect=204)
+    olga("PATCH", f"{DESK}/announcements/{posted['id']}", json={"title": "Late"}, expect=404)
     assert olga("GET", f"{DESK}/announcements").json["announcements"][0]["withdrawn_at"]
 
 
@@ -143,3 +154,15 @@ def test_people_who_ask_to_join_are_admitted(olga: Desk) -> None:
     olga("POST", f"{DESK}/entries", json={"name": "Eve", "admit": True}, expect=204)
     assert olga("GET", f"{DESK}/entries").json["waiting"] == []
     olga("POST", f"{DESK}/entries", json={"name": "Nobody", "admit": True}, expect=404)
+
+
+def test_a_competition_is_closed_now_and_its_dates_follow(olga: Desk) -> None:
+    close = f"{DESK}/close/now"
+    olga("POST", close, json={}, expect=400)
+    olga("PATCH", f"{DESK}/settings", json={"closes_at": (olga.arena.now() + 30 * DAY).isoformat()})
+    assert olga("POST", close, json={"confirm": True, "reason": "A leak"}).json["stage"] == "closed"
+    assert olga("GET", DESK).json["phase"] == "closed"
+    (entry, _) = olga("GET", f"{DESK}/audit?action=competition.change").json["entries"]
+    assert entry["reason"] == "A leak"
+    refused = olga("POST", close, json={"confirm": True}, expect=409).json
+    assert refused["error"] == "already_closed"

@@ -251,6 +251,25 @@ def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> No
     assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 404
 
 
+def test_an_announcement_is_edited_and_shows_it(desk: Any) -> None:
+    path = f"{DESK}/announcements"
+    desk.ed.confirm(path, {"title": "New", "body": "One", "act": "post"})
+    assert "edited" not in desk.app.test_client().get(HERE).text
+    assert ">One</textarea>" in desk.ed.browser.get(f"{path}/1").text
+    change = {"title": "Newer", "body": "Two"}
+    assert "<p>Two</p>" in desk.ed.post(f"{path}/1", {**change, "act": "preview"}).text
+    refused = desk.ed.post(f"{path}/1", {"title": "", "body": "kept"})
+    assert (refused.status_code, ">kept</textarea>" in refused.text) == (409, True)
+    assert desk.vic.post(f"{path}/1", change).status_code == 403
+    assert desk.ed.post(f"{path}/1", change).status_code == 303
+    overview = desk.app.test_client().get(HERE).text
+    assert "Newer" in overview and "<p>One</p>" not in overview and ", edited " in overview
+    assert ", edited " in desk.ed.browser.get(path).text
+    assert "edited" in desk.ed.browser.get(f"{DESK}/audit?action=announcement").text
+    desk.ed.confirm(f"{path}/1/withdraw")
+    assert desk.ed.post(f"{path}/1", change).status_code == 404
+
+
 def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk: Any) -> None:
     page = desk.ed.browser.get(f"{HERE}/submissions").text
     assert "what you send is a test submission" in page

@@ -83,6 +83,28 @@ def test_settings_go_back_as_they_came(olga: Desk) -> None:
     assert 'slug = "next"' in olga("GET", f"{DESK}/settings.toml").text
 
 
+def test_settings_that_somebody_changed_meanwhile_are_not_overwritten(olga: Desk) -> None:
+    path, client = f"{DESK}/settings", olga.arena.app.test_client()
+
+    def send(method: str, etag: str, **fields: Any) -> Any:
+        headers = {**olga.person.bearer, "If-Match": etag}
+        return client.open(path, method=method, json=fields, headers=headers)
+
+    read = olga("GET", path)
+    etag = read.headers["ETag"]
+    known = client.get(path, headers={**olga.person.bearer, "If-None-Match": etag})
+    assert (known.status_code, read.json["version"] in etag) == (304, True)
+    changed = send("PATCH", etag, contact="a@example.org")
+    assert (changed.status_code, changed.json["changed"]) == (200, ["contact"])
+    for method in ("PATCH", "PUT"):
+        late = send(method, etag, title="Late", contact="b@example.org")
+        assert (late.status_code, late.json["error"]) == (412, "settings_changed")
+    assert olga("GET", path).json["settings"]["contact"] == "a@example.org"
+    assert send("PATCH", changed.headers["ETag"], title="In time").status_code == 200
+    assert send("PATCH", "*", title="Any").status_code == 200
+    assert send("PATCH", '"guessed", W/"weak"', title="Guessed").status_code == 412
+
+
 def test_a_copy_is_made_and_deleted(olga: Desk) -> None:
     sent = {"slug": "copy", "source": "next"}
     key = {"headers": {**olga.person.bearer, "Idempotency-Key": "k"}}

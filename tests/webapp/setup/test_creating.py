@@ -121,6 +121,26 @@ def test_a_form_that_is_sent_back_unchanged_changes_nothing(arena: Any, root: An
     assert settings_of(arena, "toxicity") == before
 
 
+def test_two_editors_do_not_overwrite_each_other_silently(arena: Any, root: Any) -> None:
+    make(root)
+    path = f"{HERE}/settings/dates"
+    opened = form_of(root.browser.get(path).text)
+    assert root.post(path, opened | {"max_daily_submissions": "7"}).status_code == 303
+    late = root.post(path, opened | {"max_daily_submissions": "9"})
+    assert late.status_code == 412
+    notice = late.text.partition("have changed since you opened")[2].partition("</dl>")[0]
+    assert "<dd>7</dd>" in " ".join(notice.split()).replace("<dd> ", "<dd>")
+    assert notice.count("<dt>") == 1
+    kept = form_of(late.text)
+    assert kept["max_daily_submissions"] == "9"
+    assert settings_of(arena, "toxicity").max_daily_submissions == 7
+    assert root.post(path, kept).status_code == 303
+    assert settings_of(arena, "toxicity").max_daily_submissions == 9
+    other = form_of(root.browser.get(f"{HERE}/settings/entry").text)
+    root.post(path, form_of(root.browser.get(path).text) | {"max_daily_submissions": "8"})
+    assert root.post(f"{HERE}/settings/entry", other | {"max_team_size": "2"}).status_code == 303
+
+
 def test_saving_goes_on_to_the_next_step(root: Any) -> None:
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
@@ -249,6 +269,7 @@ def test_several_names_on_one_line_are_told_beside_their_field(arena: Any, root:
     assert answer.headers["Location"].endswith("/settings/metric")  # nothing goes on without a look
     page = html.unescape(root.browser.get(f"{HERE}/settings/metric").text)
     assert "'male, female, gay' is read as the name of one column. If these are 3 columns, name them" in page
+    sent = form_of(root.browser.get(f"{HERE}/settings/metric").text) | {"next": "yes"}
     sent["identities"] = "male\nfemale"
     answer = root.post(f"{HERE}/settings/metric", sent)
     assert not answer.headers["Location"].endswith("/settings/metric")
