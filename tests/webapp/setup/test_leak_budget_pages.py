@@ -181,3 +181,14 @@ def test_the_api_has_the_budget_the_step_and_the_warning(arena: Any, root: Any) 
     line = found["leak_budget"]["identities"][0]
     assert 0 < line["labels"] <= line["ceiling"] <= line["rows"]
     assert pat("GET", DESK).json["leak_budget"] == found["leak_budget"]
+
+
+def test_a_wrong_mode_or_answer_changes_nothing(arena: Any, root: Any) -> None:
+    competition(arena)
+    answer = root.post(f"{HERE}/settings/metric", {**FORM, "audience": "nobody", "feedback_step": "7"})
+    assert answer.status_code == 422
+    assert "Step: choose one." in html.unescape(answer.text)
+    answer = root.post(f"{HERE}/settings/metric", {"audience": "nobody"})
+    assert answer.status_code == 422
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="toxicity").feedback is Feedback.OPEN

@@ -76,8 +76,8 @@ def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(
     assert "Agreement with earlier files" not in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     page = arena.ann.browser.get(f"{HERE}/submissions/{third}").text
     lines = re.findall(r"#(\d+)</a> <small>(.+?)</small>.+?>([\d.]+)</td>.+?>(\d+) of 400", page)
-    shown = [] if feedback is Feedback.BLIND else [(first, "best shown score before")]
-    assert [(int(id_), role) for id_, role, *_ in lines] == [(second, "the file before"), *shown]
+    shown = [] if feedback is Feedback.BLIND else [(first, "best shown file before")]
+    assert [(int(id_), role) for id_, role, *_ in lines] == [(second, "previous file"), *shown]
     one, two = (
         [float(line.split(",")[1]) for line in arena.truth.predictions(**made).decode().split()[1:]]
         for made in ({"noise": 3.0, "seed": 3}, {"noise": 3.0, "seed": 2})
