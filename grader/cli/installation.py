@@ -20,6 +20,7 @@ from grader.errors import OrganizerError
 from grader.operations import schema
 from grader.settings import PREFIX, Settings, unknown_variables
 from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.supervisor import lock
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -50,6 +51,11 @@ class Installation:
     settings: Settings
     database: Database
     storage: Storage
+
+    def link(self, path: str) -> str:
+        """Return the address of a page of the site."""
+        site = self.settings.base_url or lock.address(self.settings.data_dir) or self.settings.site()
+        return site.rstrip("/") + path
 
 
 @contextmanager

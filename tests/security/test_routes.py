@@ -258,6 +258,9 @@ TABLE = {
     ("GET", "fair_play.same"): Access(f"{HERE}/organize/fair-play/same-people", (302, 403, 403)),
     ("GET", "organize_disputes.index"): Access(f"{HERE}/organize/disputes", (302, 403, 403)),
     ("POST", "organize_disputes.answer"): Access(f"{HERE}/organize/disputes/1", (302, 403, 403)),
+    ("POST", "organize_organizers.create_accounts"): Access(
+        f"{HERE}/organize/organizers/accounts", (302, 403, 403)
+    ),
     ("GET", "organize_announcements.index"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
     ("POST", "organize_announcements.post"): Access(f"{HERE}/organize/announcements", (302, 403, 403)),
     ("GET", "organize_announcements.show"): Access(f"{HERE}/organize/announcements/1", (302, 403, 403)),
@@ -639,6 +642,7 @@ DESK = (
     ("GET", "same_people", "/fair-play/same-people"),
     ("GET", "dispute_list", "/disputes"),
     ("POST", "answer_dispute", "/disputes/1"),
+    ("POST", "create_accounts", "/accounts"),
     ("GET", "announcement_list", "/announcements"),
     ("POST", "post_announcement", "/announcements"),
     ("PATCH", "edit_announcement", "/announcements/1"),

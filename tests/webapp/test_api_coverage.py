@@ -116,6 +116,7 @@ PAIRS = {
     "GET fair_play.same": "same_people",
     "GET organize_disputes.index": "dispute_list",
     "POST organize_disputes.answer": "answer_dispute",
+    "POST organize_organizers.create_accounts": "create_accounts",
     "GET organize_announcements.index": "announcement_list",
     "POST organize_announcements.post": "post_announcement",
     "GET organize_announcements.show": "announcement_list",

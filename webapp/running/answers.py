@@ -321,6 +321,29 @@ class RoleRequest(Sent):
     role: Role
 
 
+class ClassRequest(Sent):
+    """Accounts to create for a class."""
+
+    names: Annotated[list[Text], Field(description="The names of the accounts, at most 200.")]
+    with_tokens: Annotated[
+        bool, Field(description="True for an API token of this competition instead of a link, for each.")
+    ] = False
+
+
+class ClassAccount(Answer):
+    """A new account, with a secret that no other answer holds."""
+
+    name: str
+    url: Annotated[str | None, Field(description="The link that sets the password, once, within 14 days.")]
+    token: Annotated[str | None, Field(description="The API token; it can read and submit for a year.")]
+
+
+class ClassAccounts(Answer):
+    """The new accounts, in the order of their names in the request."""
+
+    accounts: list[ClassAccount]
+
+
 class OrganizerLine(Answer):
     """An organizer."""
 

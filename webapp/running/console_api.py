@@ -23,7 +23,7 @@ from webapp.http.fields import Asked
 from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.http.site import current_site
-from webapp.running import answers, exports_page
+from webapp.running import answers, exports_page, organizers_page
 from webapp.running.answers import (
     AnnouncementEdit,
     AnnouncementLine,
@@ -31,6 +31,8 @@ from webapp.running.answers import (
     AnnouncementRequest,
     AuditList,
     AuditQuery,
+    ClassAccounts,
+    ClassRequest,
     Console,
     DisputeAnswer,
     DisputeList,
@@ -141,6 +143,14 @@ def add_organizer(slug: str, json: OrganizerRequest) -> Any:
         user = directory.get(session, name=json.name)
     act(slug, organizers.add, user=user, role=json.role)
     return _organizers(slug), 201
+
+
+@blueprint.post(f"{DESK}/accounts")
+@organizers_operation(Role.OWNER, answers=ClassAccounts, status=201, tag=TAG, creates=True, shows_secret=True)
+def create_accounts(slug: str, json: ClassRequest) -> Any:
+    """Create accounts for a class, all or none, each with a one-time link or an API token."""
+    made = organizers_page.class_of(slug, json.names, with_tokens=json.with_tokens)
+    return ClassAccounts(accounts=[answers.ClassAccount(**each) for each in made]), 201
 
 
 @blueprint.patch(ORGANIZER)

@@ -1,4 +1,4 @@
-"""Page of a competition's organizers: add one, change a role, remove one."""
+"""Page of a competition's organizers: add one, change a role, remove one; accounts for a class."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import OrganizerError
 from grader.models import Role, User
+from grader.services.accounts import accounts, class_accounts
+from grader.services.accounts.password_hashing import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.people import directory
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http import hosts, lookups
 from webapp.http.confirmation import Question, confirm
-from webapp.http.errors import status_of, wants_json
+from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 
@@ -70,6 +72,43 @@ def remove(slug: str) -> ResponseReturnValue:
     return _act(slug, organizers.remove, request.form.get("name", ""), "is no longer an organizer.")
 
 
+@blueprint.post("/accounts")
+@organizers_only(Role.OWNER)
+def create_accounts(slug: str) -> ResponseReturnValue:
+    """Create accounts for a class, and show their links or tokens once."""
+    form = request.form
+    try:
+        made = class_of(slug, form.get("names", "").splitlines(), with_tokens="with_tokens" in form)
+    except (class_accounts.InvalidClass, class_accounts.TooManyClasses, TooManyHashes) as error:
+        return _page(slug, class_problem=error), status_of(error), headers_of(error)
+    return _page(slug, made=made), 201
+
+
+def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str, Any]]:
+    """Create accounts for a class; return each with its name, its link or its token."""
+    site = current_site()
+    with site.passwords.turn():  # before the transaction, because hashing is slow
+        password_hash = accounts.unknown_password(site.passwords)
+    with site.database.write() as session:
+        made = class_accounts.create_all(
+            session,
+            competition=lookups.competition_of(session, slug),
+            names=names,
+            with_tokens=with_tokens,
+            password_hash=password_hash,
+            actor=actor(),
+            now=db.now(session),
+        )
+    return [
+        {
+            "name": each.name,
+            "url": hosts.link("account.reset", token=each.link_token) if each.link_token else None,
+            "token": each.api_token,
+        }
+        for each in made
+    ]
+
+
 def _act(
     slug: str, act: Callable[..., object], name: str, done: str, *, with_role: bool = False
 ) -> ResponseReturnValue:
@@ -111,7 +150,14 @@ def _role() -> Role:
     return Role(name)
 
 
-def _page(slug: str, *, problem: str | None = None, name: str = "") -> str:
+def _page(
+    slug: str,
+    *,
+    problem: str | None = None,
+    name: str = "",
+    class_problem: OrganizerError | TooManyHashes | None = None,
+    made: list[dict[str, Any]] | None = None,
+) -> str:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
@@ -124,4 +170,7 @@ def _page(slug: str, *, problem: str | None = None, name: str = "") -> str:
         asked_role=request.form.get("role", Role.EDITOR.value),
         name=name,
         problem=problem,
+        class_problem=class_problem,
+        made=made,
+        form=request.form,
     )

@@ -17,7 +17,7 @@ from grader.cli.competition.data import allow_data, data
 from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.competition.entry import admit, change
 from grader.cli.competition.lifecycle import archive, delete, unarchive
-from grader.cli.competition.organizers import organizer, show_audit
+from grader.cli.competition.organizers import create_accounts, organizer, show_audit
 from grader.cli.competition.results import bundle, publish_solution, receipt, verify
 from grader.cli.competition.running import (
     announce,
@@ -84,6 +84,7 @@ for command in (
     reinstate,
     mark,
     organizer,
+    create_accounts,
     show_audit,
     pause,
     resume,

@@ -1,18 +1,22 @@
-"""`fairboard competition organizer` and `fairboard competition audit`."""
+"""`fairboard competition organizer`, `accounts` and `audit`."""
 
 import json
+from pathlib import Path
 
 import click
 
 from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
+from grader.cli.parameters import LocalPath
 from grader.models import AuditEntry, Role
+from grader.services.accounts import accounts, class_accounts
 from grader.services.audit import log
 from grader.services.audit.log import Actor, AuditPage
 from grader.services.competitions import lookup, organizers
 from grader.services.people import directory
 
+FILE = LocalPath(exists=True, dir_okay=False)
 ROLE = click.Choice([role.value for role in Role])
 
 
@@ -72,6 +76,32 @@ def list_all(slug: str) -> None:
         lines = [[each.user.name, each.role.value, f"{each.added_at:%Y-%m-%d}"] for each in found]
     for line in aligned([["name", "role", "since"], *lines], numbers=False):
         click.echo(line)
+
+
+@click.command("accounts")
+@click.argument("slug")
+@click.argument("names", type=FILE)
+@click.option("--tokens", "with_tokens", is_flag=True, help="Print API tokens instead of links.")
+def create_accounts(slug: str, names: Path, with_tokens: bool) -> None:
+    """Create an account of SLUG for each line of the file NAMES, and print a link or token for each.
+
+    They are shown only now. Links set a password, once, within 14 days.
+    """
+    with opened() as installation:
+        password_hash = accounts.unknown_password(accounts.password_hasher(installation.settings))
+        with installation.database.write() as session:
+            made = class_accounts.create_all(
+                session,
+                competition=lookup.get(session, slug=slug),
+                names=names.read_text(encoding="utf-8").splitlines(),
+                with_tokens=with_tokens,
+                password_hash=password_hash,
+                actor=Actor.shell(),
+                now=db.now(session),
+            )
+        for each in made:
+            link = installation.link(f"/reset/{each.link_token}")
+            click.echo(f"{each.name},{each.api_token or link}")
 
 
 @click.command("audit")

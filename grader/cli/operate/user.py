@@ -7,12 +7,11 @@ import click
 from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.group import SubcommandGroup
-from grader.cli.installation import Installation, opened
+from grader.cli.installation import opened
 from grader.services.accounts import accounts, administrators, logins, password_resets, sign_ups
 from grader.services.audit.log import Actor, operator
 from grader.services.people import directory
 from grader.settings import SignUp
-from grader.supervisor import lock
 
 
 @click.group(cls=SubcommandGroup)
@@ -79,7 +78,7 @@ def reset_link(name: str) -> None:
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=name)
         token = password_resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
-    _show_link(installation, f"/reset/{token}")
+    click.echo(installation.link(f"/reset/{token}"))
 
 
 @user.command("login-link")
@@ -90,7 +89,7 @@ def login_link(name: str, target: str) -> None:
     with opened() as installation, installation.database.write() as session:
         account = directory.get(session, name=name)
         token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
-    _show_link(installation, f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else ""))
+    click.echo(installation.link(f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else "")))
 
 
 @user.command()
@@ -101,12 +100,6 @@ def invite(count: int) -> None:
         now = db.now(session)
         made = [sign_ups.invite(session, created_by=operator(), now=now) for _ in range(count)]
     for token in made:
-        _show_link(installation, f"/sign-up/{token}")
+        click.echo(installation.link(f"/sign-up/{token}"))
     if installation.settings.sign_up is SignUp.CLOSED:
         click.echo("They work once FAIRBOARD_SIGN_UP is `invite` or `open`: now it is `closed`.", err=True)
-
-
-def _show_link(installation: Installation, path: str) -> None:
-    settings = installation.settings
-    site = settings.base_url or lock.address(settings.data_dir) or settings.site()
-    click.echo(site.rstrip("/") + path)

@@ -127,6 +127,7 @@ WHOLE = (
     running.export,
     running.show_audit,
     running.organizer,
+    running.create_accounts,
 )
 
 

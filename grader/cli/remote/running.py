@@ -1,4 +1,4 @@
-"""`fairboard competition grant`, `retry`, `export`, `audit` and `organizer` over HTTP."""
+"""`fairboard competition grant`, `retry`, `export`, `audit`, `organizer` and `accounts` over HTTP."""
 
 import json
 from datetime import UTC, datetime
@@ -144,6 +144,22 @@ def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
             answer = desk.call("DELETE", f"organizers/{each['user_id']}")
             return answer, f"{each['name']} is no longer an organizer of {slug}."
     raise Unusable(f"{user} is not an organizer of {slug}.")
+
+
+@click.command("accounts")
+@click.argument("slug")
+@click.argument("names", type=LocalPath(exists=True, dir_okay=False))
+@click.option("--tokens", "with_tokens", is_flag=True, help="Print API tokens instead of links.")
+@act_over_http
+def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -> tuple[Any, str]:
+    """Create an account of SLUG for each line of the file NAMES, and print a link or token for each.
+
+    They are shown only now. Links set a password, once, within 14 days.
+    """
+    sent = {"names": names.read_text(encoding="utf-8").splitlines(), "with_tokens": with_tokens}
+    answer = client.organize(slug).call("POST", "accounts", json=sent)
+    made = answer["accounts"]
+    return answer, "\n".join(f"{each['name']},{each['token'] or each['url']}" for each in made)
 
 
 @organizer.command("list")

@@ -97,12 +97,31 @@ def draft(
         problems["password"] = password_problem
     if problems:
         raise InvalidAccount(problems)
+    return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
+
+
+def named(name: str, *, password_hash: str, now: datetime) -> User:
+    """Return an account that `add` may store, whose password another step hashed; raise InvalidAccount."""
+    try:
+        shown = names.clean_name(name)
+        names.require_unreserved(shown, is_admin=False)
+    except names.InvalidName as error:
+        raise InvalidAccount({"name": error.message}) from None
+    return _user(shown, password_hash, now, is_admin=False)
+
+
+def unknown_password(passwords: PasswordHasher) -> str:
+    """Return the hash of a password that nobody knows; it takes a tenth of a second."""
+    return passwords.hash(secrets.token_urlsafe(32))
+
+
+def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> User:
     return User(
-        name=shown,
-        name_folded=names.folded(shown),
-        name_key=names.name_key(shown),
-        name_shape=names.name_shape(shown),
-        password_hash=passwords.hash(_normalized(password)),
+        name=name,
+        name_folded=names.folded(name),
+        name_key=names.name_key(name),
+        name_shape=names.name_shape(name),
+        password_hash=password_hash,
         is_admin=is_admin,
         created_at=now,
         about="",

@@ -36,14 +36,16 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
     outbox.write(session, to_address=address, subject="Your password", body=body, now=now)
 
 
-def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
+def create_link(
+    session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
+) -> str:
     """Make a reset link that an organizer hands over, and return its token."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
         user=user,
         created_by=created_by,
-        lifetime=HANDED_FOR,
+        lifetime=lifetime,
         now=now,
     )
 

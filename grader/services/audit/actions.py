@@ -5,6 +5,7 @@
 
 # Read after the name of who acted; `{}` is the entry's subject.
 WORDS = {
+    "accounts.create": "created {} for a class",
     "administrator.make": "made {} an administrator of the site",
     "administrator.unmake": "removed {} as an administrator of the site",
     "announcement.edit": "edited {}",

@@ -1,0 +1,107 @@
+"""Accounts for a class: many at once, each with a one-time link or a token bound to the competition."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from grader.errors import ErrorKind, OrganizerError, SeveralProblems
+from grader.models import Competition
+from grader.services.accounts import accounts, api_tokens, password_resets, sign_ups
+from grader.services.audit.log import Actor
+from grader.services.competitions import acting
+from grader.services.counting import counters
+from grader.services.counting.counters import DAY, Limit
+
+KIND = "class accounts"
+MOST = 200
+CLASSES = (Limit(5, DAY),)
+TOKEN_LIFETIME = timedelta(days=365)
+
+
+class InvalidClass(SeveralProblems, OrganizerError):
+    """Names of which accounts cannot be made; none of them is."""
+
+    public_name = "invalid_class"
+    kind = ErrorKind.MISMATCH
+
+
+class TooManyClasses(OrganizerError):
+    """A competition got as many lists of accounts as it may in a day."""
+
+    public_name = "too_many_classes"
+    kind = ErrorKind.LIMITED
+
+    def __init__(self, *, free_at: datetime, now: datetime) -> None:
+        self.retry_after = free_at - now
+        super().__init__(
+            f"A competition can create {CLASSES[0].count} lists of accounts a day. "
+            f"The next one is possible {counters.when(free_at, now)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """An account with its secrets, which are shown once: a link that sets its password, or a token."""
+
+    name: str
+    link_token: str | None
+    api_token: str | None
+
+
+def create_all(
+    session: Session,
+    *,
+    competition: Competition,
+    names: Sequence[str],
+    with_tokens: bool,
+    password_hash: str,
+    actor: Actor,
+    now: datetime,
+) -> list[NewAccount]:
+    """Make an account for each name, all or none; blank names are skipped.
+
+    `password_hash` is that of a password which nobody knows. The links work once, within 14 days. The tokens
+    can read and submit in this competition for a year. Raises InvalidClass, TooManyClasses.
+    """
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    given = [name for name in names if name.strip()]
+    if not 1 <= len(given) <= MOST:
+        raise InvalidClass([f"Give 1 to {MOST} names, one per line; {len(given):,} were given."])
+    whose = f"{competition.id}"
+    if reached := counters.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
+        raise TooManyClasses(free_at=reached[1], now=now)
+    made, problems = [], []
+    for name in given:
+        try:
+            user = accounts.named(name, password_hash=password_hash, now=now)
+            made.append(accounts.add(session, user=user))
+        except accounts.InvalidAccount as error:
+            problems.append(f"{name}: {error.message}")
+    if problems:
+        raise InvalidClass(problems)
+    counters.add(session, kind=KIND, whose=whose, now=now)
+    found = []
+    for user in made:
+        link = token = None
+        if with_tokens:
+            _, token = api_tokens.create(
+                session,
+                user=user,
+                name=competition.slug,
+                competition=competition,
+                lifetime=TOKEN_LIFETIME,
+                now=now,
+            )
+        else:
+            link = password_resets.create_link(
+                session, user=user, created_by=actor.name, lifetime=sign_ups.INVITED_FOR, now=now
+            )
+        found.append(NewAccount(user.name, link, token))
+    act.record(
+        "accounts.create",
+        f"{len(made)} accounts",
+        after={"accounts": [user.id for user in made], "with_tokens": with_tokens},
+    )
+    return found

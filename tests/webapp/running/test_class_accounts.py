@@ -1,0 +1,105 @@
+"""Accounts for a class: on the organizers' page, over the API and in the shell."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import func, select
+
+from grader.cli import main
+from grader.models import AuditEntry, Role, User
+from grader.services.accounts import class_accounts
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from tests.fixtures.desk import API, Desk
+
+HERE = f"{API}/competitions/toxicity"
+DESK = f"{HERE}/organize"
+PAGE = "/competitions/toxicity/organize/organizers"
+
+
+@pytest.fixture
+def olga(arena: Any) -> Desk:
+    """Olga, who owns one of two competitions."""
+    arena.competition()
+    arena.competition("second")
+    olga = Desk(arena.person("Olga"))
+    with arena.database.write() as session:
+        given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": arena.now()}
+        here = lookup.get(session, slug="toxicity")
+        organizers.add(session, competition=here, user=olga.person.user, **given)
+    return olga
+
+
+def count(arena: Any) -> int:
+    with arena.database.read() as session:
+        return session.scalar(select(func.count(User.id))) or 0
+
+
+def test_each_link_sets_a_password_once(olga: Desk) -> None:
+    answer = olga("POST", f"{DESK}/accounts", json={"names": ["Fay", " Gus ", ""]}, expect=201)
+    made = answer.json["accounts"]
+    assert [(each["name"], each["token"]) for each in made] == [("Fay", None), ("Gus", None)]
+    path = "/reset/" + made[0]["url"].rpartition("/")[2]
+    browser = olga.arena.app.test_client()
+    form = {"csrf_token": olga.arena.form_token(browser, path), "password": "correct horse battery"}
+    assert browser.post(path, data=form).status_code == 302
+    assert olga.arena.log_in(browser, "Fay").status_code == 302
+    assert browser.get(path).status_code == 404
+    with olga.arena.database.read() as session:
+        entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "accounts.create")).one()
+    assert (entry.subject, len(entry.after["accounts"])) == ("2 accounts", 2)
+
+
+def test_each_token_serves_in_this_competition_alone(olga: Desk) -> None:
+    sent = {"names": ["Fay"], "with_tokens": True}
+    (made,) = olga("POST", f"{DESK}/accounts", json=sent, expect=201).json["accounts"]
+    client, bearer = olga.arena.app.test_client(), {"Authorization": f"Bearer {made['token']}"}
+    file = {"data": olga.arena.truth.predictions(), "content_type": "text/csv", "headers": bearer}
+    assert client.post(f"{HERE}/submissions", **file).status_code == 201
+    other = client.get(f"{API}/competitions/second/team", headers=bearer)
+    assert (made["url"], other.json["error"]) == (None, "other_competition")
+    assert client.get(DESK, headers=bearer).status_code == 403
+
+
+def test_all_problems_are_told_and_no_account_is_made(olga: Desk) -> None:
+    before = count(olga.arena)
+    names = ["Fay", "fay", "Olga", "x" * 200]
+    refused = olga("POST", f"{DESK}/accounts", json={"names": names}, expect=422).json
+    assert refused["error"] == "invalid_class"
+    assert [each["message"].partition(":")[0] for each in refused["problems"]] == names[1:]
+    olga("POST", f"{DESK}/accounts", json={"names": ["n"] * (class_accounts.MOST + 1)}, expect=422)
+    olga("POST", f"{DESK}/accounts", json={"names": [" "]}, expect=422)
+    assert count(olga.arena) == before
+
+
+def test_a_competition_has_a_bounded_number_of_lists_a_day(olga: Desk) -> None:
+    for number in range(5):
+        olga("POST", f"{DESK}/accounts", json={"names": [f"Student {number}"]}, expect=201)
+    refused = olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
+    assert (refused.json["error"], int(refused.headers["Retry-After"]) > 3600) == ("too_many_classes", True)
+
+
+def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk) -> None:
+    refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nOlga"})
+    assert (refused.status_code, ">Fay\nOlga</textarea>" in refused.text.replace("\r", "")) == (422, True)
+    made = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nGus"})
+    assert (made.status_code, len(re.findall(r"/reset/[\w-]+", made.text))) == (201, 2)
+    assert "/reset/" not in olga.person.browser.get(PAGE).text
+    eva = olga.arena.person("Eva")
+    assert eva.post(f"{PAGE}/accounts", {"names": "Zoe"}).status_code == 403
+
+
+def test_the_shell_prints_the_names_with_their_links(
+    make_arena: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena = make_arena()
+    arena.competition()
+    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(arena.settings.data_dir))
+    (tmp_path / "names.txt").write_text("Fay\nGus\n")
+    command = ["competition", "accounts", "toxicity", str(tmp_path / "names.txt")]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    assert re.fullmatch(r"Fay,http://\S+/reset/\S+\nGus,http://\S+/reset/\S+\n", done.output)
