@@ -10,6 +10,7 @@ from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
 from grader.storage import Storage, open_storage
 from grader.worker.checking.checker import Checker
+from grader.worker.formatting.formatter import Formatter
 from grader.worker.hints import Hints
 from webapp import api_routes, health, kaggle_routes, routes
 from webapp.http import (
@@ -52,6 +53,7 @@ def create_app(
         checksums=Checksums.of(settings),
         hints=hints or Hints(settings),
         checker=Checker(settings),
+        formatter=Formatter(),
         passwords=password_hasher(settings),
         waits=Waits(database, threads=settings.web_threads),
     )

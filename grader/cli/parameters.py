@@ -3,7 +3,7 @@
 import csv
 import re
 import shutil
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader import local_paths
+from grader.text.times import utc
 
 if TYPE_CHECKING:
     from grader.metrics import Weights
@@ -74,10 +75,9 @@ class Time(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, datetime):
             return value
         try:
-            time = datetime.fromisoformat(value)
+            return utc(datetime.fromisoformat(value))
         except ValueError:
             self.fail(f"{value!r} must be a time such as 2026-12-31T23:59 (UTC) or 2026-12-31.", param, ctx)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 class Deadline(Time):

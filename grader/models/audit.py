@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base
@@ -14,7 +14,8 @@ class AuditEntry(Base):
     """One act of an organizer, written in the transaction of the act itself.
 
     `actor` is None for the shell and the calendar, which `origin` names. `subject` says what was changed, as
-    "team 12" or "submission 40"; `before` and `after` hold the changed fields alone. What `is_public` stands
+    "team 12" or "submission 40"; `before` and `after` hold the changed fields alone, and `times` names those
+    that are times (None in entries of older versions). What `is_public` stands
     in the log that everybody reads, with `public_text` as its sentence.
     """
 
@@ -30,6 +31,7 @@ class AuditEntry(Base):
     subject: Mapped[str] = mapped_column(String(200))
     before: Mapped[dict[str, Any]]
     after: Mapped[dict[str, Any]]
+    times: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     reason: Mapped[str] = mapped_column(Text)
     is_public: Mapped[bool]
     public_text: Mapped[str] = mapped_column(Text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text, UniqueConstraint, text, true
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
 
 from grader.db import Base, stored_enum
 from grader.models.people import User
@@ -14,7 +14,9 @@ from grader.models.solutions import ScoringVersion
 from grader.models.teams import RequestState
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
+TEXTS = ("overview", "evaluation", "data_description", "rules")
 DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
+FORMATTED = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class CompetitionState(enum.StrEnum):
@@ -41,12 +43,26 @@ class RevealRule(enum.StrEnum):
     ORGANIZER = "organizer"
 
 
-class Competition(Base):
+class _WithTexts:
+    """A row with Markdown texts and their HTML by a key of each text; a changed text drops it."""
+
+    formatted: Mapped[dict[str, Any] | None] = mapped_column(FORMATTED, deferred=True)
+
+    @validates(*TEXTS, "body")
+    def _format_again(self, name: str, text: str) -> str:
+        if getattr(self, name) != text:
+            self.formatted = None
+        return text
+
+
+class Competition(_WithTexts, Base):
     """A competition; every leaderboard reads through `live_scoring_version`.
 
     A limit of None is none. `reveals_at` is when the private leaderboard is revealed if no organizer did it
     before; `settled_at` is when the standings of the close were computed, for everything accepted in time had
     its result, and `finalized_at` when they became final.
+
+    `summary` is the first paragraph of the overview; the pages show it once it is formatted.
 
     `feedback_key` is the secret of the noise and the sketches of a coarse mode of feedback.
 
@@ -63,6 +79,7 @@ class Competition(Base):
     overview: Mapped[str] = mapped_column(Text, default="")
     evaluation: Mapped[str] = mapped_column(Text, default="", server_default="")
     data_description: Mapped[str] = mapped_column(Text, default="", server_default="")
+    summary: Mapped[str | None] = mapped_column(String(200))
     positive_name: Mapped[str] = mapped_column(String(64), default="positive", server_default="positive")
     negative_name: Mapped[str] = mapped_column(String(64), default="negative", server_default="negative")
     row_name: Mapped[str] = mapped_column(String(64), default="", server_default="")
@@ -223,7 +240,7 @@ class Figure(Base):
     uploaded_at: Mapped[datetime]
 
 
-class Announcement(Base):
+class Announcement(_WithTexts, Base):
     """One announcement in Markdown; withdrawn ones stay for the audit and are not shown."""
 
     __tablename__ = "announcement"

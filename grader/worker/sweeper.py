@@ -1,5 +1,6 @@
 """The sweeper's loop: score jobs that no worker took, run scheduled tasks (how often: grader/settings)."""
 
+import contextlib
 import logging
 import signal
 import threading
@@ -21,11 +22,13 @@ from grader.text.wording import counted
 from grader.worker.calendar import Calendar
 from grader.worker.expired_records import INTERVAL_SECONDS as FORGETTING_SECONDS
 from grader.worker.expired_records import Forgetting
+from grader.worker.formatting.formatter import Formatter
 from grader.worker.mailer import Mailer
 from grader.worker.organizer_jobs import solution_digests
 from grader.worker.organizer_jobs.child import OrganizerChild
 from grader.worker.process import holders
 from grader.worker.process.retrying import tell_of
+from grader.worker.process.shares import ShareUsed
 from grader.worker.scoring.child import ScoringChild
 from grader.worker.storage_keeper import Keeper
 
@@ -62,6 +65,7 @@ class Sweeper:
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
         self._rescoring_child = ScoringChild(settings)
         self._organizers_child = OrganizerChild(settings)
+        self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
         self._completed_at = float("-inf")
@@ -79,6 +83,7 @@ class Sweeper:
         steps["claims"] = self._free_claims, min(LOOK_AGAIN_SECONDS, pause)
         steps["calendar"] = self._keep_dates, pause
         steps["forgetting"] = self._forgetting.step, FORGETTING_SECONDS
+        steps["texts"] = self._format_texts, pause
         steps["rescoring"] = self._rescore, pause
         steps["organizers"] = self._work_for_organizers, min(ORGANIZERS_WAIT_SECONDS, pause)
         lanes = [
@@ -99,6 +104,7 @@ class Sweeper:
             lane.join()
         for child in children:
             child.close()
+        self._formatter.close()
 
     def _sweep(self, child: ScoringChild) -> bool:
         job_id = self._next()
@@ -115,6 +121,13 @@ class Sweeper:
             self._rescoring_child.close()
             return False
         return self._rescoring_child.rescore(version_id)
+
+    def _format_texts(self) -> bool:
+        with contextlib.suppress(ShareUsed):
+            if self._formatter.format_waiting(self._database):
+                return True
+        self._formatter.close()
+        return False
 
     def _keep_dates(self) -> bool:
         self._calendar.run_due()

@@ -23,8 +23,11 @@ QUEUE = {
 STARTED = {
     "grader.worker.scoring.program": SCORING,
     "grader.worker.tasks": SCORING | QUEUE,
-    "grader.worker.sweeper": SCORING,
+    "grader.worker.sweeper": SCORING | {"markupsafe"},
     "grader.worker.checking.program": {"numpy", "psutil"},
+    "grader.worker.formatting.program": {
+        *("markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe", "psutil"),
+    },
 }
 
 

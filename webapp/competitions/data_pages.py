@@ -25,7 +25,7 @@ def show(slug: str) -> ResponseReturnValue:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         listed = data_files.list_all(session, competition=competition)
         view = CompetitionView(competition, now)
-        [text] = prose.rendered(session, competition, competition.data_description)
+        text = prose.stored(competition, slug, competition.data_description)
         if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
             try:
                 participations.require_data_access(session, competition=competition, user=g.user, now=now)

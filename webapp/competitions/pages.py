@@ -41,8 +41,7 @@ def show(slug: str) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
         found = home.read(session, competition, view, now)
-        bodies = (each.body for each in posted)
-        overview, *announced = prose.rendered(session, competition, competition.overview, *bodies)
+        overview = prose.stored(competition, slug, competition.overview)
     return render_template(
         "competitions/show.html",
         competition=view,
@@ -50,7 +49,7 @@ def show(slug: str) -> ResponseReturnValue:
         metric=view.metric(),
         overview=overview,
         rescored=mail.latest(competition),
-        announcements=list(zip(posted, announced, strict=True)),
+        announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 
 
@@ -61,7 +60,7 @@ def evaluation(slug: str) -> ResponseReturnValue:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         names = other_labels.names(session, competition_id=competition.id)
-        [text] = prose.rendered(session, competition, competition.evaluation)
+        text = prose.stored(competition, slug, competition.evaluation)
     return render_template(
         "competitions/evaluation.html",
         competition=view,

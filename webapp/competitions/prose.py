@@ -1,37 +1,74 @@
-"""Organizers' texts of a competition as they are shown: with its figures and formulas."""
+"""Organizers' texts of a competition as pages show them: stored HTML, and previews for their editors."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from flask import url_for
+from flask import g, url_for
 from markupsafe import Markup
 
-from grader.models import Competition
-from grader.services.figures import figures
-from webapp.presentation import markdown
-from webapp.presentation.markdown import Drawn, Figure
-
-PICTURE = "!["  # without one a text needs no look at the figures
-
-
-def rendered(session: Any, competition: Competition, *texts: str) -> list[Markup]:
-    """Return texts as HTML."""
-    return [each.html for each in drawn(session, competition, *texts)]
+from grader.models import Announcement, Competition
+from grader.prose.drawn import Drawn, Figure, plain
+from grader.services.figures import formatted_texts
+from grader.worker.process.shares import ShareUsed
+from webapp.http.site import current_site
 
 
-def drawn(session: Any, competition: Competition, *texts: str) -> list[Drawn]:
-    """Return texts as HTML, with what is wrong with each."""
-    known = shown_figures(session, competition) if any(PICTURE in text for text in texts) else ()
-    return [markdown.drawn(text, known) for text in texts]
+class Texts(NamedTuple):
+    """The stored HTML of a competition's texts, and its figures."""
+
+    slug: str
+    stored: Mapping[str, Any]
+    figures: tuple[Figure, ...]
+
+    @classmethod
+    def of(cls, session: Any, competition: Competition) -> "Texts":
+        """Read the texts and figures of a competition."""
+        figures = formatted_texts.figures_of(session, competition=competition)
+        return cls(competition.slug, competition.formatted or {}, figures)
+
+    def drawn(self, text: str) -> Drawn:
+        """Return the stored HTML of a text, else its preview; outside a transaction, as it may take time."""
+        found = self.stored.get(formatted_texts.key_of(text))
+        if found is not None:
+            html = Markup(found["html"])  # noqa: S704 - cleaned
+            return Drawn(_with_addresses(html, self.slug), tuple(found["faults"]))
+        try:
+            return self.preview(text)
+        except ShareUsed as error:
+            return Drawn(plain(text), (error.message,))
+
+    def preview(self, text: str) -> Drawn:
+        """Return a text as HTML, formatted now; raise ShareUsed."""
+        drawn = current_site().formatter.format(text, self.figures, who=g.user.id)
+        return drawn._replace(html=_with_addresses(drawn.html, self.slug))
 
 
-def shown_figures(session: Any, competition: Competition) -> tuple[Figure, ...]:
-    """Return the figures of a competition with their addresses, which change with their bytes."""
-    return tuple(
-        Figure(
-            each.name,
-            url_for("figures.show", slug=competition.slug, name=each.name, version=each.sha256[:12]),
-            each.width,
-            each.height,
-        )
-        for each in figures.list_all(session, competition=competition)
-    )
+def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
+    """Return the stored HTML of a text; until it is formatted, the text as it was written."""
+    found = (holder.formatted or {}).get(formatted_texts.key_of(text)) if text else None
+    html = plain(text) if found is None else Markup(found["html"])  # noqa: S704 - cleaned
+    return _with_addresses(html, slug)
+
+
+def format_saved(slug: str) -> dict[str, Drawn]:
+    """Format the texts that a request has saved, after its commit; the sweeper formats what is left."""
+    site = current_site()
+    try:
+        return site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
+    except ShareUsed:
+        return {}
+
+
+def figure_url(slug: str, figure: Figure) -> str:
+    """Return the address of a figure."""
+    return _base(slug) + figure.url.removeprefix("figures/")
+
+
+def _with_addresses(html: Markup, slug: str) -> Markup:
+    """Return HTML whose figures have the addresses of this site; no text can contain a quoted `src`."""
+    source = '<img src="'
+    return Markup(str(html).replace(f"{source}figures/", source + _base(slug)))  # noqa: S704 - cleaned
+
+
+def _base(slug: str) -> str:
+    return url_for("figures.show", slug=slug, name="")

@@ -19,7 +19,6 @@ from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.visibility import Phase
 from webapp.presentation import feedback_words, formats
-from webapp.presentation.summary import first_line
 from webapp.presentation.terms import TERMS, Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
@@ -54,6 +53,7 @@ class CompetitionView:
         self.slug = competition.slug
         self.title = competition.title
         self.overview = competition.overview
+        self._summary = competition.summary
         self.opens_at = competition.opens_at
         self.closes_at = competition.closes_at
         self.state = phases.state(competition, now)
@@ -118,7 +118,7 @@ class CompetitionView:
     @property
     def summary(self) -> str:
         """One line that says what the competition is about."""
-        return first_line(self.overview) or (
+        return self._summary or (
             f"Predict for every row of the test set how likely it is to be {self.positive_name}, and let the "
             "mention of an identity mislead the model as little as possible."
         )

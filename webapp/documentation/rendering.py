@@ -11,8 +11,8 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from grader.prose import formulas
 from webapp.documentation.glossary import anchor_of
-from webapp.presentation import formulas
 
 MARKDOWN = (
     MarkdownIt("commonmark", {"html": False})

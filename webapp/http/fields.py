@@ -1,6 +1,6 @@
 """Fields of the API's requests and answers: texts, whole numbers, times, and the models' base classes."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
 
 from grader.services.paging import MOST_PER_PAGE, PAGE_SIZE, Part
 from grader.text.plain import is_storable
+from grader.text.times import utc
 from webapp.http.parameters import LARGEST
 from webapp.presentation import formats
 
@@ -37,7 +38,7 @@ def _no_flag(value: object) -> object:
 def _aware(time: datetime) -> datetime:
     if time.tzinfo is None:
         raise ValueError("must name its time zone, as in 2030-01-31T12:00:00Z")
-    return time.astimezone(UTC)
+    return utc(time)
 
 
 Text = Annotated[str, AfterValidator(_storable)]

@@ -13,6 +13,7 @@ from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
 from grader.storage import Storage
 from grader.worker.checking.checker import Checker
+from grader.worker.formatting.formatter import Formatter
 from webapp.http.frontiers import Frontiers
 from webapp.http.preview_cache import Differences
 from webapp.http.waits import Waits
@@ -39,6 +40,7 @@ class Site:
     checksums: Checksums
     hints: Hinting
     checker: Checker
+    formatter: Formatter
     passwords: BoundedHasher
     waits: Waits
     differences: Differences = field(default_factory=Differences)

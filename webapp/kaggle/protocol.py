@@ -12,6 +12,7 @@ from werkzeug.routing import BaseConverter
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
+from grader.text.times import utc
 from webapp.http import errors, hosts
 from webapp.http.auth import OPEN_CALLS
 from webapp.http.parameters import SentFields, Unreadable, whole_number
@@ -111,10 +112,9 @@ def asked_time(sent: SentFields, name: str) -> datetime | None:
         return None
     plain = text.removesuffix("Z") if "+" in text[10:] or "-" in text[10:] else text
     try:
-        moment = datetime.fromisoformat(plain)
+        return utc(datetime.fromisoformat(plain))
     except ValueError:
         raise Unreadable(name, text, "a date and time, such as 2030-01-01T00:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tuple[int, int]:

@@ -5,9 +5,9 @@ from typing import Any
 from flask import Blueprint, current_app, render_template
 from flask.typing import ResponseReturnValue
 
+from grader.prose import markdown
 from webapp.http.conditional import conditional
 from webapp.openapi.document import METHODS, SCOPES, document
-from webapp.presentation import markdown
 
 blueprint = Blueprint("openapi", __name__)
 KEPT = "fairboard_openapi"

@@ -1,13 +1,14 @@
 """Form to publish a scoring version: reason, message, extra submissions, new deadlines."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 from wtforms import TextAreaField
 from wtforms.widgets import DateInput, DateTimeLocalInput, NumberInput
 
 from grader.services.rescoring.compensation import Amends, InvalidPublication
+from grader.text.times import utc
 from webapp.presentation.form_fields import Entry, SiteForm, TickBox
 
 MAX_EXTRA = 1_000
@@ -21,8 +22,7 @@ def _count(text: str) -> int:
 
 
 def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return utc(datetime.fromisoformat(text))
 
 
 def _entry(label: str, read: Callable[[str], Any], widget: Any) -> Any:

@@ -62,6 +62,7 @@ def post(slug: str) -> ResponseReturnValue:
                 )
     except announcements.InvalidAnnouncement as error:
         return _page(slug, problems=error.problems), status_of(error)
+    prose.format_saved(slug)
     flash("The announcement is on the competition's overview.")
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
@@ -92,6 +93,7 @@ def edit(slug: str, announcement_id: int) -> ResponseReturnValue:
             )
     except announcements.InvalidAnnouncement as error:
         return _page(slug, edited_id=announcement_id, problems=error.problems), status_of(error)
+    prose.format_saved(slug)
     flash("The announcement is changed.")
     return redirect(url_for("organize_announcements.index", slug=slug), 303)
 
@@ -128,14 +130,13 @@ def _page(slug: str, *, problems: tuple[str, ...] = (), edited_id: int | None = 
         if edited_id is not None:
             edited = announcements.get(session, competition=competition, announcement_id=edited_id)
             form = {"title": edited.title, "body": edited.body} | form
-        written = form.get("body", "")
-        drawn, *bodies = prose.drawn(session, competition, written, *(each.body for each in posted))
+        texts = prose.Texts.of(session, competition)
     return render_template(
         "running/announcements.html",
         competition=CompetitionView(competition, now),
-        posted=[(each, text.html) for each, text in zip(posted, bodies, strict=True)],
+        posted=[(each, prose.stored(each, slug, each.body)) for each in posted],
         form=form,
         edited_id=edited_id,
-        drawn=drawn,
+        drawn=texts.drawn(form.get("body", "")),
         problems=problems,
     )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from grader.models import AuditEntry
@@ -40,11 +40,12 @@ class EntryView:
     def of(cls, entry: AuditEntry, page: AuditPage) -> "EntryView":
         """Return an entry with the fields in the order in which they were recorded."""
         fields = [*entry.after, *(name for name in entry.before if name not in entry.after)]
+        times = entry.times or ()
         changes = [
             Change(
                 name.replace("_", " "),
-                _words(entry.before[name]) if name in entry.before else "",
-                _words(entry.after.get(name)),
+                _words(entry.before[name], is_time=name in times) if name in entry.before else "",
+                _words(entry.after.get(name), is_time=name in times),
             )
             for name in fields
             if name not in HIDDEN.get(entry.action, ())
@@ -61,7 +62,7 @@ class EntryView:
         )
 
 
-def _words(value: Any) -> str:
+def _words(value: Any, *, is_time: bool) -> str:
     """Return a stored value as a person reads it."""
     match value:
         case None | "" | []:
@@ -71,17 +72,9 @@ def _words(value: Any) -> str:
         case int():
             return formats.count(value)
         case str():
-            text = _moment(value) or value
+            text = formats.moment(datetime.fromisoformat(value)) if is_time else value
         case list() if all(isinstance(each, str | int | float) for each in value):
             text = ", ".join(map(str, value))
         case _:
             text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-
-
-def _moment(text: str) -> str | None:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return formats.moment(time.astimezone(UTC)) if time.tzinfo else None

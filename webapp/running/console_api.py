@@ -15,6 +15,7 @@ from grader.services.leaderboards import ties as tied_teams
 from grader.services.moderation import disputes
 from grader.services.people import directory
 from grader.services.scoring import queue_health, retries
+from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
@@ -109,7 +110,9 @@ def announcement_list(slug: str) -> AnnouncementList:
 @organizers_operation(Role.EDITOR, answers=AnnouncementLine, status=201, tag=TAG, creates=True)
 def post_announcement(slug: str, json: AnnouncementRequest) -> Any:
     """Post an announcement, and e-mail it to everybody with `by_mail`."""
-    return answers.announcement(act(slug, announcements.post, **dict(json))), 201
+    posted = answers.announcement(act(slug, announcements.post, **dict(json)))
+    prose.format_saved(slug)
+    return posted, 201
 
 
 @blueprint.patch(f"{ANNOUNCEMENTS}/<int:announcement_id>")
@@ -117,6 +120,7 @@ def post_announcement(slug: str, json: AnnouncementRequest) -> Any:
 def edit_announcement(slug: str, announcement_id: int, json: AnnouncementEdit) -> AnnouncementLine:
     """Change the title or the text of an announcement, which then shows that it was edited."""
     edited = act(slug, announcements.edit, announcement_id=announcement_id, title=json.title, body=json.body)
+    prose.format_saved(slug)
     return answers.announcement(edited)
 
 

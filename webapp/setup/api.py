@@ -9,6 +9,7 @@ from werkzeug.exceptions import Forbidden
 from grader import db
 from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
+from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
 from grader.services.analysis import leak_budget
 from grader.services.competitions import joined_names, organizers, past_dates, safe_step, usual_dates
@@ -25,6 +26,7 @@ from grader.services.setup import cloning, draft_deletion, drafts, lifecycle, se
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.submissions import benchmark_entries
+from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
@@ -112,6 +114,8 @@ def create_competition(json: NewCompetition) -> Any:
             if faults := drafts.problems(session, slug=json.slug, settings=settings):
                 raise RefusedSettings(faults)
             draft = drafts.create(session, slug=json.slug, settings=settings, actor=actor(), now=now)
+    if json.source:
+        prose.format_saved(draft.slug)
     url = url_for("api.organized_settings", slug=draft.slug)
     return Draft(slug=draft.slug, title=draft.title, url=url), 201, {"Location": url}
 
@@ -332,6 +336,7 @@ def upload_figure(slug: str) -> Any:
 def remove_figure(slug: str, name: str) -> Any:
     """Remove a figure; a text that names it says so to its organizers."""
     act(slug, figures.remove, name=name)
+    prose.format_saved(slug)
     return "", 204
 
 
@@ -424,6 +429,8 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         is_draft = competition.state is CompetitionState.DRAFT
         if any("reveals_at" in fault.names for fault in past) and not (is_draft or is_confirmed):
             raise ConfirmationNeeded(" ".join(fault.sentence for fault in past))
+    if changed.intersection(TEXTS):
+        prose.format_saved(slug)
     found = _settings(slug)
     return SettingsChanged(**found, changed=sorted(changed)), 200, {"ETag": f'"{found["version"]}"'}
 

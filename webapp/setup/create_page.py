@@ -10,6 +10,7 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts
+from webapp.competitions import prose
 from webapp.http import auth, lookups
 from webapp.http.organizer_access import actor
 from webapp.http.site import current_site
@@ -55,6 +56,8 @@ def create() -> ResponseReturnValue:
                 draft = drafts.create(session, slug=slug, settings=settings, actor=actor(), now=now)
     except InvalidCompetition as error:
         return _page(problems=list(error.problems)), 422
+    if source_slug:
+        prose.format_saved(draft.slug)
     flash("Draft created. Only its organizers see it.")
     return redirect(url_for("organize_settings.index", slug=draft.slug), 303)
 

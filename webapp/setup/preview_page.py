@@ -17,6 +17,6 @@ blueprint = Blueprint("organize_preview", __name__, url_prefix="/competitions/<s
 def draw(slug: str) -> ResponseReturnValue:
     """Return a text as a piece of a page; nothing is stored."""
     with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
-        [drawn] = prose.drawn(session, competition, request.form.get("text", ""))
+        texts = prose.Texts.of(session, lookups.competition_of(session, slug))
+    drawn = texts.preview(request.form.get("text", ""))
     return render_template("setup/preview.html", drawn=drawn)

@@ -16,6 +16,7 @@ from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
+from webapp.competitions import prose
 from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
@@ -78,6 +79,7 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
             actor=actor(),
             now=db.now(session),
         )
+    prose.format_saved(slug)
     return name
 
 

@@ -73,7 +73,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     past: list[Fault] = []
     joined: list[Fault] = []
     told: metric_check.Told | None = None
-    faulty = False
+    written: list[str] = []
     expected = request.form.get("version")
     with current_site().database.write() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
@@ -108,7 +108,6 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                     session, competition, before, changes, actor=actor(), now=now
                 )
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
-            faulty = any(each.faults for each in prose.drawn(session, competition, *written))
             past = past_dates.warnings_of_change(competition, changed, now)
             joined = joined_names.warnings(competition) if "identities" in changed else []
             if (
@@ -120,6 +119,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         return _page(slug, page, is_sent=True, is_stale=True), 412
     if is_refused:
         return _page(slug, page, form=form, others=others), 422
+    formatted = prose.format_saved(slug) if written else {}
+    faulty = any(formatted[text].faults for text in written if text in formatted)
     flash(told.words if told else "Saved." if changed else "Nothing was changed.")
     for words in _past_words(slug, past):
         flash(words)
@@ -148,6 +149,7 @@ def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
     with current_site().database.write() as session:
         competition = lookups.competition_of(session, slug)
         figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+    prose.format_saved(slug)
     return _page(slug, BY_KEY[step], is_sent=True)
 
 
@@ -291,12 +293,11 @@ def _page(
             conflicts.append(shown["identities"])
         groups = list(_groups(step, form, shown, locks))
         texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
-        shown_figures = prose.shown_figures(session, competition) if texts else ()
-        previews = prose.drawn(session, competition, *(form[name]._value() for name in texts))
+        known = prose.Texts.of(session, competition) if texts else None
     return render_template(
         "setup/settings.html",
-        previews=dict(zip(texts, previews, strict=True)),
-        figures=shown_figures,
+        previews={name: known.drawn(form[name]._value()) for name in texts} if known else {},
+        figures=[(each, prose.figure_url(slug, each)) for each in known.figures] if known else (),
         figure_problem=figure_problem,
         new_figure=new_figure,
         competition=view,

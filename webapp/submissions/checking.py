@@ -8,7 +8,8 @@ from flask import g
 from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.solutions import other_labels
-from grader.worker.checking.checker import Checked, ShareUsed
+from grader.worker.checking.checker import Checked
+from grader.worker.process.shares import ShareUsed
 from webapp.http.site import current_site
 from webapp.submissions.uploads import Upload
 

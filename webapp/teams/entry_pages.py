@@ -79,7 +79,7 @@ def decide(slug: str) -> ResponseReturnValue:
 def _page(slug: str, *, problem: str | None = None) -> str:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        [rules] = prose.rendered(session, competition, competition.rules)
+        rules = prose.stored(competition, slug, competition.rules)
         membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
     return render_template(

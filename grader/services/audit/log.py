@@ -95,6 +95,8 @@ def record(
     act on the site as a whole has no competition. Raises UnknownAction.
     """
     audit_actions.require_known(action)
+    given = [*(before or {}).items(), *(after or {}).items()]
+    times = sorted({name for name, value in given if isinstance(value, datetime)})
     before, after = _differing(_stored(before or {}), _stored(after or {}))
     entry = AuditEntry(
         competition_id=competition.id if competition else None,
@@ -105,6 +107,7 @@ def record(
         subject=one_line(subject, 200),
         before=before,
         after=after,
+        times=times,
         reason=plain_text(reason),
         is_public=bool(public_text),
         public_text=plain_text(public_text),

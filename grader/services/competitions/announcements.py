@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import Select, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
@@ -133,6 +133,7 @@ def _newest(competition: Competition) -> Select[Announcement]:
     return (
         select(Announcement)
         .where(Announcement.competition_id == competition.id)
+        .options(undefer(Announcement.formatted))
         .order_by(Announcement.id.desc())
     )
 

@@ -120,5 +120,4 @@ def _record(act: Act, action: str, before: dict[str, Any], sentence: str) -> Non
 
 
 def _state(competition: Competition) -> dict[str, Any]:
-    paused_at = competition.paused_at
-    return {"paused_at": paused_at and paused_at.isoformat(), "pause_message": competition.pause_message}
+    return {"paused_at": competition.paused_at, "pause_message": competition.pause_message}

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
-from grader.models import Competition, Figure
+from grader.models import Announcement, Competition, Figure
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
 from grader.services.figures.pictures import Picture, picture_of
@@ -101,6 +101,7 @@ def add(
     figure.media_type, figure.width, figure.height = picture
     session.add(figure)
     session.flush()
+    _format_again(session, act.competition)
     act.record("figure.upload", f"figure {name}", before=before, after=_facts(figure))
     return figure
 
@@ -110,6 +111,7 @@ def remove(session: Session, *, competition: Competition, name: str, actor: Acto
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     figure = get(session, competition=act.competition, name=name)
     session.delete(figure)
+    _format_again(session, act.competition)
     act.record("figure.remove", f"figure {name}", before=_facts(figure))
 
 
@@ -129,6 +131,14 @@ def copy_all(session: Session, *, source: Competition, draft: Competition, now: 
             )
         )
     session.flush()
+
+
+def _format_again(session: Session, competition: Competition) -> None:
+    """Have the texts formatted again, as they may show other figures now."""
+    competition.formatted = None
+    session.execute(
+        update(Announcement).where(Announcement.competition_id == competition.id).values(formatted=None)
+    )
 
 
 def _name_of(name: str, picture: Picture) -> str:

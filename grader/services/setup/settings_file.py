@@ -21,6 +21,7 @@ from grader.services.competitions.settings_model import (
 )
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.text.plain import is_storable
+from grader.text.times import utc
 
 NONE = "none"
 PROPOSED = "proposed"
@@ -200,8 +201,8 @@ def _moment(name: str, value: Any) -> datetime | None:
     if value == NONE:
         return None
     if isinstance(value, datetime):
-        with suppress(OverflowError):  # at the ends of the calendar, in another zone
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
+        with suppress(ValueError):  # at the ends of the calendar, in another zone
+            return utc(value)
     elif isinstance(value, date):
         return datetime.combine(value, SETTINGS[name].day)
     raise _Unreadable(f'a time such as 2026-12-31T23:59:00Z, a date, or "{NONE}"')

@@ -2,31 +2,24 @@
 
 import json
 import logging
-import math
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO
 
-from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
-from grader.worker.process.child import AnsweringProcess, running_module
+from grader.worker.process.child import AnsweringProcess, running_module, without_secrets
+from grader.worker.process.shares import Shares
 
 WAIT_SECONDS = 3.0
 TIME_LIMIT_SECONDS = 10
 START_SECONDS = 20
 MAX_QUEUED = 3
 CHUNK_BYTES = 1 << 20
-# What one person may use of the child's time, so that nobody keeps it busy for the others.
-SHARE_SECONDS = 15.0
-SHARE_PERIOD_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +30,6 @@ class Checked:
 
     problems: list[dict[str, Any]]
     notes: list[dict[str, Any]]
-
-
-class ShareUsed(ParticipantError):
-    """The person has a file in the check, or used as much of it as one person may."""
-
-    public_name = "share_used"
-    kind = ErrorKind.LIMITED
-
-    def __init__(self, message: str, retry_seconds: float) -> None:
-        seconds = max(1, math.ceil(retry_seconds))
-        self.retry_after = timedelta(seconds=seconds)
-        wait = "1 second" if seconds == 1 else f"{seconds} seconds"
-        super().__init__(f"{message} Try again in {wait}, or submit: a file is always checked then.")
 
 
 class Checker:
@@ -107,7 +87,7 @@ class Checker:
         self._pid = os.getpid()
         self._places = threading.BoundedSemaphore(1 + MAX_QUEUED)
         self._turn = threading.Lock()
-        self._shares = _Shares()
+        self._shares = Shares("file", "check", otherwise=", or submit: a file is always checked then")
         self._child = None  # a forked process has its own
 
     def _ask(
@@ -132,57 +112,6 @@ class Checker:
         return self._child
 
 
-class _Shares:
-    """What each person has used of the child's time in the last minute, and who has a file in it or waits."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._present: set[str | int] = set()
-        self._used: dict[str | int, deque[tuple[float, float]]] = {}
-
-    @contextmanager
-    def hold(self, who: str | int) -> Iterator[Callable[[float], None]]:
-        """Let a person have one file in the check; give a function that notes the seconds it took.
-
-        Raises ShareUsed.
-        """
-        with self._lock:
-            self._forget(time.monotonic())
-            if who in self._present:
-                raise ShareUsed("Another file of yours is being checked.", 1)
-            self._require_rest(who)
-            self._present.add(who)
-        try:
-            yield partial(self._note, who)
-        finally:
-            with self._lock:
-                self._present.discard(who)
-
-    def _require_rest(self, who: str | int) -> None:
-        uses = self._used.get(who, ())
-        left = sum(seconds for _, seconds in uses)
-        for ended, seconds in uses:
-            if left < SHARE_SECONDS:
-                return
-            left -= seconds
-            frees = ended + SHARE_PERIOD_SECONDS - time.monotonic()
-            if left < SHARE_SECONDS:
-                raise ShareUsed(
-                    f"Your files took {SHARE_SECONDS:.0f} seconds to check within a minute.", frees
-                )
-
-    def _note(self, who: str | int, seconds: float) -> None:
-        with self._lock:
-            self._used.setdefault(who, deque()).append((time.monotonic(), seconds))
-
-    def _forget(self, now: float) -> None:
-        for who, uses in list(self._used.items()):
-            while uses and uses[0][0] <= now - SHARE_PERIOD_SECONDS:
-                uses.popleft()
-            if not uses:
-                del self._used[who]
-
-
 class _Child:
     """The running process, and the row ids that it holds."""
 
@@ -190,7 +119,7 @@ class _Child:
         self._row_ids_sha256 = ""
         limits = (str(TIME_LIMIT_SECONDS), str(memory_mb))
         self.process = AnsweringProcess(
-            running_module("grader.worker.checking.program", *limits), environment=_without_secrets()
+            running_module("grader.worker.checking.program", *limits), environment=without_secrets()
         )
 
     def ask(
@@ -227,8 +156,3 @@ def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
         return copy
     else:
         return file
-
-
-def _without_secrets() -> dict[str, str]:
-    """Return an environment without any variable about this installation."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}

@@ -18,6 +18,11 @@ def running_module(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", module, *arguments)
 
 
+def without_secrets() -> dict[str, str]:
+    """Return an environment without any variable about this installation."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}
+
+
 class ChildProcess:
     """A process that this one has started; who leads a session is ended with all that it started itself."""
 

@@ -33,3 +33,9 @@ def end_process_after(seconds: int) -> None:
     """End this process when `seconds` have passed, even inside a loop of C code; 0 calls it off."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
+
+
+def end_process_after_cpu(seconds: float) -> None:
+    """End this process when it has used so much processor time, even in C code; 0 calls it off."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)

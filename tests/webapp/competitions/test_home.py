@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
+from grader.prose.summary import MAX_LENGTH, cut, first_line
 from grader.visibility import Feedback
 from tests.fixtures.statements import recorded
-from webapp.presentation.summary import MAX_LENGTH, cut, first_line
 
 HERE = "/competitions/toxicity"
 DAY = timedelta(days=1)
@@ -110,6 +110,7 @@ def test_the_list_says_where_the_own_team_is(arena: Any) -> None:
         arena.submit(bob, arena.truth.predictions(noise=1), slug)
     arena.submit(ann, arena.truth.predictions(noise=9), "first")
     arena.score_all()
+    arena.format_texts()
     with recorded(arena.database) as sent:
         text = words(ann.browser.get("/").text)
     assert re.search(r"second open Find harm\. Team 1 ", text)

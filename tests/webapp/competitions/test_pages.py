@@ -39,6 +39,7 @@ def test_the_list_names_phase_and_deadline(arena: Any) -> None:
 
 def test_the_evaluation_tells_how_the_score_is_made(arena: Any) -> None:
     arena.competition(overview="## The *task*")
+    arena.format_texts()
     stranger = arena.app.test_client()
     assert "<h2>The <em>task</em></h2>" in stranger.get(HERE).text
     text = _text(stranger.get(f"{HERE}/evaluation"))

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.presentation import formats, heat_shades, markdown
+from grader.prose import markdown
+from webapp.presentation import formats, heat_shades
 
 
 @pytest.mark.parametrize(

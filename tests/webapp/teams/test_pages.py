@@ -77,6 +77,7 @@ def buttons(page: Any) -> set[str]:
 
 def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena: Any) -> None:
     arena.competition(rules="## Fair play\n\nOne account each. <script>x</script>")
+    arena.format_texts()
     page = arena.app.test_client().get(f"{HERE}/join")
     assert "<h2>Fair play</h2>" in page.text
     assert "<script>x" not in page.text

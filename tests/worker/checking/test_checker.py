@@ -15,7 +15,10 @@ import pytest
 
 from grader.files import RowIds
 from grader.worker.checking import checker as checking
-from grader.worker.checking.checker import Checked, Checker, ShareUsed
+from grader.worker.checking.checker import Checked, Checker
+from grader.worker.process import shares
+from grader.worker.process.child import without_secrets
+from grader.worker.process.shares import ShareUsed
 from tests.fixtures.patience import HANG_SECONDS
 
 IDS = RowIds.of(f"r{place}" for place in range(3))
@@ -153,6 +156,7 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
 ) -> None:
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
     monkeypatch.setattr(checking, "time", clock)
+    monkeypatch.setattr(shares, "time", clock)
     monkeypatch.setattr(checker, "_ask", lambda *_: setattr(clock, "now", clock.now + 6.0))
     for _ in range(3):
         check(checker, CLEAN, who=1)  # three times 6 seconds
@@ -169,7 +173,7 @@ def test_the_child_is_told_nothing_about_the_installation(
 ) -> None:
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    assert not [name for name in checking._without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
+    assert not [name for name in without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
     assert check(checker, CLEAN)
     assert checker._child is not None
     environment = Path(f"/proc/{checker._child.process.pid}/environ").read_bytes()

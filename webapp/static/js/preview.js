@@ -11,7 +11,9 @@ function follow(field) {
     try {
       const body = new URLSearchParams({ csrf_token: token, text: field.value });
       const answer = await fetch(field.dataset.preview, { method: "POST", body, headers: { Accept: "text/html" } });
-      if (!answer.ok || turn !== latest) return;
+      if (turn !== latest) return;
+      if (answer.status === 429) timer = setTimeout(draw, 1000 * (answer.headers.get("Retry-After") || 1));
+      if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       panel.replaceChildren(...fresh.body.childNodes);
     } catch {

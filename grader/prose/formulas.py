@@ -1,7 +1,7 @@
 """Formulas in organizers' texts: LaTeX between dollar signs as MathML, and what is wrong with one."""
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 MAX_LENGTH = 1000  # the converter calls itself for each level: a thread's stack must hold the deepest formula
@@ -44,7 +44,6 @@ class Formula(NamedTuple):
     fault: str = ""
 
 
-@lru_cache(maxsize=512)
 def convert(latex: str, *, is_block: bool) -> Formula:
     """Return a formula as MathML; with a fault where it is no LaTeX that we can draw."""
     if len(latex) > MAX_LENGTH:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.presentation import formulas, markdown
-from webapp.presentation.markdown import Figure
+from grader.prose import formulas, markdown
+from grader.prose.drawn import Figure
 
 USUAL = (
     "p h1 h2 h3 h4 h5 h6 code pre em strong a img figure figcaption br hr ul ol li blockquote table th td tr"

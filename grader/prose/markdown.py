@@ -11,26 +11,11 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from grader.prose import formulas
+from grader.prose.drawn import Drawn, Figure
 from grader.text.wording import quoted
-from webapp.presentation import formulas
 
 SHOWN_FORMULA = 60
-
-
-class Figure(NamedTuple):
-    """An uploaded figure: the name that a text has for it, its address and its size in pixels."""
-
-    name: str
-    url: str
-    width: int
-    height: int
-
-
-class Drawn(NamedTuple):
-    """A text as HTML, and in a sentence each formula and figure that cannot be shown."""
-
-    html: Markup
-    faults: tuple[str, ...] = ()
 
 
 class _Text(NamedTuple):
@@ -85,12 +70,12 @@ ATTRIBUTES = {
 } | {"div": {"role", "aria-label", "tabindex"}}
 
 
+@lru_cache(maxsize=256)
 def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
-    """Return Markdown as HTML that is safe on a page, whose one first heading is the page's own."""
+    """Return our own Markdown as HTML that is safe on a page, whose one first heading is the page's own."""
     return drawn(text, figures).html
 
 
-@lru_cache(maxsize=256)
 def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
     """Return Markdown as safe HTML, with what of it cannot be shown."""
     about = _Text({figure.name: figure for figure in figures}, [])

@@ -2,17 +2,15 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from markdown_it.token import Token
 
-from webapp.presentation.markdown import MARKDOWN
+from grader.prose.markdown import MARKDOWN
 
 MAX_LENGTH = 170
 _SENTENCE_ENDS = (". ", "? ", "! ", "。")
 
 
-@lru_cache(maxsize=256)
 def first_line(text: str) -> str:
     """Return the first paragraph of a Markdown text, cut after a sentence or else at a word; "" without."""
     tokens = MARKDOWN.parse(text)

@@ -1,0 +1,1 @@
+"""Organizers' Markdown texts as safe HTML, with formulas and figures."""

@@ -1,0 +1,33 @@
+"""A formatted text, and a text as it was written; loads no converter."""
+
+from html import escape
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+TOO_COMPLEX = (
+    "The text takes too long to format, so it is shown as it was written. Simplify its formulas and tables."
+)
+
+
+class Figure(NamedTuple):
+    """An uploaded figure: the name that a text has for it, its address and its size in pixels."""
+
+    name: str
+    url: str
+    width: int
+    height: int
+
+
+class Drawn(NamedTuple):
+    """A text as HTML, a sentence for each part that cannot be shown, and its first paragraph."""
+
+    html: Markup
+    faults: tuple[str, ...] = ()
+    summary: str = ""
+
+
+def plain(text: str) -> Markup:
+    """Return a text as it was written, in paragraphs."""
+    paragraphs = (escape(each).replace("\n", "<br>\n") for each in text.split("\n\n") if each.strip())
+    return Markup("".join(f"<p>{each}</p>\n" for each in paragraphs))  # noqa: S704 - escaped

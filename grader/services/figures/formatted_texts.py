@@ -1,0 +1,70 @@
+"""Stored HTML of a competition's texts: which texts lack it, and how it is recorded."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import null, select
+from sqlalchemy.orm import Session
+
+from grader.models import Announcement, Competition
+from grader.models.competitions import TEXTS
+from grader.prose.drawn import Drawn, Figure
+from grader.services.figures import figures
+
+
+class Waiting(NamedTuple):
+    """A row whose texts have no stored HTML, with the figures that they can show."""
+
+    model: type[Competition] | type[Announcement]
+    row_id: int
+    texts: tuple[str, ...]
+    figures: tuple[Figure, ...]
+
+
+def key_of(text: str) -> str:
+    """Return the key of a text's HTML: what an older process changed has another one, and no HTML."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, ...]:
+    """Return the figures with addresses relative to the competition, which change with their bytes."""
+    return tuple(
+        Figure(each.name, f"figures/{each.name}?version={each.sha256[:12]}", each.width, each.height)
+        for each in figures.list_all(session, competition=competition)
+    )
+
+
+def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Waiting]:
+    """Return rows of a competition, or of all, whose texts have no stored HTML."""
+    rows: list[Competition | Announcement] = []
+    rows += session.scalars(_waiting(select(Competition), Competition, slug).limit(limit))
+    joined = select(Announcement).join(Competition, Announcement.competition_id == Competition.id)
+    rows += session.scalars(_waiting(joined, Announcement, slug).limit(limit))
+    return [_of(session, each) for each in rows]
+
+
+def record(session: Session, *, waiting: Waiting, drawn: Mapping[str, Drawn]) -> None:
+    """Store the HTML of a row's texts, unless a text or a figure has changed since."""
+    row: Any = session.get(waiting.model, waiting.row_id, with_for_update=True, populate_existing=True)
+    if row is None or _of(session, row) != waiting:
+        return
+    row.formatted = {
+        key_of(text): {"html": str(each.html), "faults": list(each.faults)} for text, each in drawn.items()
+    }
+    if isinstance(row, Competition):
+        row.summary = drawn[row.overview].summary
+    session.flush()
+
+
+def _waiting(query: Any, model: type[Competition] | type[Announcement], slug: str | None) -> Any:
+    query = query.where(model.formatted.is_(null())).order_by(model.id)
+    return query if slug is None else query.where(Competition.slug == slug)
+
+
+def _of(session: Session, row: Competition | Announcement) -> Waiting:
+    if isinstance(row, Announcement):
+        competition, texts = session.get_one(Competition, row.competition_id), (row.body,)
+    else:
+        competition, texts = row, tuple(getattr(row, name) for name in TEXTS)
+    return Waiting(type(row), row.id, texts, figures_of(session, competition=competition))

@@ -1,0 +1,38 @@
+"""Child process that formats Markdown texts; a text that takes too long ends only this process.
+
+It gets no settings, no database and no storage. It answers each line of JSON with a line of JSON.
+"""
+
+import json
+import logging
+import sys
+
+from grader.prose import markdown, summary
+from grader.prose.drawn import TOO_COMPLEX, Figure, plain
+from grader.worker.process.limits import end_process_after_cpu, limit_memory
+
+CPU_SECONDS = 2.0
+MEMORY_MB = 1024
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Format the texts that arrive on standard input until it ends."""
+    limit_memory(MEMORY_MB)
+    for line in sys.stdin.buffer:
+        text, figures = json.loads(line)
+        end_process_after_cpu(CPU_SECONDS)
+        try:
+            drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))
+            answer = [drawn.html, drawn.faults, summary.first_line(text)]
+        except Exception:
+            logger.exception("A text could not be formatted.")
+            answer = [plain(text), [TOO_COMPLEX], ""]
+        end_process_after_cpu(0)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

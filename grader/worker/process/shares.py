@@ -1,0 +1,81 @@
+"""Each person's share of the time of a child process that all people use."""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+
+from grader.errors import ErrorKind, ParticipantError
+
+# What one person may use of the child's time, so that nobody keeps it busy for the others.
+SHARE_SECONDS = 15.0
+SHARE_PERIOD_SECONDS = 60.0
+
+
+class ShareUsed(ParticipantError):
+    """A person has something in the child, or used as much of its time as one person may."""
+
+    public_name = "share_used"
+    kind = ErrorKind.LIMITED
+
+    def __init__(self, message: str, retry_seconds: float, otherwise: str = "") -> None:
+        seconds = max(1, math.ceil(retry_seconds))
+        self.retry_after = timedelta(seconds=seconds)
+        wait = "1 second" if seconds == 1 else f"{seconds} seconds"
+        super().__init__(f"{message} Try again in {wait}{otherwise}.")
+
+
+class Shares:
+    """The time of a child that each person used in the last minute, and who uses it or waits for it."""
+
+    def __init__(self, noun: str, verb: str, *, otherwise: str = "") -> None:
+        self._noun, self._verb, self._otherwise = noun, verb, otherwise
+        self._lock = threading.Lock()
+        self._present: set[str | int | None] = set()
+        self._used: dict[str | int | None, deque[tuple[float, float]]] = {}
+
+    @contextmanager
+    def hold(self, who: str | int | None) -> Iterator[Callable[[float], None]]:
+        """Let a person have one thing in the child; give a function that notes the seconds it took.
+
+        Raises ShareUsed.
+        """
+        with self._lock:
+            self._forget(time.monotonic())
+            if who in self._present:
+                present = f"Another {self._noun} of yours is being {self._verb}ed."
+                raise ShareUsed(present, 1, self._otherwise)
+            self._require_rest(who)
+            self._present.add(who)
+        try:
+            yield partial(self._note, who)
+        finally:
+            with self._lock:
+                self._present.discard(who)
+
+    def _require_rest(self, who: str | int | None) -> None:
+        uses = self._used.get(who, ())
+        left = sum(seconds for _, seconds in uses)
+        for ended, seconds in uses:
+            if left < SHARE_SECONDS:
+                return
+            left -= seconds
+            frees = ended + SHARE_PERIOD_SECONDS - time.monotonic()
+            if left < SHARE_SECONDS:
+                took = f"Your {self._noun}s took {SHARE_SECONDS:.0f} seconds to {self._verb} within a minute."
+                raise ShareUsed(took, frees, self._otherwise)
+
+    def _note(self, who: str | int | None, seconds: float) -> None:
+        with self._lock:
+            self._used.setdefault(who, deque()).append((time.monotonic(), seconds))
+
+    def _forget(self, now: float) -> None:
+        for who, uses in list(self._used.items()):
+            while uses and uses[0][0] <= now - SHARE_PERIOD_SECONDS:
+                uses.popleft()
+            if not uses:
+                del self._used[who]

@@ -1,0 +1,140 @@
+"""Formatting in a child: hostile texts, shares, storage of the HTML, and pages that format nothing."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Announcement, Competition
+from grader.prose import markdown
+from grader.prose.drawn import TOO_COMPLEX, plain
+from grader.services.competitions import lookup
+from grader.services.figures import formatted_texts
+from grader.worker.formatting import formatter as formatting
+from grader.worker.formatting.formatter import Formatter
+from grader.worker.process import shares
+from grader.worker.process.shares import ShareUsed
+from tests.services.figures.test_pictures import png
+
+HERE = "/competitions/toxicity"
+NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for it
+TABLE = "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "|\n" * 5000 + "\n"  # each short row is filled with cells
+
+
+@pytest.fixture
+def formatter() -> Iterator[Formatter]:
+    made = Formatter()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("text", [f"Let ${NESTED}$ be.\n\n**x** <b>", TABLE * 9], ids=["formula", "table"])
+def test_a_text_that_takes_too_long_ends_the_child_and_is_shown_as_it_was_written(
+    formatter: Formatter, text: str
+) -> None:
+    drawn = formatter.format(text)
+    assert drawn.faults == (TOO_COMPLEX,)
+    assert drawn.html == plain(text) and "<b>" not in drawn.html
+    assert formatter.format("**x**").html == "<p><strong>x</strong></p>\n"  # by a new child
+
+
+def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter) -> None:
+    first = formatter.format("$x$")
+    formatter.close()
+    assert formatter.format("$x$") is first
+    assert formatter._child is None
+
+
+def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(
+    formatter: Formatter, monkeypatch: Any
+) -> None:
+    formatter.format("x")
+    assert formatter._child is not None
+    os.kill(formatter._child.pid, signal.SIGSTOP)
+    monkeypatch.setattr(formatting, "ANSWER_SECONDS", 0.2)
+    with pytest.raises(ShareUsed):
+        formatter.format("y")
+    monkeypatch.undo()
+    assert formatter.format("y").faults == ()
+
+
+def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch: Any) -> None:
+    monkeypatch.setattr(shares, "SHARE_SECONDS", 1e-9)
+    formatter.format("a", who=1)
+    with pytest.raises(ShareUsed, match="Your texts took"):
+        formatter.format("b", who=1)
+    formatter.format("c", who=2)
+    assert "a" in formatter.format("a", who=1).html  # known
+
+
+def test_pages_show_a_hostile_text_and_never_format(arena: Any, monkeypatch: Any) -> None:
+    news = Announcement(body=f"News ${NESTED}$", title="News")
+    with arena.database.write() as session:
+        competition = arena.competition(
+            overview=f"# Hi\n\n${NESTED}$", rules="**Be** fair.", evaluation="*e*"
+        )
+        news.competition_id, news.posted_at = competition.id, arena.now()
+        session.add(news)
+    monkeypatch.setattr(Formatter, "_ask", None)
+    reader = arena.app.test_client()
+    started = time.process_time()
+    for path in ("/", HERE, f"{HERE}/join", f"{HERE}/evaluation", f"{HERE}/data"):
+        assert reader.get(path).status_code == 200
+    assert time.process_time() - started < 10
+    assert "**Be** fair." in reader.get(f"{HERE}/join").text  # as it was written
+    monkeypatch.undo()
+    arena.format_texts()
+    assert "<strong>Be</strong> fair." in reader.get(f"{HERE}/join").text
+    assert "# Hi" in reader.get(HERE).text
+
+
+def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena: Any) -> None:
+    root = arena.person("Root", is_admin=True)
+    arena.competition()
+    api = "/api/v1/competitions/toxicity/organize"
+    client = arena.app.test_client()
+    changed = client.patch(f"{api}/settings", json={"overview": "**a** ![P](p.png)"}, headers=root.bearer)
+    assert changed.status_code == 200, changed.text
+    root.post(f"{HERE}/organize/announcements", {"title": "T", "body": "**b** ![P](p.png)", "act": "post"})
+    page = client.get(HERE).text
+    assert "<strong>a</strong>" in page and "<strong>b</strong>" in page and "<img" not in page
+    with arena.database.read() as session:
+        assert formatted_texts.waiting(session, limit=9) == []
+        assert lookup.get(session, slug="toxicity").summary == "a"
+    sent = {"figure": (io.BytesIO(png(2, 2)), "p.png"), "title": "Toxicity"}
+    assert root.post(f"{HERE}/organize/settings/basics/figures", sent).status_code == 200
+    assert client.get(HERE).text.count('<img src="/competitions/toxicity/figures/p.png?version=') == 2
+
+
+def test_html_is_recorded_only_for_the_text_that_was_formatted(arena: Any) -> None:
+    arena.competition(overview="*old*")
+    with arena.database.read() as session:
+        [waiting] = formatted_texts.waiting(session, limit=9)
+    with arena.database.write() as session:
+        session.scalars(select(Competition)).one().overview = "new"
+        session.flush()
+        drawn = {text: markdown.drawn(text) for text in waiting.texts}
+        formatted_texts.record(session, waiting=waiting, drawn=drawn)
+        assert session.scalars(select(Competition)).one().formatted is None
+
+
+def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena: Any) -> None:
+    arena.competition(rules="*old*")
+    arena.format_texts()
+    with arena.database.write() as session:
+        session.execute(Competition.__table__.update().values(rules="*new*"))
+    page = arena.app.test_client().get(f"{HERE}/join").text
+    assert "*new*" in page and "old" not in page
+
+
+def test_the_web_loads_no_converter_for_stored_texts() -> None:
+    code = "import sys, webapp.app; sys.exit('math_core' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path.cwd(), check=False).returncode == 0
