@@ -13,6 +13,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from grader.prose import formulas
 from grader.prose.drawn import Drawn, Figure
+from grader.text.plain import without_directions
 from grader.text.wording import quoted
 
 SHOWN_FORMULA = 60
@@ -83,7 +84,8 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
-    safe = Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # noqa: S704 - cleaned
+    clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # entities can hold them
+    safe = Markup(clean)  # noqa: S704 - cleaned
     return Drawn(safe, tuple(dict.fromkeys(about.faults)))
 
 

@@ -5,6 +5,8 @@ import unicodedata
 
 # PostgreSQL refuses NUL, and surrogates have no UTF-8.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Embeddings, overrides and isolates: they reorder the text around them, also on the rest of a page.
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def is_storable(text: str) -> bool:
@@ -22,6 +24,12 @@ def plain_text(text: str) -> str:
     return "\n".join(_storable(line).rstrip() for line in text.splitlines()).strip()
 
 
+def without_directions(text: str) -> str:
+    """Return `text` without the characters that set the direction of the text around them."""
+    return _DIRECTIONS.sub("", text)
+
+
 def _storable(text: str) -> str:
     # Controls become spaces: who pastes from a terminal need not look for them.
+    text = without_directions(text)
     return "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)

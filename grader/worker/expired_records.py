@@ -1,15 +1,14 @@
-"""Delete expired records: counts, places of old logins, webhooks' logs, unused uploads, kept answers."""
+"""Delete expired records: counts, places of old logins, webhooks' logs, kept answers."""
 
 from grader import db
 from grader.db import Database
 from grader.services import repeatable_requests
 from grader.services.accounts import known_addresses, login_places
 from grader.services.counting import counters
-from grader.services.uploads import announced
 from grader.services.webhooks import outbox as webhooks
 
 INTERVAL_SECONDS = 600
-OWNERS = (counters, known_addresses, login_places, webhooks, announced, repeatable_requests)
+OWNERS = (counters, known_addresses, login_places, webhooks, repeatable_requests)
 
 
 class Forgetting:

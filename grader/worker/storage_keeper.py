@@ -3,11 +3,13 @@
 import logging
 import threading
 import time
+from datetime import timedelta
 
-from grader import blobs
+from grader import blobs, db
 from grader.blobs import SuspiciousStorage
 from grader.db import Database
 from grader.services.submissions import rejected_files
+from grader.services.uploads import announced
 from grader.storage import Storage
 from grader.worker.process.retrying import tell_of
 
@@ -27,13 +29,14 @@ class Keeper:
         self._storage = storage
 
     def run(self, stop: threading.Event) -> None:
-        """Delete the bytes of rejected files every five minutes, and look at all once a day, until `stop`."""
+        """Delete rejected files and old uploads every five minutes, look at all once a day, until `stop`."""
         look_at = time.monotonic() + FIRST_AFTER_SECONDS
         while not stop.wait(REJECTED_SECONDS):
             try:
                 rejected_files.delete(self._database, self._storage)
+                self.forget_uploads()
             except Exception as error:
-                tell_of(error, "The bytes of rejected files could not be deleted; retrying")
+                tell_of(error, "The bytes of rejected files and old uploads could not be deleted; retrying")
             if time.monotonic() < look_at:
                 continue
             look_at = time.monotonic() + INTERVAL_SECONDS
@@ -43,6 +46,16 @@ class Keeper:
                 logger.error("No orphans are deleted. %s", error.message)  # noqa: TRY400
             except Exception:
                 logger.exception("The storage could not be compared with the rows; retrying tomorrow.")
+
+    def forget_uploads(self) -> None:
+        """Delete expired announced uploads with their bytes."""
+        with self._database.read() as session:
+            has_old = announced.has_old(session, now=db.now(session))
+        while has_old:
+            with self._database.write() as session:
+                names = announced.forget_old(session, now=db.now(session))
+                has_old = announced.has_old(session, now=db.now(session))
+            blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
 
     def look(self) -> None:
         """Delete old unreferenced blobs; log an alarm for rows whose blob is missing."""

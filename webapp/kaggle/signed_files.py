@@ -1,7 +1,7 @@
 """Signed addresses of downloads: the kaggle command follows one without its token.
 
-An address is bound to the person, the competition, the file and its version, and expires. What the person may
-have is looked up again when the file is sent.
+An address is bound to the API token, its person, the competition, the file and its version. It ends with the
+token, and after 12 hours. What the token and the person may have is looked up again when the file is sent.
 """
 
 import hashlib
@@ -13,8 +13,10 @@ from flask import Response, g, redirect, request
 from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from grader import db
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, User
+from grader.models import Competition
+from grader.services.accounts import api_tokens
 from webapp.http import lookups
 from webapp.http.site import current_site
 from webapp.kaggle.protocol import address, blueprint
@@ -28,14 +30,15 @@ SENDERS: dict[str, Sender] = {}
 
 
 class LinkExpired(ParticipantError):
-    """An address that was not signed by this site, has expired, or is of an earlier version of the file."""
+    """An address that was not signed by this site, has ended, or is of an earlier version of the file."""
 
     public_name = "link_expired"
     kind = ErrorKind.GONE
 
     def __init__(self) -> None:
         super().__init__(
-            "This address of a download has expired, or the file has changed. Start the download again."
+            "This address of a download has expired, its API token has ended, or the file has changed. Start "
+            "the download again."
         )
 
 
@@ -51,7 +54,7 @@ def sender(kind: str) -> Callable[[Sender], Sender]:
 
 def offer(kind: str, competition: Competition, name: str, *, version: str = "") -> ResponseReturnValue:
     """Return a redirect to the address of a file, whose last part is its name on the person's disk."""
-    key = _serializer().dumps([kind, g.user.id, competition.slug, name, version])
+    key = _serializer().dumps([kind, g.token.id, g.user.id, competition.slug, name, version])
     return redirect(address("kaggle.signed_file", name=name, key=key), 302)
 
 
@@ -59,7 +62,7 @@ def offer(kind: str, competition: Competition, name: str, *, version: str = "") 
 def signed_file(name: str) -> ResponseReturnValue:
     """Send a file to whoever has its address, as the person may have it for whom it was made."""
     try:
-        kind, user_id, slug, signed_name, version = _serializer().loads(
+        kind, token_id, user_id, slug, signed_name, version = _serializer().loads(
             request.args.get("key", ""), max_age=int(VALID.total_seconds())
         )
     except (BadSignature, ValueError) as error:
@@ -67,9 +70,10 @@ def signed_file(name: str) -> ResponseReturnValue:
     if signed_name != name:
         raise LinkExpired
     with current_site().database.read() as session:
-        g.user = session.get(User, user_id)
-        if g.user is None or g.user.deleted_at is not None:
+        g.token = api_tokens.get(session, token_id=token_id, now=db.now(session))
+        if g.token is None or g.token.user_id != user_id:
             raise LinkExpired
+        g.user = g.token.user
         send = SENDERS[kind](session, lookups.competition_of(session, slug), name, version)
     return send()
 

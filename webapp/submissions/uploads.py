@@ -2,13 +2,14 @@
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import IO, Any, cast
 
 from flask import g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import blobs, disk
+from grader import blobs, db, disk
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
@@ -19,6 +20,7 @@ from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
+from grader.services.uploads import announced
 from grader.storage import BlobMissing, StoredBlob
 from webapp.http import auth, early_answers, lookups
 from webapp.http.errors import BadRequest, FileTooLarge
@@ -117,13 +119,20 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
 def require_room() -> None:
     """Raise NoSpace before the first byte where the file would not leave the reserve free.
 
+    The oldest unused announced uploads are deleted first.
+
     Of a body over the limit nothing will be kept: it is refused for its size.
     """
     wanted_bytes = (
         min(request.content_length or 0, request.max_content_length or 0) + early_answers.receiving_bytes()
     )
-    if disk.is_short(current_site().settings, wanted_bytes=wanted_bytes):
-        raise disk.NoSpace
+    site = current_site()
+    while disk.is_short(site.settings, wanted_bytes=wanted_bytes):
+        with site.database.write() as session:
+            names = announced.forget_oldest(session, now=db.now(session))
+        if not names:
+            raise disk.NoSpace
+        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
 
 
 def arrived() -> Upload:

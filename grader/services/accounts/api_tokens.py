@@ -134,6 +134,12 @@ def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
     )
 
 
+def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
+    """Return an API token with its user, None if it has ended."""
+    query = select(ApiToken).where(ApiToken.id == token_id, *_has_not_ended(now))
+    return session.scalar(query.options(joinedload(ApiToken.user), joinedload(ApiToken.competition)))
+
+
 def require_scope(token: ApiToken, needed: Scope) -> None:
     """Raise ScopeMissing if a token was not made for this."""
     if needed.value not in token.scopes:

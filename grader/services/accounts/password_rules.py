@@ -15,6 +15,7 @@ _MOST_ADDED = 4
 _MOST_DIGITS = 4
 _MOST_MARKS = 4
 _ADDED = re.compile(r"[\W\d_]*")
+_MARKS = re.compile(r"[\W_]")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -27,6 +28,10 @@ def problem(password: str, *, name: str) -> str | None:
     if len(set(password)) < 3:
         return "A password needs at least three different characters."
     tried = {names.folded(password), *_words(password)}
+    units = {unit for each in tried if len(each) >= MIN_LENGTH and (unit := _unit(each)) != each}
+    if any(len(unit) < MIN_LENGTH for unit in units):
+        return "A password cannot be a short text repeated: attackers try it first."
+    tried |= units
     if name and not tried.isdisjoint({names.folded(name), *_words(name)}):
         return "A password cannot be the account name, with or without digits: attackers try it first."
     if not tried.isdisjoint(names.folded(each) for each in SITE_NAMES):
@@ -36,7 +41,20 @@ def problem(password: str, *, name: str) -> str | None:
             "This is one of the passwords that many people have, with or without some digits: it is tried "
             "first. Take a longer one, such as three words that have nothing to do with each other."
         )
+    joined = {_MARKS.sub("", each) for each in tried}
+    for own in filter(None, (_MARKS.sub("", names.folded(each)) for each in (name, *SITE_NAMES))):
+        rests = {rest for each in joined for rest in (each.removeprefix(own), each.removesuffix(own))}
+        if not (rests - joined).isdisjoint(_common()):
+            return "A password cannot be a name with a common password: attackers try it first."
     return None
+
+
+def _unit(text: str) -> str:
+    """Return the text that is repeated twice or more to make a text, else the text itself."""
+    for length in range(1, len(text) // 2 + 1):
+        if text.startswith(text[length:]):
+            return text[:length]
+    return text
 
 
 def _words(password: str) -> set[str]:

@@ -101,7 +101,7 @@ def request(
     """
     if against_id == submission_id:
         raise NothingToCompareWith
-    for each in filter(None, (submission_id, against_id)):
+    for each in (submission_id,) if against_id is None else (submission_id, against_id):
         if get(session, competition=competition, submission_id=each).status is not SubmissionStatus.SCORED:
             raise NotScored(each)
     version = lookup.live(competition)

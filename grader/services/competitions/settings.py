@@ -26,7 +26,7 @@ from grader.services.competitions.settings_model import (
     Kind,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
-from grader.text.plain import one_line
+from grader.text.plain import one_line, without_directions
 from grader.visibility import Phase
 
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
@@ -198,7 +198,8 @@ def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
                 line = one_line(value or "", MAX_LENGTHS[name] + 1)
                 cleaned[name] = line or (None if name in OPTIONAL else "")
             case Kind.TEXT:
-                cleaned[name] = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").strip()
+                lines = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+                cleaned[name] = without_directions(lines).strip()
     return cleaned
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, String, cast, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -16,9 +16,10 @@ from grader.storage import Storage, StoredBlob
 from grader.text.plain import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
+INCOMPLETE_KEPT = timedelta(hours=6)  # since its last part
 NAME_MAX_LENGTH = 255
 MOST_PARTS = 200  # of a file; the kaggle command sends all the rest at once
-FORGOTTEN_AT_ONCE = 1000
+FORGOTTEN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Room:
     size_bytes: int
 
 
-FOR_SUBMISSIONS = Room(count=50, size_bytes=5_000_000_000)
+FOR_SUBMISSIONS = Room(count=50, size_bytes=200_000_000)
 FOR_ORGANIZERS = Room(count=200, size_bytes=50_000_000_000)
 
 
@@ -108,7 +109,7 @@ def announce(
             size_bytes=size_bytes,
             parts=[],
             created_at=now,
-            expires_at=now + KEPT,
+            expires_at=now + INCOMPLETE_KEPT,
         )
     )
     session.flush()
@@ -142,6 +143,7 @@ def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now:
     upload.parts = [*(upload.parts if start else []), [part.sha256, part.size]]
     if len(upload.parts) == 1 and part.size == upload.size_bytes:
         upload.sha256, upload.parts = part.sha256, []
+    upload.expires_at = upload.created_at + KEPT if upload.sha256 else now + INCOMPLETE_KEPT
     session.flush()
     return upload
 
@@ -163,6 +165,7 @@ def set_whole(
     upload = _one(session, token, now, is_locked=True)
     if upload.parts == parts:
         upload.sha256, upload.parts = whole.sha256, []
+        upload.expires_at = upload.created_at + KEPT
         session.flush()
     return upload
 
@@ -197,10 +200,25 @@ def has_old(session: Session, *, now: datetime) -> bool:
     return session.scalar(old) is not None
 
 
-def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete expired uploads; their bytes go with the next collection of orphans."""
-    old = select(AnnouncedUpload.id).where(AnnouncedUpload.expires_at <= now).limit(FORGOTTEN_AT_ONCE)
-    session.execute(delete(AnnouncedUpload).where(AnnouncedUpload.id.in_(old)))
+def forget_old(session: Session, *, now: datetime) -> set[str]:
+    """Delete expired uploads; return the blobs that they named, to be deleted at once."""
+    return _forget(session, AnnouncedUpload.expires_at <= now)
+
+
+def forget_oldest(session: Session, *, now: datetime) -> set[str]:
+    """Delete the oldest uploads that are incomplete or unused for hours; return the blobs that they named."""
+    is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
+    is_late = AnnouncedUpload.sha256.is_not(None) & (AnnouncedUpload.created_at <= now - INCOMPLETE_KEPT)
+    return _forget(session, AnnouncedUpload.used_at.is_(None), is_incomplete | is_late)
+
+
+def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str]:
+    query = select(AnnouncedUpload).where(*conditions).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
+    found = session.scalars(query.with_for_update(skip_locked=True)).all()
+    for each in found:
+        session.delete(each)
+    session.flush()
+    return {sha256 for each in found for sha256 in blobs_of(each)}
 
 
 class _Joined:
@@ -243,6 +261,7 @@ def _make_room(session: Session, user: User, competition: Competition | None, si
             is_of_kind if competition is not None else ~is_of_kind,
         )
         .order_by(AnnouncedUpload.id.desc())
+        .with_for_update()
     )
     forgotten: set[str] = set()
     for count, upload in enumerate(mine.all(), 2):

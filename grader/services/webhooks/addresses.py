@@ -14,12 +14,17 @@ from grader.errors import ParticipantError
 MAX_LENGTH = 1000
 SCHEMES = {"https": 443, "http": 80}
 LOWEST_FREE_PORT = 1024
+NOT_PUBLIC = "This server does not call this address: it is not a public one."
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII)
+# Inet_aton and browsers read such a host as an IPv4 address: 0x7f000001, 2130706433, 127.1.
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
+_LOCAL = re.compile(r"(?:.*\.)?localhost\.?")
+_LOOPBACK = ip_address("127.0.0.1")
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 # Of IANA's registries, what some of the Python versions that we run on take for public.
 _SPECIAL = tuple(
@@ -95,17 +100,21 @@ def _clean_host(host: str, networks: Sequence[Network]) -> str:
     try:
         address = ip_address(host)
     except ValueError:
-        return _clean_name(host)
+        return _clean_name(host, networks)
     if getattr(address, "scope_id", None) or not may_call(address, networks=networks):
-        raise InvalidWebhookUrl("This server does not call this address: it is not a public one.")
+        raise InvalidWebhookUrl(NOT_PUBLIC)
     return f"[{address}]" if address.version == 6 else str(address)
 
 
-def _clean_name(host: str) -> str:
+def _clean_name(host: str, networks: Sequence[Network]) -> str:
     try:
         name = host.encode("idna").decode().lower()
     except UnicodeError:
         name = ""
     if len(name) > 253 or not _NAME.fullmatch(name):
         raise InvalidWebhookUrl("A webhook's URL names a host, such as https://example.org/hook.")
+    if _NUMBER.fullmatch(name):
+        raise InvalidWebhookUrl("Write an IPv4 address as four decimal numbers, such as 203.0.113.7.")
+    if _LOCAL.fullmatch(name) and not may_call(_LOOPBACK, networks=networks):
+        raise InvalidWebhookUrl(NOT_PUBLIC)
     return name

@@ -53,6 +53,23 @@ def test_the_name_of_the_site_is_refused(password: str) -> None:
     assert "the name of the site" in (problem(password, name="Ada") or "")
 
 
+@pytest.mark.parametrize("password", ["abcabcabc", "19901990", "Abcabcabcab!"])
+def test_a_short_text_repeated_is_refused(password: str) -> None:
+    assert "a short text repeated" in (problem(password, name="Ada") or "")
+
+
+@pytest.mark.parametrize(
+    "password", ["alicepassword", "PasswordAlice", "Alice.Password1", "fairboard-dragon"]
+)
+def test_a_name_with_a_common_password_is_refused(password: str) -> None:
+    assert "a name with a common password" in (problem(password, name="Alice") or "")
+
+
+def test_a_common_password_repeated_is_refused() -> None:
+    assert COMMON in (problem("passwordpassword", name="Ada") or "")
+    assert problem("correct horse correct horse", name="Ada") is None
+
+
 def test_length_is_told_first_and_a_long_text_is_looked_at_quickly() -> None:
     assert problem("passwor", name="") == "A password has at least 8 characters; this one has 7."
     assert "at most 1,024 characters" in (problem("x" * 10**6, name="") or "")

@@ -38,6 +38,30 @@ def test_a_network_that_the_operator_names_is_called_and_no_other() -> None:
     assert not may_call(ip_address("::ffff:10.1.2.3"), networks=networks)
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "0x7f000001",
+        "2130706433",
+        "127.1",
+        "0177.0.0.1",
+        "x.0X7F",
+        "127.1.",
+        "\uff11\uff12\uff17.1",
+        "localhost",
+        "a.Localhost.",
+    ],
+)
+def test_a_host_that_others_read_as_an_address_of_a_network_is_refused_on_entry(host: str) -> None:
+    with pytest.raises(InvalidWebhookUrl):
+        clean_url(f"https://{host}/hook", allows_http=False)
+
+
+def test_a_local_name_is_taken_where_the_operator_allows_its_network() -> None:
+    url = "http://localhost:8080/"
+    assert clean_url(url, allows_http=True, networks=[ip_network("127.0.0.0/8")]) == url
+
+
 @given(st.ip_addresses(v=4))
 def test_an_address_hidden_in_another_is_never_called_by_default(inner: object) -> None:
     number = int(inner)  # type: ignore[call-overload]

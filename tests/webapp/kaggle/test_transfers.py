@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from grader import disk
 from grader.models import AnnouncedUpload, DataCheckState
 from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
@@ -16,6 +17,7 @@ from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
 from grader.services.people import directory
 from grader.services.uploads import announced
+from grader.worker.storage_keeper import Keeper
 from webapp.http.parameters import SentFields
 from webapp.kaggle.protocol import asked_time
 
@@ -169,6 +171,40 @@ def test_the_oldest_unused_uploads_make_room(arena: Any, ann: Any, monkeypatch: 
         assert session.query(AnnouncedUpload).count() == 1
 
 
+def test_one_person_fills_the_disk_with_200_mb_at_most(arena: Any, ann: Any) -> None:
+    urls = [begin(ann, 50_000_000, name=f"{number}.csv")[1] for number in range(6)]
+    assert [put(ann, url, b"x", "bytes 0-0/50000000").status_code for url in urls] == [404] * 2 + [308] * 4
+
+
+def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(arena: Any, ann: Any) -> None:
+    _, url = begin(ann, 10)
+    assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
+    _, whole = begin(ann, 5)
+    assert put(ann, whole, b"12345").status_code == 200
+    five = hashlib.sha256(b"01234").hexdigest()
+    with arena.database.write() as session:
+        for each in session.query(AnnouncedUpload):
+            each.expires_at -= timedelta(hours=6)
+    assert five in {blob.sha256 for blob in arena.storage.blobs()}
+    Keeper(arena.database, arena.storage).forget_uploads()
+    assert five not in {blob.sha256 for blob in arena.storage.blobs()}
+    assert put(ann, url, b"56789", "bytes 5-9/10").status_code == 404
+    assert put(ann, whole, b"", "bytes */5").status_code == 200
+
+
+def test_a_short_disk_loses_incomplete_uploads_before_a_file_is_refused(
+    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = begin(ann, 10)
+    assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
+    five = hashlib.sha256(b"01234").hexdigest()
+    monkeypatch.setattr(disk, "is_short", lambda *_, **__: five in {b.sha256 for b in arena.storage.blobs()})
+    arena.submit(arena.person("Bob"), arena.truth.predictions())
+    assert put(ann, url, b"56789", "bytes 5-9/10").status_code == 404
+    monkeypatch.setattr(disk, "is_short", lambda *_, **__: True)
+    assert put(ann, begin(ann, 10)[1], b"0123456789").status_code == 507
+
+
 def test_a_download_serves_ranges(ann: Any) -> None:
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     assert url.startswith("http://localhost/")
@@ -223,6 +259,22 @@ def test_an_address_is_bound_to_its_file_version_and_person(arena: Any, ann: Any
         answer = get(ann, forged)
         assert (answer.status_code, answer.json["error"]) == (410, "link_expired")
     add_file(arena, "data.bin", DATA + b"new")
+    assert get(ann, url).status_code == 410
+
+
+def test_an_address_ends_with_its_token_and_has_no_more_rights(arena: Any, ann: Any) -> None:
+    url = offered(ann, "DownloadDataFile", fileName="data.bin")
+    assert get(ann, url).status_code == 200
+    with arena.database.write() as session:
+        [token] = api_tokens.list_own(session, user=ann.user)
+        token.expires_at = arena.now()
+    assert (get(ann, url).status_code, get(ann, url).json["error"]) == (410, "link_expired")
+    with arena.database.write() as session:
+        [token] = api_tokens.list_own(session, user=ann.user)
+        token.expires_at = None
+    assert get(ann, url).status_code == 200
+    with arena.database.write() as session:
+        api_tokens.revoke(session, user=ann.user, token_id=token.id, now=arena.now())
     assert get(ann, url).status_code == 410
 
 
@@ -282,9 +334,10 @@ def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena: Any) -> 
         )
     browser.set_cookie("__Host-fairboard_login", token, domain="board.example", secure=True)
     page = browser.get(address, base_url="https://board.example").text
-    assert "export http_proxy=https://board.example NO_PROXY= no_proxy=" in page
+    assert "http_proxy=https://board.example NO_PROXY= no_proxy= kaggle " in page
+    assert "export http_proxy" not in page
     assert "does not check the certificate" in page
-    assert "kaggle competitions download toxicity" in page
+    assert "kaggle_here competitions download toxicity" in page
 
 
 def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:

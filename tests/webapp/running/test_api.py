@@ -41,6 +41,10 @@ def test_submissions_are_searched_marked_and_diagnosed(olga: Desk) -> None:
     assert olga("POST", f"{here}/kind", json={"kind": "hidden"}).json["kind"] == "hidden"
     assert olga("POST", f"{here}/kind", json={"kind": "normal"}).json["kind"] == "normal"
     assert olga("POST", f"{here}/retry", expect=409).json["error"] == "nothing_failed"
+    assert (
+        olga("POST", f"{here}/diagnosis", json={"against": 0}, expect=404).json["error"]
+        == "unknown_submission_here"
+    )
     begun = olga("POST", f"{here}/diagnosis", json={"against": olga.sent[1]}, expect=202).json
     assert olga("GET", begun["url"]).json["reports"] == {}
     olga("GET", f"{here}/diagnosis.html", expect=404)

@@ -1,0 +1,36 @@
+"""Plain texts from people: characters that reorder a page are dropped in every kind of free text."""
+
+from typing import Any
+
+import pytest
+
+from grader.prose import markdown
+from grader.text.plain import one_line, plain_text
+
+REORDERING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+@pytest.mark.parametrize("code", REORDERING)
+def test_characters_that_reorder_text_are_dropped(code: int) -> None:
+    text = f"gnp.{chr(code)}exe"
+    assert one_line(text, 99) == plain_text(text) == "gnp.exe"
+    assert "gnp.exe" in markdown.drawn(f"gnp.&#{code};exe").html
+
+
+def test_marks_of_one_character_stay() -> None:
+    assert one_line("a\u200fb", 9) == "a\u200fb"  # Hebrew and Arabic texts need them
+
+
+def test_no_setting_and_no_description_keeps_them(arena: Any) -> None:
+    arena.competition()
+    root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
+    odd = "a\u202eb\u2066c"
+    api, sent = "/api/v1/competitions/toxicity", dict.fromkeys(("title", "overview", "rules", "contact"), odd)
+    client = arena.app.test_client()
+    assert client.patch(f"{api}/organize/settings", json=sent, headers=root.bearer).status_code == 200
+    accepted = {"csrf_token": arena.form_token(ann.browser, "/account"), "accepted_rules_version": "2"}
+    assert ann.browser.post("/competitions/toxicity/join", data=accepted).status_code == 303
+    arena.submit(ann, arena.truth.predictions(), description=odd)
+    for path in ("/api/v1/competitions/toxicity", f"{api}/submissions", f"{api}/organize/settings"):
+        body = client.get(path, headers=(ann if "organize" not in path else root).bearer).text
+        assert "abc" in body and "202e" not in body and "2066" not in body
