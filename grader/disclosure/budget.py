@@ -9,7 +9,8 @@ from typing import IO
 CHUNK_BYTES = 1 << 20
 MAX_BYTES = 20_000_000_000
 SECONDS_PER_GIGABYTE = 150.0  # narrow columns of numbers in a CSV were seen to take 59
-LEAST_SECONDS = 60.0
+LEAST_SECONDS = 20.0
+USUAL_RATIO = 50  # what is packed closer than that gets no more time
 
 
 class GivenUp(Exception):
@@ -21,8 +22,8 @@ class Budget:
     """What one file may cost, all that is packed into it together.
 
     The time is that of the processor: on a busy machine a file takes longer, and is looked through all the
-    same. It grows with `size`, the bytes of the file, or with what is unpacked where that is more. `tell` is
-    called with the unpacked bytes now and then.
+    same. It grows with `size`, the bytes of the file, or with the unpacked bytes, up to 50 times `size`.
+    `tell` is called with the unpacked bytes now and then.
     """
 
     max_bytes: int = MAX_BYTES
@@ -43,7 +44,8 @@ class Budget:
 
     def go_on(self) -> None:
         """Raise GivenUp where the time is over."""
-        allowed = max(self.least_seconds, self.seconds_per_gigabyte * max(self.size, self.spent) / 1e9)
+        counted = max(self.size, min(self.spent, USUAL_RATIO * self.size))
+        allowed = max(self.least_seconds, self.seconds_per_gigabyte * counted / 1e9)
         if time.process_time() - self._begun_at > allowed:
             raise GivenUp(f"it cannot be checked within {allowed:,.0f} seconds of processor time")
 

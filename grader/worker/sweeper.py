@@ -51,8 +51,8 @@ class Sweeper:
 
     Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
     are started before there is a job for them: what dead workers held is scored before new workers are there.
-    Organizers' jobs have a lane and a child of their own: they may take minutes, and scoring never waits for
-    them. So has a rescoring that nobody works on.
+    Organizers' jobs have two lanes with a child each, one for checks of solutions and settings: they may take
+    minutes, and scoring never waits for them. So has a rescoring that nobody works on.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -64,7 +64,7 @@ class Sweeper:
         self._forgetting = Forgetting(database)
         self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
         self._rescoring_child = ScoringChild(settings)
-        self._organizers_child = OrganizerChild(settings)
+        self._organizers_children = {checks: OrganizerChild(settings) for checks in (True, False)}
         self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
@@ -85,7 +85,9 @@ class Sweeper:
         steps["forgetting"] = self._forgetting.step, FORGETTING_SECONDS
         steps["texts"] = self._format_texts, pause
         steps["rescoring"] = self._rescore, pause
-        steps["organizers"] = self._work_for_organizers, min(ORGANIZERS_WAIT_SECONDS, pause)
+        for name, is_for_checks in {"checks": True, "organizers": False}.items():
+            step = partial(self._work_for_organizers, checks=is_for_checks)
+            steps[name] = step, min(ORGANIZERS_WAIT_SECONDS, pause)
         lanes = [
             threading.Thread(target=_repeat, args=(step, wait_seconds, stop), name=name)
             for name, (step, wait_seconds) in steps.items()
@@ -93,7 +95,8 @@ class Sweeper:
         for lane in lanes:
             lane.start()
         stop.wait()
-        self._organizers_child.stop()  # its job may take long: it starts afresh elsewhere
+        for each in self._organizers_children.values():
+            each.stop()  # its job may take long: it starts afresh elsewhere
         end = time.monotonic() + STOP_GRACE_SECONDS
         for lane in lanes:
             lane.join(max(0, end - time.monotonic()))
@@ -133,11 +136,12 @@ class Sweeper:
         self._calendar.run_due()
         return False
 
-    def _work_for_organizers(self) -> bool:
-        self._complete()
+    def _work_for_organizers(self, *, checks: bool) -> bool:
+        if not checks:
+            self._complete()
         with self._database.read() as session:
-            found = organizer_jobs.waiting(session, limit=1, now=db.now(session))
-        return bool(found) and self._organizers_child.run(found[0])
+            found = organizer_jobs.waiting(session, limit=1, now=db.now(session), checks=checks)
+        return bool(found) and self._organizers_children[checks].run(found[0])
 
     def _complete(self) -> None:
         """Make the commitments, and ask for the checks of data files, that an older version left out."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, Select, and_, func, or_, select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import ColumnElement, CursorResult, Select, and_, case, func, or_, select, update
+from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
@@ -20,6 +20,7 @@ from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENC
 
 LEASE = timedelta(seconds=60)
 MAX_ERRORS = 2
+CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short, and an organizer waits for them
 MAX_LOST_LEASES = 3
 RETRY_DELAY = timedelta(seconds=10)
 
@@ -118,9 +119,28 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
     session.flush()
 
 
-def waiting(session: Session, *, limit: int, now: datetime) -> list[int]:
-    """Return the ids of jobs that can be claimed, the oldest first."""
-    query = select(OrganizerJob.id).where(_free(now)).order_by(OrganizerJob.available_at, OrganizerJob.id)
+def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:
+    """Return the ids of jobs that can be claimed, only checks of solutions and settings or only others.
+
+    Competitions take turns: the first is the one whose last turn (a job that ended or was handed back) is the
+    longest ago, so that nobody's jobs keep those of others waiting.
+    """
+    other = aliased(OrganizerJob)
+    is_check = OrganizerJob.kind.in_(CHECKS)
+    turn_ended_at = case(
+        (other.finished_at.is_not(None), other.finished_at),
+        (other.available_at > other.created_at, other.available_at),
+    )
+    last_turn = (
+        select(func.max(turn_ended_at))
+        .where(other.competition_id == OrganizerJob.competition_id, other.kind.in_(CHECKS) == is_check)
+        .scalar_subquery()
+    )
+    query = select(OrganizerJob.id).where(_free(now))
+    if checks is not None:
+        query = query.where(is_check if checks else ~is_check)
+    first = (is_check.desc(), last_turn.asc().nulls_first())
+    query = query.order_by(*first, OrganizerJob.available_at, OrganizerJob.id)
     return list(session.scalars(query.limit(limit)))
 
 

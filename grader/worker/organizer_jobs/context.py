@@ -14,7 +14,7 @@ from grader.storage import Storage
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0
 # After this long work that keeps what it has found lets other organizers' jobs go first.
-TURN_SECONDS = 120.0
+TURN_SECONDS = 30.0
 
 
 class WorkLost(Exception):
@@ -63,7 +63,7 @@ class Work:
     def keep(self, found: Callable[[], dict[str, Any]]) -> None:
         """Keep what was found so far for another attempt; raise WorkLost if the job is not ours.
 
-        Cheap: within a second it is not even asked what was found. Raises TurnOver after two minutes.
+        Cheap: within a second it is not even asked what was found. Raises TurnOver after half a minute.
         """
         moment = time.monotonic()
         if moment - self._kept_at < KEEP_SECONDS:

@@ -23,12 +23,17 @@ def job(service: Any, competition: Competition) -> OrganizerJob:
     return add(service, competition)
 
 
-def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJob:
+def add(
+    service: Any,
+    competition: Competition,
+    kind: OrganizerJobKind = OrganizerJobKind.CHECK,
+    **parameters: Any,
+) -> OrganizerJob:
     with service.database.write() as session:
         return organizer_jobs.add(
             session,
             competition=competition,
-            kind=OrganizerJobKind.CHECK,
+            kind=kind,
             parameters=parameters,
             created_by=None,
             now=service.now,
@@ -65,6 +70,32 @@ def test_jobs_are_claimed_oldest_first_and_by_one(service: Any, competition: Com
     assert claim(service, first) is None
     with service.database.read() as session:
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [second.id]
+
+
+def test_checks_of_solutions_have_a_lane_of_their_own(service: Any, competition: Competition) -> None:
+    data = add(service, competition, OrganizerJobKind.DATA)
+    check = add(service, competition, OrganizerJobKind.CHECK)
+    with service.database.read() as session:
+        assert organizer_jobs.waiting(session, limit=9, now=service.now) == [check.id, data.id]
+        assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=True) == [check.id]
+        assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=False) == [data.id]
+
+
+def test_competitions_take_turns_however_many_jobs_one_has(service: Any, competition: Competition) -> None:
+    greedy = [add(service, competition, OrganizerJobKind.DATA) for _ in range(4)]
+    other = add(service, service.competition("other"), OrganizerJobKind.DATA)
+
+    def first(after: timedelta) -> int:
+        with service.database.read() as session:
+            return organizer_jobs.waiting(session, limit=1, now=service.now + after, checks=False)[0]
+
+    assert first(SECOND) == greedy[0].id
+    mine = claimed(service, greedy[0])
+    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # its turn is over
+    assert first(2 * SECOND) == other.id
+    theirs = claimed(service, other, after=2 * SECOND)
+    do(service, organizer_jobs.record_result, after=3 * SECOND, claim=theirs, result={})
+    assert first(4 * SECOND) == greedy[1].id
 
 
 def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(

@@ -91,7 +91,7 @@ def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
     told = findings.found_in(file).unopened
-    assert any("cannot be checked within 60 seconds of processor time" in each for each in told), told
+    assert any("cannot be checked within 20 seconds of processor time" in each for each in told), told
 
 
 @pytest.mark.parametrize("lost_before", [2, pytest.param(0, marks=pytest.mark.long)])
