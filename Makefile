@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-long nemesis screenshots pictures lint format lock wheel docs mutants
+.PHONY: help setup install demo test test-long nemesis screenshots pictures lint format api-errors lock wheel docs mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +89,9 @@ secrets: ## make the passwords and a trial certificate that docker-compose.yml r
 	openssl req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 \
 		-keyout $@/tls_key -out $@/tls_certificate # for a trial: put the real ones in their place
 	chmod 444 $@/* # the containers' users read them; the folder keeps everybody else out
+
+api-errors: setup ## find the errors of each operation of the API in the source code
+	$(BIN)/python -m tests.fixtures.raised_errors
 
 lock: ## resolve requirements/*.lock again from pyproject.toml
 	$(COMPILE) --extra server pyproject.toml -o requirements/app.lock

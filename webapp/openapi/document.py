@@ -1,7 +1,9 @@
 """The OpenAPI document: made by spectree of the operations' models, with what spectree does not describe."""
 
+import tomllib
 from copy import deepcopy
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from grader.services.accounts.api_tokens import Scope
@@ -46,6 +48,10 @@ REPLAYED = {
     "schema": {"type": "string", "enum": ["true"]},
 }
 ERROR = {"$ref": SCHEMAS + "Error"}
+# By operation and status; `make api-errors` finds them in the source code.
+ERRORS: dict[str, dict[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("errors.toml").read_text("utf-8")
+)
 WAIT = {"description": "In how many seconds to try again.", "schema": {"type": "integer"}}
 RATE = {
     "RateLimit-Limit": {
@@ -54,6 +60,11 @@ RATE = {
     },
     "RateLimit-Remaining": {"description": "How many are left.", "schema": {"type": "integer"}},
     "RateLimit-Reset": {"description": "In how many seconds all are free.", "schema": {"type": "integer"}},
+}
+OTHER_ERROR = {
+    "description": "Any other error, for example of a proxy. All responses can have these headers.",
+    "headers": {"Retry-After": WAIT, **RATE},
+    "content": {"application/json": {"schema": ERROR}},
 }
 # Types that programs take apart, here of a shape that no model describes; any other is a file of bytes.
 READ_BY_CHECKERS = ("application/json", "text/event-stream")
@@ -88,6 +99,7 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {name: schemas[name] for name in sorted(named)},
+            "responses": {"Error": OTHER_ERROR},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -127,11 +139,13 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
         parameter["description"] = parameter["schema"].pop("description", "")
     answers = described["responses"]
     answers.pop("422", None)
-    answers["default"] = {
-        "description": "An error.",
-        "headers": {"Retry-After": WAIT, **RATE},
-        "content": {"application/json": {"schema": ERROR}},
-    }
+    for status, names in _errors(described["operationId"]):
+        answers[status] = {
+            "description": ", ".join(f"`{name}`" for name in names),
+            "content": {"application/json": {"schema": ERROR}},
+            "x-errors": names,
+        }
+    answers["default"] = {"$ref": "#/components/responses/Error"}
     if known.answers_file:
         for status, answer in answers.items():
             if status.startswith("2"):
@@ -162,6 +176,12 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
             answers["200"] = first | {"description": REPLAY}
         else:
             first["headers"] = {"Idempotency-Replayed": REPLAYED}
+
+
+def _errors(operation: str) -> list[tuple[str, list[str]]]:
+    """Return the names of an operation's errors, by status."""
+    own, usual = ERRORS[operation], ERRORS["*"]
+    return [(status, own.get(status, []) + usual.get(status, [])) for status in sorted({*own, *usual})]
 
 
 def _without_null(schema: dict[str, Any]) -> None:

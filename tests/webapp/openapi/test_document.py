@@ -8,6 +8,7 @@ import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
+from tests.fixtures import raised_errors
 from webapp.http.operations import KEY_HEADER
 from webapp.openapi.vocabulary import VOCABULARY
 
@@ -157,3 +158,16 @@ def test_examples_match_their_schemas(described: Any) -> None:
     bodies += [each for one in operations(described).values() for each in one["responses"].values()]
     sent = [body["content"][JSON]["schema"] for body in bodies if JSON in body.get("content", {})]
     assert [schema for schema in sent if schema and not schemas[model_of(schema)]["examples"]] == []
+
+
+def test_each_operation_lists_the_errors_that_its_code_can_raise(make_arena: Any) -> None:
+    arena = make_arena()
+    found = raised_errors.text(arena.app.view_functions)
+    assert raised_errors.FILE.read_text() == found, "Run `make api-errors`."
+    described = arena.app.test_client().get("/api/openapi.json").json
+    for name, one in operations(described).items():
+        answers = {
+            status: answer["x-errors"] for status, answer in one["responses"].items() if "4" <= status < "6"
+        }
+        assert {"401", "403", "429", "500"} <= answers.keys(), name
+    assert "daily_limit_reached" in operations(described)["submit"]["responses"]["429"]["x-errors"]
