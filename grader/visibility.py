@@ -77,6 +77,11 @@ class Step(enum.StrEnum):
         """The step in units of 0.00001."""
         return round(float(self) * 100_000)
 
+    @property
+    def decimals(self) -> int:
+        """The decimals of its multiples: a score in steps of 0.005 has three."""
+        return len(self.value) - 2
+
 
 class Field(enum.StrEnum):
     """A fact about a competition, a team, a submission or a standing that a viewer may or may not see."""

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from grader.charts.axes import Axis, time_marks
 from grader.charts.labels import WIDTH, label, shortened, spread
 from grader.charts.svg import Area, Place, levels, picture, points, polyline, text
-from grader.ranking.order import Entry, score_text
+from grader.ranking.order import SCORE_DECIMALS, Entry, score_text
 
 HEIGHT = 340
 AREA = Area(left=68, right=700, top=14, bottom=304)
@@ -67,6 +67,7 @@ def step_chart(
     until: datetime,
     others: Sequence[Sequence[Entry]] = (),
     is_narrow: bool = False,
+    decimals: int = SCORE_DECIMALS,
 ) -> StepChart | None:
     """Draw these teams, best first, and the others quietly, up to a time; return None without any."""
     if not teams:
@@ -78,7 +79,7 @@ def step_chart(
     lowest = min(team.steps[0].score_units for team in teams)
     band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
-    y = _score_axis(teams, lowest, others)
+    y = _score_axis(teams, lowest, others, decimals)
     parts = [*levels(y, area), *_times(x, start, until, area, is_narrow=is_narrow)]
     parts += (
         _drawn_band(band, x, y, area)
@@ -103,7 +104,7 @@ def step_chart(
     )
     size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
     svg = picture("chart narrow" if is_narrow else "chart", description, *size, parts)
-    return StepChart(svg, score_text(int(y.low)) if lowest < y.low else None, band)
+    return StepChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None, band)
 
 
 def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -> tuple[Level, ...]:
@@ -140,7 +141,9 @@ def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str
         yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
 
 
-def _score_axis(teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[Entry]]) -> Axis:
+def _score_axis(
+    teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[Entry]], decimals: int
+) -> Axis:
     """Return an axis on which the teams' last scores are apart, however low their first ones were."""
     top = max(team.steps[-1].score_units for team in teams)
     lasts = sorted(steps[-1].score_units for steps in others)
@@ -152,7 +155,7 @@ def _score_axis(teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[E
         floor = min(floor, max(0, round(lowest_end - 0.2 * (top - lowest_end))))
     if floor == top:
         floor = top - SMALLEST_SPREAD
-    return Axis("", floor, top, write=lambda units: score_text(round(units)))
+    return Axis("", floor, top, write=lambda units: score_text(round(units), decimals))
 
 
 def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from html import escape
 from statistics import median_low
 
 from grader.charts.axes import Axis
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, score_text
 
 HEIGHT = 104
 FOOT = 78
@@ -36,7 +36,9 @@ class StripChart:
     below: int
 
 
-def strip_chart(scores: Mapping[int, int], *, own: int | None = None) -> StripChart | None:
+def strip_chart(
+    scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
+) -> StripChart | None:
     """Draw how many teams have each score, in units of 0.00001, and mark the own one.
 
     Parameters
@@ -45,6 +47,8 @@ def strip_chart(scores: Mapping[int, int], *, own: int | None = None) -> StripCh
         The number of teams at each displayed score.
     own : int, optional
         The own team's score.
+    decimals : int
+        Of the displayed scores.
 
     Returns
     -------
@@ -62,21 +66,22 @@ def strip_chart(scores: Mapping[int, int], *, own: int | None = None) -> StripCh
     marks = _dots(axis, scores) if is_dotted else _bars(columns)
     line = f'<line class="rule" x1="0" x2="100%" y1="{FOOT}" y2="{FOOT}"/>'
     ends = (
-        _text("level", LEFT, FOOT + 20, score_text(int(axis.low)), "start"),
-        _text("level", RIGHT, FOOT + 20, score_text(int(axis.high)), "end"),
+        _text("level", LEFT, FOOT + 20, score_text(int(axis.low), decimals), "start"),
+        _text("level", RIGHT, FOOT + 20, score_text(int(axis.high), decimals), "end"),
     )
-    mark = "" if own is None else _own(axis, own)
+    mark = "" if own is None else _own(axis, own, decimals)
     description = (
-        f"Best scores of {_teams(count)}, from {score_text(min(scores))} to {score_text(max(scores))}"
+        f"Best scores of {_teams(count)}, from {score_text(min(scores), decimals)} to "
+        f"{score_text(max(scores), decimals)}"
     )
     if own is not None:
-        description += f"; yours is {score_text(own)}"
+        description += f"; yours is {score_text(own, decimals)}"
     svg = (
         f'<svg class="strip" width="100%" height="{HEIGHT}" role="img" aria-label="{escape(description)}">'
         f"{''.join((line, *marks, *ends, mark))}</svg>"
     )
     below = sum(each for units, each in scores.items() if units < axis.low)
-    return StripChart(svg, score_text(int(axis.low)), below)
+    return StripChart(svg, score_text(int(axis.low), decimals), below)
 
 
 def _axis(scores: Mapping[int, int]) -> Axis:
@@ -116,13 +121,13 @@ def _bars(columns: Mapping[int, int]) -> Iterator[str]:
         )
 
 
-def _own(axis: Axis, units: int) -> str:
+def _own(axis: Axis, units: int, decimals: int) -> str:
     x = _x(axis, units)
     anchor = "start" if x < 20 else "end" if x > 80 else "middle"
     return (
         f'<line class="own" x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{FOOT}"/>'
         f'<circle class="own" cx="{x:.2f}%" cy="{FOOT}" r="{DOT + 1}"/>'
-        + _text("own", x, 12, f"you {score_text(units)}", anchor)
+        + _text("own", x, 12, f"you {score_text(units, decimals)}", anchor)
     )
 
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from grader.charts.axes import Axis
 from grader.charts.svg import Area, Place, levels, picture, polyline, text
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, score_text
 
 WIDTH, HEIGHT = 380, 184
 AREA = Area(left=62, right=372, top=16, bottom=150)
@@ -28,7 +28,9 @@ class TrendChart:
     floor: str | None
 
 
-def trend_chart(scores: Sequence[int], *, leader: int | None = None) -> TrendChart | None:
+def trend_chart(
+    scores: Sequence[int], *, leader: int | None = None, decimals: int = SCORE_DECIMALS
+) -> TrendChart | None:
     """Draw the shown scores of files in their order, in units of 0.00001; return None without any.
 
     Parameters
@@ -37,6 +39,8 @@ def trend_chart(scores: Sequence[int], *, leader: int | None = None) -> TrendCha
         The newest last; of very many the newest are drawn.
     leader : int or None
         The shown score of another team, drawn as a quiet line.
+    decimals : int
+        Of the shown scores.
 
     Returns
     -------
@@ -47,33 +51,38 @@ def trend_chart(scores: Sequence[int], *, leader: int | None = None) -> TrendCha
     if not scores:
         return None
     best, lowest = best_so_far[-1], min(scores)
-    y = _score_axis(best, lowest, median(scores), leader)
+    y = _score_axis(best, lowest, median(scores), leader, decimals)
     x = Axis("", 0.5, len(scores) + 0.5)
     parts = [*levels(y, AREA), f'<path class="rule" d="M{AREA.left} {AREA.bottom}H{AREA.right}"/>']
     if leader is not None:
         at = AREA.y(y, leader)
         parts.append(f'<path class="leader-line" d="M{AREA.left} {at:.1f}H{AREA.right}"/>')
-        parts.append(text("leader-name", AREA.right, at - 4, f"leader {score_text(leader)}"))
+        parts.append(text("leader-name", AREA.right, at - 4, f"leader {score_text(leader, decimals)}"))
     parts.append(polyline("best-line", _corners(best_so_far, x, y)))
     parts.append(f'<path class="{_dot_class(len(scores))}" d="{"".join(_dots(scores, x, y))}"/>')
     if best in scores:
         across, up = AREA.x(x, scores.index(best) + 1), AREA.y(y, best)
         parts.append(f'<circle class="best-dot" cx="{across:.1f}" cy="{up:.1f}" r="4"/>')
     parts.append(
-        text("best-name", AREA.left + 4, _name_height(y, best, leader), f"your best {score_text(best)}")
+        text(
+            "best-name",
+            AREA.left + 4,
+            _name_height(y, best, leader),
+            f"your best {score_text(best, decimals)}",
+        )
     )
     parts += _foot(len(scores), x)
     description = f"Your {len(scores)} shown scores in the order of the files; the table below has the same"
     svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
-    return TrendChart(svg, score_text(int(y.low)) if lowest < y.low else None)
+    return TrendChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None)
 
 
-def _score_axis(best: int, lowest: int, middle: float, leader: int | None) -> Axis:
+def _score_axis(best: int, lowest: int, middle: float, leader: int | None, decimals: int) -> Axis:
     """Return an axis on which the better files are apart, however low the first ones were."""
     high = best if leader is None else max(best, leader)
     floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_SPREAD)
     low = min(max(lowest, floor), high - SMALLEST_SPREAD)
-    return Axis("", low, high, write=lambda units: score_text(round(units)))
+    return Axis("", low, high, write=lambda units: score_text(round(units), decimals))
 
 
 def _name_height(y: Axis, best: int, leader: int | None) -> float:

@@ -97,6 +97,8 @@ class Submission(Record):
         ``pending``, ``scored``, ``rejected`` or ``failed``.
     terms : mapping, optional
         The four terms of the public score, by name; None where the competition withholds them.
+    weakest_term : str, optional
+        The term that costs the score most.
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows.
     problems, notes : sequences of mappings
@@ -116,6 +118,7 @@ class Submission(Record):
     is_selected: bool | None
     public_score: float | None
     terms: Mapping[str, float] | None
+    weakest_term: str | None
     identities: Sequence[Json] | None
     private_score: float | None
     private_terms: Mapping[str, float] | None
@@ -129,12 +132,6 @@ class Submission(Record):
     def is_final(self) -> bool:
         """Whether it is scored, rejected or failed."""
         return self.status in FINAL
-
-    @property
-    def weakest_term(self) -> str | None:
-        """The name of the lowest of the four terms; None where they are equal or not shown."""
-        terms = self.terms or {}
-        return min(terms, key=terms.__getitem__) if len(set(terms.values())) > 1 else None
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the table of its identities, one row each; the private AUCs too once they are revealed."""

@@ -12,6 +12,7 @@ makes the sum of several AUCs a sum over rows too.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -102,6 +103,14 @@ def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CO
         :math:`SE \sqrt{2 (1-\rho)}`.
     """
     return standard_error * math.sqrt(2 * (1 - correlation))
+
+
+def is_clear(difference: float, errors: Sequence[float]) -> bool:
+    """Return whether two scores on the same rows differ by more than two standard errors.
+
+    The errors of both are known; their correlation is assumed, and the larger error taken for both.
+    """
+    return abs(difference) > 2 * paired_standard_error(max(errors))
 
 
 def swap_probability(

@@ -4,7 +4,18 @@ import enum
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text, UniqueConstraint, text, true
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+    true,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
 
@@ -119,6 +130,7 @@ class Competition(_WithTexts, Base):
     max_hourly_rejections: Mapped[int] = mapped_column(default=30, server_default="30")
     selection_count: Mapped[int] = mapped_column(default=2, server_default="2")
     takes_late_submissions: Mapped[bool] = mapped_column(default=True, server_default=true())
+    marks_ties: Mapped[bool] = mapped_column(default=True, server_default=false())
     reveal_rule: Mapped[RevealRule] = mapped_column(
         stored_enum(RevealRule, name="reveal_rule"), default=RevealRule.DATE, server_default="date"
     )

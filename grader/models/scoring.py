@@ -23,7 +23,8 @@ class Score(Base):
     """The score, its four terms, and the exact integer counts of every cell they derive from.
 
     `shown_units` is what a coarse mode of feedback shows of a public score, None where that is nothing; it
-    follows from the team's other files and changes with them. The exact modes do not write it.
+    follows from the team's other files and changes with them. The exact modes do not write it. `errors` has
+    the standard errors of the score and its terms, as far as they are defined.
 
     There is no index by scoring version alone: a planner without statistics takes it for a good one.
     """
@@ -43,6 +44,7 @@ class Score(Base):
     counts: Mapped[dict[str, Any]]
     created_at: Mapped[datetime]
     shown_units: Mapped[int | None]
+    errors: Mapped[dict[str, Any] | None]
 
 
 class ScoreBasis(Base):

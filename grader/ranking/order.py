@@ -89,9 +89,15 @@ def score_units(score: float) -> int:
     return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
 
 
-def score_text(units: int) -> str:
-    """Return the text of a score given in units of 0.00001: five decimals, such as ``0.93412``."""
-    return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{SCORE_DECIMALS}f}"
+def score_text(units: int, decimals: int = SCORE_DECIMALS) -> str:
+    """Return the text of a score given in units of 0.00001, by default with five decimals: ``0.93412``."""
+    return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{decimals}f}"
+
+
+def error_text(error: float) -> str:
+    """Return a standard error with one digit, two after a leading 1: ``0.003``, ``0.0014``."""
+    digits = 2 if f"{error:.1e}" < "2" else 1
+    return f"{Decimal(f'{error:.{digits}g}'):f}"
 
 
 def signed_text(units: int) -> str:

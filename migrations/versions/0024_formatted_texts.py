@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "0024"
-down_revision = "0019"
+down_revision = "0020"
 branch_labels = None
 depends_on = None
 

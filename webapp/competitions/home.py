@@ -45,7 +45,7 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
     entry = participations.state(competition, found.participation if found else None)
     return Home(
         board=board,
-        strip=strip_chart(board.scores, own=own),
+        strip=strip_chart(board.scores, own=own, decimals=board.decimals),
         step=_step(session, view, found),
         moments=timeline.of(competition, now),
         entry=entry,

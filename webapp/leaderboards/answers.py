@@ -61,6 +61,9 @@ class BoardLine(Answer):
     last_submitted_at: Moment
     rank_change: int | None
     submission: int | None = None
+    standard_error: Annotated[
+        float | None, Field(description="Of the score, to two digits; null for a score in steps.")
+    ] = None
 
 
 class BoardPage(Answer):
@@ -189,6 +192,7 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
         entries=row.entry_count,
         last_submitted_at=row.last_submitted_at,
         rank_change=row.rank_change,
+        standard_error=row.error,
         **counts,
     )
 

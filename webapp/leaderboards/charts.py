@@ -76,6 +76,7 @@ def steps(
     own_team_id: int | None,
     until: datetime | None,
     now: datetime,
+    decimals: int,
 ) -> StepsView | None:
     """Return the step chart of these teams up to now or the close; None without teams."""
     teams = [
@@ -86,23 +87,31 @@ def steps(
     end = min(now, until) if until else now
     crowd = [each.steps for each in others]
     chart, narrow = (
-        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow) for is_narrow in (False, True)
+        step_chart(teams, until=end, others=crowd, is_narrow=is_narrow, decimals=decimals)
+        for is_narrow in (False, True)
     )
     if chart is None or narrow is None:
         return None
     is_sample = len(teams) + len(crowd) < team_count
     lines = (
-        (team.team, step.submitted_at, score_text(step.score_units)) for team in teams for step in team.steps
+        (team.team, step.submitted_at, score_text(step.score_units, decimals))
+        for team in teams
+        for step in team.steps
     )
     return StepsView(
-        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band), len(crowd), is_sample
+        chart.svg, narrow.svg, chart.floor, tuple(lines), _band(chart.band, decimals), len(crowd), is_sample
     )
 
 
-def _band(levels: Sequence[Level]) -> tuple[tuple[datetime, str, str, str], ...]:
+def _band(levels: Sequence[Level], decimals: int) -> tuple[tuple[datetime, str, str, str], ...]:
     every = max(1, len(levels) // BAND_LINES)
     return tuple(
-        (level.at, score_text(level.low), score_text(level.middle), score_text(level.high))
+        (
+            level.at,
+            score_text(level.low, decimals),
+            score_text(level.middle, decimals),
+            score_text(level.high, decimals),
+        )
         for level in levels[::-1][::every]
     )
 

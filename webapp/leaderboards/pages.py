@@ -247,6 +247,7 @@ def _board_page(slug: str, split: Split) -> str:
             own_team_id=own_team_id,
             until=competition.closes_at,
             now=now,
+            decimals=board.decimals,
         ),
         frontier=charts.frontier(frontier, names, own_team_id=own_team_id),
         slopes=charts.slopes(board, asked, own_team_id=own_team_id) if is_private else None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.models import Split
-from grader.ranking.order import score_text
+from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
@@ -40,6 +40,7 @@ class RowView:
     team: str
     members: tuple[str, ...]
     score: str
+    error: str
     gap: str
     bar: int
     terms: tuple[TermCell, ...]
@@ -231,7 +232,8 @@ class _Lines:
             team=row.team,
             members=() if row.members == (row.team,) else row.members,
             score=row.score,
-            gap=_gap(row.score_units, self._board.leader_units),
+            error=error_text(row.error) if row.error else "",
+            gap=_gap(row.score_units, self._board.leader_units, self._board.decimals),
             bar=self._bar(row.score_units),
             terms=_terms(row.terms),
             entry_count=row.entry_count,
@@ -251,11 +253,11 @@ class _Lines:
         return round(SHORTEST_BAR + (100 - SHORTEST_BAR) * min(max(share, 0.0), 1.0))
 
 
-def _gap(units: int, leader: int | None) -> str:
+def _gap(units: int, leader: int | None, decimals: int) -> str:
     """Return the displayed score minus the leader's displayed one; nothing for equal scores."""
     if leader is None or units == leader:
         return ""
-    return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader))}"
+    return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
 
 
 def _terms(terms: Mapping[str, float]) -> tuple[TermCell, ...]:

@@ -110,7 +110,11 @@ class SubmissionDetails(Answer):
     finished_at: Moment | None
     file_deleted_at: Moment | None
     public_score: Score | None
+    standard_errors: Annotated[
+        dict[str, float] | None, Field(description="Of the score and the shown terms, to two digits.")
+    ] = None
     terms: dict[str, float] | None
+    weakest_term: Annotated[str | None, Field(description="The term that costs the score most.")] = None
     identities: list[dict[str, Any]] | None
     problems: Problems
     notes: Problems
@@ -156,9 +160,21 @@ class Gain(Answer):
     gain: float
 
 
-class Gains(Answer):
-    """What holds a score back, the largest gain first; null where the table is not shown."""
+class TermCost(Answer):
+    """What the score would gain if a term were 1."""
 
+    term: str
+    value: float
+    cost: float
+
+
+class Gains(Answer):
+    """The diagnosis of a score: its terms, the costliest first, and their AUCs in the same order of terms.
+
+    Null where the terms or the table are not shown.
+    """
+
+    terms: list[TermCost] | None
     gains: list[Gain] | None
 
 
@@ -233,7 +249,9 @@ def details(submission: Submission, summary: Summary) -> SubmissionDetails:
         finished_at=submission.finished_at,
         file_deleted_at=submission.file_deleted_at,
         public_score=float(public.score) if public else None,
+        standard_errors=(dict(public.errors) or None) if public else None,
         terms=(dict(public.terms) or None) if public else None,
+        weakest_term=public.weakest_term if public else None,
         identities=identities(public) if public else None,
         problems=submission.problems,
         notes=submission.notes,

@@ -38,6 +38,7 @@ from webapp.submissions.answers import (
     SubmissionDetails,
     SubmissionForm,
     SubmissionList,
+    TermCost,
     Wait,
 )
 
@@ -190,13 +191,17 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 @blueprint.get("/submissions/<int:submission_id>/gains")
 @operation(Scope.READ, answers=Gains, tag=TAG)
 def submission_gains(submission_id: int) -> Gains:
-    """Return which AUCs hold the public score back most, from the displayed values."""
+    """Return the diagnosis of the public score from the displayed values: terms and AUCs, ranked."""
     with current_site().database.read() as session:
         opened = lookups.open_submission(session, submission_id)
         summary = _summary(session, opened)
         version = lookup.live(opened.submission.competition)
-        found = own_submission.holding_back(summary.public, version)
-    return Gains(gains=[Gain.model_validate(cell) for cell in found.cells] if found else None)
+        found = own_submission.diagnosis(summary.public, version)
+    cells = [Gain.model_validate(cell) for each in found for cell in each.cells]
+    has_table = summary.public is not None and bool(summary.public.identities)
+    return Gains(
+        terms=[TermCost.model_validate(each) for each in found] or None, gains=cells if has_table else None
+    )
 
 
 @blueprint.get("/submissions/<int:submission_id>/questions")

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.charts.dumbbells import dumbbell, scale, shared_axis
+from grader.metrics.expected_error import is_clear, paired_standard_error
 from grader.models import Split
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.reports.blocks import Cell, Table, table
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions.comparison import Choice, Side
 from webapp.presentation import formats
-from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES
 from webapp.submissions.figures import signed_units
 
 SHOWN = 10
@@ -20,13 +21,19 @@ _SPLITS = ((Split.PRIVATE, "Private rows"), (Split.PUBLIC, "Public rows"))  # fi
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One AUC of both submissions as displayed; `name` is empty for a term of the score."""
+    """One AUC of both submissions as displayed; `name` is empty for a term of the score.
+
+    `contribution` is what a term adds to the difference of the scores; `is_clear` tells whether it changed by
+    more than its standard errors explain.
+    """
 
     name: str
     term: str
     before: float
     after: float
     digits: int
+    contribution: float = 0.0
+    is_clear: bool = False
 
     @property
     def value(self) -> float:
@@ -39,9 +46,9 @@ class Change:
         return _signed(self.after - self.before, self.digits)
 
     @property
-    def said(self) -> str:
-        """How a sentence names it."""
-        return f"{self.term} of {self.name}" if self.name else self.term
+    def share(self) -> str:
+        """What a term adds to the difference of the scores."""
+        return "" if self.name else f"{_signed(self.contribution, 5)} of the score"
 
     @property
     def values(self) -> str:
@@ -88,7 +95,7 @@ def label(choice: Choice) -> str:
 
 def option(choice: Choice) -> str:
     """Return how the pickers name a submission: number, name, score and date."""
-    score = score_text(choice.score_units) if choice.score_units is not None else "no score shown"
+    score = choice.score or "no score shown"
     return f"#{choice.id} · {choice.name} · {score} · {formats.short_moment(choice.submitted_at)}"
 
 
@@ -105,25 +112,45 @@ def _split(
     key: str, name: str, pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult
 ) -> ComparedSplit:
     terms, identities = _term_changes(one, other), _identity_changes(one, other)
+    difference = signed_units(one.score_units - other.score_units, one.decimals)
     charts = (Dumbbells.of("Terms of the score", terms), Dumbbells.of("Identities", identities))
     names = tuple(f"#{each.id}" for each in pair)
-    tables = (_scores(name, names, one, other), _identities(name, names, one, other))
+    tables = (
+        _scores(name, names, (one.score, other.score, difference), terms),
+        _identities(name, names, one, other),
+    )
     return ComparedSplit(
         key=key,
         name=name,
-        difference=signed_units(one.score_units - other.score_units),
-        sentence=_sentence(pair, one.score_units - other.score_units, identities or terms),
+        difference=difference,
+        sentence=_sentence(pair, one, other, terms),
         charts=tuple(filter(None, charts)),
         tables=tuple(filter(None, tables)),
     )
 
 
 def _term_changes(one: SplitResult, other: SplitResult) -> list[Change]:
-    return [
-        Change("", term.name, other.terms[term.key], one.terms[term.key], 4)
-        for term in TERMS
-        if term.key in one.terms and term.key in other.terms
+    """Return the change of each term, the largest contribution to the difference of the scores first."""
+    before = {each.term: each for each in other.diagnosis}
+    found = [
+        Change(
+            name="",
+            term=NAMES[each.term],
+            before=before[each.term].value,
+            after=each.value,
+            digits=4,
+            contribution=before[each.term].cost - each.cost,
+            is_clear=_is_clear(each.value - before[each.term].value, one, other, each.term),
+        )
+        for each in one.diagnosis
+        if each.term in before
     ]
+    return sorted(found, key=lambda each: -abs(each.contribution))
+
+
+def _is_clear(difference: float, one: SplitResult, other: SplitResult, term: str) -> bool:
+    errors = [each.errors[term] for each in (one, other) if term in each.errors]
+    return len(errors) == 2 and is_clear(difference, errors)
 
 
 def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
@@ -140,31 +167,38 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
     return sorted(found, key=lambda each: (-abs(each.value), -each.value))
 
 
-def _sentence(pair: tuple[Choice, Choice], units: int, changes: Sequence[Change]) -> str:
-    """Return what differs most: `#12 is 0.00312 better than #10: BPSN of gay rose most (+0.02), ….`"""
-    one, other = (label(each) for each in pair)
-    if units:
-        said = f"{one} is {score_text(abs(units))} {'better' if units > 0 else 'worse'} than {other}"
-    else:
-        said = f"{one} and {other} have the same score"
-    said = said[:1].upper() + said[1:]
-    if not changes:
-        return f"{said}."
-    rise, fall = max(changes, key=lambda each: each.value), min(changes, key=lambda each: each.value)
-    parts = [
-        f"{rise.said} rose most ({rise.text})" if rise.value > 0 else "nothing rose",
-        f"{fall.said} fell most ({fall.text})" if fall.value < 0 else "nothing fell",
-    ]
-    return f"{said}: {', '.join(parts if units >= 0 else reversed(parts))}."
+def _sentence(
+    pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
+) -> str:
+    """Return the difference, whether chance explains it, and the terms that it clearly comes from."""
+    names, units = [label(each) for each in pair], one.score_units - other.score_units
+    if not units:
+        return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
+    difference = score_text(abs(units), one.decimals)
+    if one.decimals != SCORE_DECIMALS:
+        relation = f"{difference} {'higher' if units > 0 else 'lower'}"
+        return f"The shown score of {names[0]} is {relation} than that of {names[1]}."
+    said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
+    errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
+    if len(errors) == 2:
+        typical = error_text(paired_standard_error(max(errors)))
+        if not is_clear(units / 100_000, errors):
+            said += f". Chance can explain this: the standard error is about {typical}"
+        elif clear := [each for each in terms if each.is_clear]:
+            parts = [f"{each.term} {each.text} ({each.share})" for each in clear]
+            said += f": {', '.join(parts)}"
+        else:
+            said += f", more than chance explains: the standard error is about {typical}"
+    return f"{formats.capitalized(said)}."
 
 
-def _scores(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table:
-    lines: list[Sequence[Cell | str]] = [
-        ("Score", one.score, other.score, signed_units(one.score_units - other.score_units))
-    ]
-    for each in _term_changes(one, other):
-        lines.append((each.term, f"{each.after:.4f}", f"{each.before:.4f}", each.text))
-    return table(f"{caption}: score and terms", ("", *names, "difference"), lines)
+def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[Change]) -> Table:
+    lines: list[Sequence[Cell | str]] = [("Score", *scores, scores[2])]
+    for each in terms:
+        values = f"{each.after:.4f}", f"{each.before:.4f}", each.text
+        lines.append((each.term, *values, _signed(each.contribution, 5)))
+    head = ("", *names, "difference", "of the score")
+    return table(f"{caption}: score and terms", head, lines)
 
 
 def _identities(caption: str, names: tuple[str, ...], one: SplitResult, other: SplitResult) -> Table | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.services.leaderboards.submission_results import Summary
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES
@@ -22,15 +22,18 @@ def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, .
     if summary.public is None:
         return ()
     whose = "the team's" if is_organizers else "your"
-    weakest = summary.public.weakest_term
-    score = Figure("Public score", summary.public.score, f"Weakest term: {NAMES[weakest]}" if weakest else "")
+    weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
+    notes = [f"standard error {error_text(error)}"] if error else []
+    notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
+    score = Figure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
     return (score, _change(summary, whose), *_rank(summary, whose))
 
 
 def _change(summary: Summary, whose: str) -> Figure:
     if summary.gain_units is None or summary.best_before_units is None:
         return Figure("Change", "First", f"{whose} first score")
-    gain, before = summary.gain_units, score_text(summary.best_before_units)
+    decimals = summary.public.decimals if summary.public else SCORE_DECIMALS
+    gain, before = summary.gain_units, score_text(summary.best_before_units, decimals)
     which = f" (#{summary.best_before_id})"
     if gain > 0:
         note = f"{whose} best{'' if summary.rank else ' when it came'}; before it {before}{which}"
@@ -38,7 +41,7 @@ def _change(summary: Summary, whose: str) -> Figure:
         note = f"equal to {whose} best, which came earlier{which}"
     else:
         note = f"below {whose} best before it, {before}{which}"
-    return Figure("Change", signed_units(gain), note)
+    return Figure("Change", signed_units(gain, decimals), note)
 
 
 def _rank(summary: Summary, whose: str) -> tuple[Figure, ...]:
@@ -60,6 +63,6 @@ def _movement(summary: Summary) -> str:
     return f", up {places:,}" if places else ", as before"
 
 
-def signed_units(units: int) -> str:
+def signed_units(units: int, decimals: int = SCORE_DECIMALS) -> str:
     """Return a difference of scores with its sign; none before 0."""
-    return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units))}"
+    return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units), decimals)}"

@@ -1,8 +1,9 @@
-"""Where a submission could gain most: bars in score units, and one plain sentence of the largest."""
+"""Diagnosis of a submission: one sentence, and for each AUC that holds the score back a bar."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.metrics.analysis.uncertainty.held_back import CellGain, HeldBack
+from grader.metrics.analysis.uncertainty.held_back import CellGain, TermCost, weakest_term
 from webapp.presentation.terms import NAMES, Classes, words_of
 
 SHOWN = 10
@@ -29,23 +30,20 @@ class GainBar:
 
 @dataclass(frozen=True, slots=True)
 class GainsView:
-    """The largest gains first; `marks` has for a cell of the table the class that it shares with its bar."""
+    """The costliest term first; `marks` has for a cell of the table the class that it shares with its bar."""
 
     sentence: str
     bars: tuple[GainBar, ...]
     marks: dict[tuple[str, str], str]
 
     @classmethod
-    def of(
-        cls, found: HeldBack | None, classes: Classes, *, weakest_term: str | None, whose: str = "Your model"
-    ) -> "GainsView | None":
-        """Return the view of what holds a score back; None where the viewer sees no table."""
-        if found is None:
-            return None
-        gains = [gain for gain in found.cells if gain.gain >= SMALLEST][:SHOWN]
+    def of(cls, found: Sequence[TermCost], classes: Classes, *, whose: str = "Your model") -> "GainsView":
+        """Return the view of a diagnosis."""
+        gains = [gain for each in found for gain in each.cells if gain.gain >= SMALLEST][:SHOWN]
+        largest = max((gain.gain for gain in gains), default=0.0)
         return cls(
-            _sentence(gains, classes, weakest_term, whose),
-            tuple(_bar(gain, gains[0].gain, place) for place, gain in enumerate(gains)),
+            _sentence(found, classes, whose),
+            tuple(_bar(gain, largest, place) for place, gain in enumerate(gains)),
             {(gain.name, gain.cell): f"g{place}" for place, gain in enumerate(gains)},
         )
 
@@ -62,15 +60,23 @@ def _bar(gain: CellGain, largest: float, place: int) -> GainBar:
     )
 
 
-def _sentence(gains: list[CellGain], classes: Classes, weakest_term: str | None, whose: str) -> str:
-    words = words_of(classes)
-    if gains:
-        most = gains[0]
-        does = _DOES[most.cell].format(name=most.name, **words)
-        return f"{whose} {does}: raising that {NAMES[most.cell]} to the median would gain {most.gain:.5f}."
-    if weakest_term == "overall_auc":
-        return (
-            f"{whose} mixes up {words['positive']} and {words['negative']} {words['rows']} in general: "
-            "no identity holds the score back."
-        )
-    return ""
+def _sentence(found: Sequence[TermCost], classes: Classes, whose: str) -> str:
+    """Return what costs most: the weakest term, and its AUC with the largest gain, or several equal ones."""
+    if weakest_term(found) is None:
+        return ""
+    lead, words = found[0], words_of(classes)
+    costs = f"{NAMES[lead.term]} costs the score most ({lead.cost:.5f})"
+    if lead.term == "overall_auc":
+        mixed = f"{words['positive']} and {words['negative']} {words['rows']}"
+        return f"{costs}: {whose[:1].lower()}{whose[1:]} mixes up {mixed} in general."
+    gains = [gain for gain in lead.cells if gain.gain >= SMALLEST and gain.value == lead.cells[0].value]
+    if not gains:
+        return f"{costs}."
+    others = f" or {len(gains) - 1} other identities of the same value" if len(gains) > 2 else ""
+    others = others or (f" or {gains[1].name}" if len(gains) > 1 else "")
+    does = _DOES[gains[0].cell].format(name=gains[0].name + others, **words)
+    each = "one such" if others else "that"
+    return (
+        f"{costs}. {whose} {does}: raising {each} {NAMES[lead.term]} to the median would gain "
+        f"{gains[0].gain:.5f}."
+    )

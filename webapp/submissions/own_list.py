@@ -14,6 +14,7 @@ from grader.services.submissions import selections
 from grader.services.submissions.selections import Choice, Reason
 from webapp.presentation import heat_shades
 from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.submissions.views import weakest_first
 
 DRAWN_IDENTITIES = 12
 
@@ -97,39 +98,42 @@ def lines(
     ]
 
 
-def slots(choice: Choice | None, scores: Collection[OwnScore]) -> list[Slot]:
+def slots(choice: Choice | None, scores: Collection[OwnScore], decimals: int) -> list[Slot]:
     """Return the places of the final selection, those that are held first."""
     if choice is None:
         return []
     known = {score.submission_id: score for score in scores}
     found = [
-        Slot(number, each, known[each].file_name, _score(known[each].units), reason)
+        Slot(number, each, known[each].file_name, _score(known[each].units, decimals), reason)
         for number, (each, reason) in enumerate(choice.reasons.items(), 1)
     ]
     return found + [Slot(number) for number in range(len(found) + 1, choice.limit + 1)]
 
 
-def trend(scores: Sequence[OwnScore], *, leader: int | None) -> Trend | None:
+def trend(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> Trend | None:
     """Return the chart of a team's shown scores, None with fewer than two."""
     shown = [(each.submission_id, each.units, each.best_before) for each in scores if each.units is not None]
     if len(shown) < 2:
         return None
-    chart = trend_chart([units for _, units, _ in shown], leader=leader)
+    chart = trend_chart([units for _, units, _ in shown], leader=leader, decimals=decimals)
     if chart is None:
         return None
     return Trend(
         chart,
-        tuple((each, score_text(units), before is None or units > before) for each, units, before in shown),
+        tuple(
+            (each, score_text(units, decimals), before is None or units > before)
+            for each, units, before in shown
+        ),
     )
 
 
-def first_score(scores: Sequence[OwnScore], *, leader: int | None) -> FirstScore | None:
+def first_score(scores: Sequence[OwnScore], *, leader: int | None, decimals: int) -> FirstScore | None:
     """Return the only shown score of a team, None where it has more or none."""
     shown = [each.units for each in scores if each.units is not None]
     if len(shown) != 1:
         return None
     gap = 0 if leader is None else leader - shown[0]
-    return FirstScore(score_text(shown[0]), score_text(gap) if gap > 0 else "")
+    return FirstScore(score_text(shown[0], decimals), score_text(gap, decimals) if gap > 0 else "")
 
 
 def _line(
@@ -149,7 +153,7 @@ def _line(
         status=submission.status.value,
         problem_count=len(submission.problems),
         score=result.score if result else "",
-        change="" if gain is None else f"{gain / 100_000:+.5f}",
+        change="" if gain is None or result is None else f"{gain / 100_000:+.{result.decimals}f}",
         is_gain=gain is not None and gain > 0,
         is_best=submission.id == best_id,
         is_late=submission.kind is SubmissionKind.LATE,
@@ -165,8 +169,7 @@ def _weakest(results: Mapping[int, SplitResult]) -> list[str]:
     newest = max((each for each, result in results.items() if result.identities), default=None)
     if newest is None:
         return []
-    rows = sorted(results[newest].identities, key=lambda row: (_lowest(row)[0], row.name))
-    return [row.name for row in rows[:DRAWN_IDENTITIES]]
+    return [row.name for row in weakest_first(results[newest])[:DRAWN_IDENTITIES]]
 
 
 def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
@@ -178,7 +181,7 @@ def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
         [heat_shades.shade(rows[name].cells[term.key] if name in rows else None) for term in IDENTITY_TERMS]
         for name in drawn
     ]
-    weakest = min(rows.values(), key=lambda row: (_lowest(row)[0], row.name))
+    weakest = weakest_first(result)[0]
     value, term = _lowest(weakest)
     return cell_picture(
         shades, f"Weakest: {weakest.name}, {term} {value:.2f}" if term else "No AUC is defined"
@@ -191,5 +194,5 @@ def _lowest(row: IdentityRow) -> tuple[float, str]:
     return min(((value, name) for value, name in found if value is not None), default=(2.0, ""))
 
 
-def _score(units: int | None) -> str:
-    return "" if units is None else score_text(units)
+def _score(units: int | None, decimals: int) -> str:
+    return "" if units is None else score_text(units, decimals)

@@ -8,11 +8,11 @@ from flask.typing import ResponseReturnValue
 
 from grader.errors import ParticipantError
 from grader.models import Split
-from grader.ranking.order import Entry
+from grader.ranking.order import SCORE_DECIMALS, Entry
 from grader.services.competitions import lookup
 from grader.services.leaderboards import own_scores, submission_results
 from grader.services.solutions import other_labels
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.services.submissions import accepting, repeats, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
@@ -99,6 +99,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         names = other_labels.names(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
     leader_units = leader.score_units if leader else None
+    decimals = SCORE_DECIMALS if Field.PUBLIC_EXACT in allowed else shown_scores.decimals(competition)
     live = statuses_json(listed.rows)
     shown = own_list.lines(listed.rows, results, scores, best_id=best_id, choice=choice)
     return render_template(
@@ -116,9 +117,9 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         has_cells=any(line.cells for line in shown),
         choice=choice,
         drawn_identities=own_list.DRAWN_IDENTITIES,
-        slots=own_list.slots(choice, scores),
-        trend=own_list.trend(scores, leader=leader_units),
-        first_score=own_list.first_score(scores, leader=leader_units),
+        slots=own_list.slots(choice, scores, decimals),
+        trend=own_list.trend(scores, leader=leader_units, decimals=decimals),
+        first_score=own_list.first_score(scores, leader=leader_units, decimals=decimals),
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),

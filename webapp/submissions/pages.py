@@ -104,9 +104,8 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         previous_id=summary.previous_id,
         best_shown_before_id=summary.best_shown_before_id,
         gains=GainsView.of(
-            own_submission.holding_back(summary.public, version),
+            own_submission.diagnosis(summary.public, version),
             view,
-            weakest_term=summary.public.weakest_term if summary.public else None,
             whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model",
         ),
         beside=beside,

@@ -7,6 +7,7 @@ from typing import Any
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
+from grader.services.standings import shown_scores
 from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
 from grader.visibility import Viewer
@@ -62,7 +63,6 @@ class SplitView:
         """Return the view of a result, None where there is none to see."""
         if result is None:
             return None
-        weakest_first = sorted(result.identities, key=_weakness)
         return cls(
             score=result.score,
             terms=tuple(
@@ -75,7 +75,7 @@ class SplitView:
                 for term in TERMS
                 if term.key in result.terms
             ),
-            identities=tuple(_identity(row) for row in weakest_first),
+            identities=tuple(_identity(row) for row in weakest_first(result)),
         )
 
 
@@ -119,7 +119,7 @@ def _shown(competition: Competition, summary: Summary) -> str | None:
         return None
     if summary.shown_units is None:
         return "Its team sees no score."
-    return f"Its team sees {score_text(summary.shown_units)}."
+    return f"Its team sees {score_text(summary.shown_units, shown_scores.decimals(competition))}."
 
 
 def _other_best(summary: Summary, own_id: int) -> int | None:
@@ -136,10 +136,17 @@ def _withheld(public: SplitView | None) -> str:
     return "This competition shows the four terms and the identity table after the reveal."
 
 
-def _weakness(row: IdentityRow) -> tuple[float, str]:
-    """Return the sort key that puts the weakest identity first."""
-    values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
-    return min(values, default=2.0), row.name
+def weakest_first(result: SplitResult) -> list[IdentityRow]:
+    """Return the identities by the AUC of the costliest of their terms, and by their lowest AUC."""
+    terms = {term.key for term in IDENTITY_TERMS}
+    costliest = next((each.term for each in result.diagnosis if each.term in terms), "")
+
+    def weakness(row: IdentityRow) -> tuple[float, float, str]:
+        values = [value for term in IDENTITY_TERMS if (value := row.cells[term.key]) is not None]
+        first = row.cells.get(costliest)
+        return 2.0 if first is None else first, min(values, default=2.0), row.name
+
+    return sorted(result.identities, key=weakness)
 
 
 def _identity(row: IdentityRow) -> IdentityView:

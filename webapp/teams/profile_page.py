@@ -12,6 +12,7 @@ from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import team_profiles
 from grader.services.leaderboards.team_profiles import Profile
+from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from webapp.competitions.views import CompetitionView
@@ -34,6 +35,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
         own_id = comparison.own_counted(
             session, competition=competition, team=own, phase=phases.phase(competition, now)
         )
+    decimals = shown_scores.decimals(competition)
     is_own = own is not None and own.id == team_id
     return conditional(
         render_template(
@@ -45,7 +47,9 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
             terms=[term for term in TERMS if found.public and term.key in found.public.terms],
             chart=_chart(competition, found, now, is_own=is_own),
             narrow_chart=_chart(competition, found, now, is_own=is_own, is_narrow=True),
-            history=[(step.submitted_at, score_text(step.score_units)) for step in reversed(found.steps)],
+            history=[
+                (step.submitted_at, score_text(step.score_units, decimals)) for step in reversed(found.steps)
+            ],
         )
     )
 
@@ -58,4 +62,4 @@ def _chart(
         return None
     until = min(now, competition.closes_at) if competition.closes_at else now
     team = Steps(found.public.rank, found.name, is_own, found.steps)
-    return step_chart([team], until=until, is_narrow=is_narrow)
+    return step_chart([team], until=until, is_narrow=is_narrow, decimals=shown_scores.decimals(competition))

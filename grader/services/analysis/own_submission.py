@@ -1,4 +1,4 @@
-"""A team's own submission: histogram, agreement with earlier files, identities that hold the score back.
+"""A team's own submission: histogram, agreement with earlier files, diagnosis of its public score.
 
 Histogram and agreement cover all rows together and depend on no label, identity or split: a team can compute
 both from its own files. The ranking of identities uses the rounded public table that the team sees anyway.
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.uncertainty.held_back import HeldBack, held_back
+from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.analysis.histograms import Agreement, Histograms
@@ -94,12 +94,12 @@ def _predictions(
         return None
 
 
-def holding_back(result: SplitResult | None, version: ScoringVersion) -> HeldBack | None:
-    """Rank what holds a score back, from the displayed values; None where the viewer sees no table."""
-    if result is None or not result.identities:
-        return None
+def diagnosis(result: SplitResult | None, version: ScoringVersion) -> tuple[TermCost, ...]:
+    """Rank what a score lacks, from the displayed values; empty where the viewer sees no terms."""
+    if result is None:
+        return ()
     lines = [
         _Line(row.name, row.cells["subgroup_auc"], row.cells["bpsn_auc"], row.cells["bnsp_auc"])
         for row in result.identities
     ]
-    return held_back(lines, Rules.from_dict(version.metric_settings).metric)
+    return diagnose(result.terms, lines, Rules.from_dict(version.metric_settings).metric)

@@ -60,9 +60,10 @@ def rows(
         for each, _, score in found
     ]
     places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
+    decimals = shown_scores.decimals(competition, split)
     placed = zip(entries, found, places, strict=True)
     return [
-        Placed(_row(entry, submission, name, lines.rounded_terms(score, terms)), place - 1)
+        Placed(_row(entry, submission, name, lines.rounded_terms(score, terms), decimals), place - 1)
         for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
     ]
 
@@ -72,14 +73,16 @@ def _units(competition: Competition, split: Split, score: float) -> int:
     return order.score_units(score) if shown is None else shown
 
 
-def _row(entry: Entry, submission: Submission, team: str, terms: Mapping[str, float]) -> BoardRow:
+def _row(
+    entry: Entry, submission: Submission, team: str, terms: Mapping[str, float], decimals: int
+) -> BoardRow:
     return BoardRow(
         rank=None,
         team_id=entry.team_id,
         team=one_line(submission.description, NAME_MAX_LENGTH) or team,
         members=(),
         submission_id=entry.submission_id,
-        score=order.score_text(entry.score_units),
+        score=order.score_text(entry.score_units, decimals),
         score_units=entry.score_units,
         terms=terms,
         entry_count=1,

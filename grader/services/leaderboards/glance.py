@@ -22,9 +22,8 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order
-from grader.ranking.order import Entry
 from grader.services.competitions import phases
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.visibility import Field, Phase, Viewer, visible
 
 TOP = 5
@@ -61,6 +60,7 @@ class Glance:
     top: Sequence[TopLine] = ()
     own: OwnPlace | None = None
     scores: Mapping[int, int] = field(default_factory=dict)
+    decimals: int = order.SCORE_DECIMALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +95,26 @@ def of(session: Session, *, competition: Competition, team: Team | None, now: da
     scores: dict[int, int] = dict(counts.all())
     if not scores:
         return Glance(0, split=split)
+    decimals = shown_scores.decimals(competition, split)
     return Glance(
         team_count=sum(scores.values()),
-        best=order.score_text(max(scores)),
+        best=order.score_text(max(scores), decimals),
         split=split,
-        top=_top(session, version_id, split),
-        own=_own(session, version_id, split, team) if team is not None else None,
+        top=_top(session, version_id, split, decimals),
+        own=_own(session, version_id, split, team, decimals) if team is not None else None,
         scores=scores,
+        decimals=decimals,
     )
 
 
 def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
     """Return the figures of competitions by their ids, in at most two queries for any number of them."""
     splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
-    versions = {each.live_scoring_version_id: each.id for each in competitions if splits.get(each.id)}
+    versions = {each.live_scoring_version_id: each for each in competitions if splits.get(each.id)}
     found = {each.id: Figures() for each in competitions}
     boards = [
-        and_(Standing.scoring_version_id == version_id, Standing.split == splits[competition_id])
-        for version_id, competition_id in versions.items()
+        and_(Standing.scoring_version_id == version_id, Standing.split == splits[each.id])
+        for version_id, each in versions.items()
     ]
     if boards:
         rows = session.execute(
@@ -121,7 +123,9 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
             .group_by(Standing.scoring_version_id)
         )
         for version_id, count, units in rows:
-            found[versions[version_id]] = Figures(count, order.score_text(units))
+            each = versions[version_id]
+            decimals = shown_scores.decimals(each, splits[each.id] or Split.PUBLIC)
+            found[each.id] = Figures(count, order.score_text(units, decimals))
     blind = [competition_id for competition_id, split in splits.items() if split is None]
     for competition_id, count in _sent(session, blind).items():
         found[competition_id] = Figures(count)
@@ -161,7 +165,7 @@ def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
     return dict(rows.all())
 
 
-def _top(session: Session, version_id: int, split: Split) -> list[TopLine]:
+def _top(session: Session, version_id: int, split: Split, decimals: int) -> list[TopLine]:
     rows = session.execute(
         select(Standing.team_id, Team.name, Team.avatar_key, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)
@@ -170,23 +174,19 @@ def _top(session: Session, version_id: int, split: Split) -> list[TopLine]:
         .limit(TOP)
     )
     return [
-        TopLine(rank, team_id, name, avatar_key, order.score_text(units))
+        TopLine(rank, team_id, name, avatar_key, order.score_text(units, decimals))
         for rank, (team_id, name, avatar_key, units) in enumerate(rows, start=1)
     ]
 
 
-def _own(session: Session, version_id: int, split: Split, team: Team) -> OwnPlace | None:
+def _own(session: Session, version_id: int, split: Split, team: Team, decimals: int) -> OwnPlace | None:
     entry = places.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
     if entry is None:
         return None
     above = places.above(session, scoring_version_id=version_id, split=split, entry=entry)
     return OwnPlace(
         rank=places.rank_of(session, scoring_version_id=version_id, split=split, entry=entry),
-        score=order.score_text(entry.score_units),
+        score=order.score_text(entry.score_units, decimals),
         score_units=entry.score_units,
-        gap=None if above is None else _gap(above, entry),
+        gap=order.score_text(above.score_units - entry.score_units, decimals) if above else None,
     )
-
-
-def _gap(above: Entry, own: Entry) -> str:
-    return order.score_text(above.score_units - own.score_units)

@@ -17,7 +17,7 @@ from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.paging import PAGE_SIZE, Paging, paging
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.visibility import Field, Phase, Viewer, visible
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -115,7 +115,8 @@ class Board:
     `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
     `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
     there are ranks to count a change from, `has_terms` whether the viewer sees the terms. `following` is the
-    place after which the next page of the rank order goes on, `leader_units` the first team's shown score.
+    place after which the next page of the rank order goes on, `leader_units` the first team's shown score,
+    `decimals` the decimals of shown scores.
     """
 
     split: Split
@@ -125,6 +126,7 @@ class Board:
     page_count: int
     team_count: int
     leader_units: int | None
+    decimals: int
     found_count: int
     has_changes: bool
     has_terms: bool
@@ -231,7 +233,11 @@ def _board(
         lines = found[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
     own = _own(session, version, split, asked.own_team_id, ranks)
-    loaded = board_lines.load(session, version=version, split=split, ranks=ranks | own, terms=terms, now=now)
+    decimals = shown_scores.decimals(competition, split)
+    loaded = board_lines.load(
+        session, version=version, split=split, ranks=ranks | own, terms=terms, now=now, decimals=decimals,
+        has_errors=split is Split.PRIVATE or not competition.feedback.is_coarse,
+    )  # fmt: skip
     solution = version.solution
     split_rows = solution.public_row_count if split is Split.PUBLIC else solution.private_row_count
     return Board(
@@ -242,6 +248,7 @@ def _board(
         page_count=place.page_count,
         team_count=team_count,
         leader_units=best,
+        decimals=decimals,
         found_count=found_count,
         has_changes=loaded.has_changes,
         has_terms=has_terms,

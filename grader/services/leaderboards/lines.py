@@ -48,6 +48,7 @@ class BoardRow:
     entry_count: int
     last_submitted_at: datetime
     rank_change: int | None = None
+    error: float | None = None
 
     @property
     def is_benchmark(self) -> bool:
@@ -71,10 +72,12 @@ def load(
     ranks: Mapping[int, int],
     terms: Sequence[str],
     now: datetime,
+    decimals: int = order.SCORE_DECIMALS,
+    has_errors: bool = False,
 ) -> Loaded:
     """Return the lines of teams whose ranks are known, with as many queries for one as for a page.
 
-    `terms` are those that the viewer may see; others are not even read.
+    `terms` are those that the viewer may see; others are not even read. Only exact scores have errors.
     """
     rows: dict[int, BoardRow] = {}
     has_changes = False
@@ -84,7 +87,7 @@ def load(
         before = earlier_ranks(session, version=version, split=split, team_ids=part, now=now)
         has_changes = has_changes or bool(before)
         known = {team_id: ranks[team_id] for team_id in part}
-        rows |= _load_part(session, version, split, known, terms, before)
+        rows |= _load_part(session, version, split, known, terms, before, decimals, has_errors=has_errors)
     return Loaded(rows, has_changes or _has_changes(session, version, split, now))
 
 
@@ -95,6 +98,9 @@ def _load_part(
     ranks: Mapping[int, int],
     terms: Sequence[str],
     before: Mapping[int, int],
+    decimals: int,
+    *,
+    has_errors: bool,
 ) -> dict[int, BoardRow]:
     lines = session.execute(
         select(
@@ -102,6 +108,7 @@ def _load_part(
             Standing.submission_id,
             Standing.score_units,
             Team.name,
+            *([Score.errors] if has_errors else []),
             *(getattr(Score, term) for term in terms),
         )
         .join(Team, Team.id == Standing.team_id)
@@ -123,12 +130,13 @@ def _load_part(
             team=line.name,
             members=tuple(members[line.team_id]),
             submission_id=line.submission_id,
-            score=order.score_text(line.score_units),
+            score=order.score_text(line.score_units, decimals),
             score_units=line.score_units,
             terms=rounded_terms(line, terms),
             entry_count=done[line.team_id][0],
             last_submitted_at=done[line.team_id][1],
             rank_change=_change(before.get(line.team_id), ranks[line.team_id]),
+            error=(line.errors or {}).get("score") if has_errors else None,
         )
         for line in lines
     }

@@ -1,14 +1,23 @@
 """Results of one submission as shown: rounded scores, AUC terms and the per-identity table."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.metrics import PairCounts, report
-from grader.models import Score, ScoringVersion, Split, Submission, SubmissionKind, SubmissionStatus
+from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
+from grader.models import (
+    Competition,
+    Score,
+    ScoringVersion,
+    Split,
+    Submission,
+    SubmissionKind,
+    SubmissionStatus,
+)
 from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
@@ -41,17 +50,24 @@ class IdentityRow:
 class SplitResult:
     """What a submission got on one split, as far as the viewer may see it.
 
-    `score` is the text with 5 decimals, `score_units` the same in units of 0.00001, `weakest_term` the name
-    of the lowest of the four terms, None where all are the same. Where the viewer may not see the terms they
-    are empty and it is None;
-    `identities` is empty where the viewer may not see the table.
+    `score` is the text with `decimals`, 5 or those of the step of a coarse mode, `score_units` the same in
+    units of 0.00001, `diagnosis` the terms by what they cost the score. Both are empty
+    where the viewer may not see the terms, and `identities` where the viewer may not see the table. `errors`
+    has the standard errors of the exact score and of the shown terms.
     """
 
     score: str
     score_units: int
     terms: Mapping[str, float]
-    weakest_term: str | None
+    diagnosis: tuple[TermCost, ...]
     identities: tuple[IdentityRow, ...]
+    decimals: int = order.SCORE_DECIMALS
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def weakest_term(self) -> str | None:
+        """The term that costs the score most; None where all cost the same or none is shown."""
+        return weakest_term(self.diagnosis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +156,7 @@ def split_results_of(
     splits = [split for split, score in _SCORES.items() if score in allowed]
     rules = Rules.from_dict(version.metric_settings)
     is_exact = Field.PUBLIC_EXACT in allowed
+    competition = session.get_one(Competition, version.competition_id)
     found: dict[int, dict[Split, SplitResult]] = {submission_id: {} for submission_id in submission_ids}
     for start in range(0, len(submission_ids), CHUNK):
         rows = session.scalars(
@@ -150,12 +167,15 @@ def split_results_of(
             )
         )
         for row in rows:
-            result = _split_result(
-                row, rules, _units(row, is_exact), has_terms=_TERMS[row.split] in allowed,
-                cells=_cells(row.split, allowed),
-            )  # fmt: skip
-            if result is not None:
-                found[row.submission_id][row.split] = result
+            has_terms, cells = _TERMS[row.split] in allowed, _cells(row.split, allowed)
+            if is_exact or row.split is Split.PRIVATE:
+                result = _exact(row, rules, has_terms=has_terms, cells=cells)
+            elif row.shown_units is not None:
+                text = order.score_text(row.shown_units, shown_scores.decimals(competition))
+                result = SplitResult(text, row.shown_units, {}, (), (), shown_scores.decimals(competition))
+            else:
+                continue
+            found[row.submission_id][row.split] = result
     return found
 
 
@@ -167,10 +187,10 @@ def public_scores(
     allowed: Collection[Field],
     with_tables: bool = False,
 ) -> dict[int, SplitResult]:
-    """Return the public scores of several submissions by their id, without terms; tables are asked for."""
+    """Return the public scores of several submissions by their id; terms and tables on request."""
     wanted = {Field.PUBLIC_SCORE, Field.PUBLIC_EXACT}
     if with_tables:
-        wanted.add(Field.PUBLIC_IDENTITIES)
+        wanted |= {Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS}
     ids = [submission.id for submission in submissions]
     found = split_results_of(session, submission_ids=ids, version=version, allowed=wanted & set(allowed))
     return {each: results[Split.PUBLIC] for each, results in found.items() if results}
@@ -180,25 +200,18 @@ def _cells(split: Split, allowed: Collection[Field]) -> tuple[str, ...]:
     return tuple(name for field, names in _CELLS[split].items() if field in allowed for name in names)
 
 
-def _units(score: Score, is_exact: bool) -> int | None:
-    """Return a score for whom it is exact, or what a coarse mode of feedback shows of a public one."""
-    if is_exact or score.split is not Split.PUBLIC:
-        return order.score_units(score.score)
-    return score.shown_units
-
-
-def _split_result(
-    score: Score, rules: Rules, units: int | None, *, has_terms: bool, cells: Sequence[str]
-) -> SplitResult | None:
-    if units is None:
-        return None
+def _exact(score: Score, rules: Rules, *, has_terms: bool, cells: Sequence[str]) -> SplitResult:
+    units = order.score_units(score.score)
     terms = lines.rounded_terms(score) if has_terms else {}
     return SplitResult(
         score=order.score_text(units),
         score_units=units,
         terms=terms,
-        weakest_term=min(terms, key=terms.__getitem__) if len(set(terms.values())) > 1 else None,
+        diagnosis=diagnose(terms, (), rules.metric),
         identities=_table(score.counts, rules, cells) if cells else (),
+        errors={
+            name: error for name, error in (score.errors or {}).items() if name == "score" or name in terms
+        },
     )
 
 

@@ -13,7 +13,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines, score_steps
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_steps import UnrankedTeam
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.visibility import Field, Viewer, visible
 
 
@@ -118,6 +118,7 @@ def _line(
         ranks={team_id: rank},
         terms=lines.TERMS if has_terms else (),
         now=now,
+        decimals=shown_scores.decimals(competition, split),
     )
     return loaded.rows[team_id]
 

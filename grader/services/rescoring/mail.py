@@ -175,7 +175,7 @@ def _shown(competition: Competition, score: float | None, stored: int | None) ->
     if score is None:
         return None
     units = shown_scores.units(competition, score, stored)
-    return NOT_SHOWN if units is None else order.score_text(units)
+    return NOT_SHOWN if units is None else order.score_text(units, shown_scores.decimals(competition))
 
 
 def _body(

@@ -12,7 +12,7 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.standings import daily_ranks, rows, shown_scores
 
-Results = Mapping[Split, tuple[PairCounts, BiasReport]]
+Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
 
 
 def add(
@@ -74,7 +74,15 @@ def _ranks(job: ScoringJob) -> bool:
     return job.submission.kind is SubmissionKind.NORMAL
 
 
-def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport, *, now: datetime) -> Score:
+def _score(
+    job: ScoringJob,
+    split: Split,
+    counts: PairCounts,
+    report: BiasReport,
+    errors: dict[str, float],
+    *,
+    now: datetime,
+) -> Score:
     return Score(
         submission_id=job.submission_id,
         scoring_version_id=job.scoring_version_id,
@@ -82,6 +90,7 @@ def _score(job: ScoringJob, split: Split, counts: PairCounts, report: BiasReport
         score=report.score,
         **report.terms,
         counts=counts.as_dict(),
+        errors=errors,
         created_at=now,
     )
 

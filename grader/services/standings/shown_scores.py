@@ -41,6 +41,12 @@ def units(competition: Competition, score: float, stored: int | None) -> int | N
     return stored if competition.feedback.is_coarse else order.score_units(score)
 
 
+def decimals(competition: Competition, split: Split = Split.PUBLIC) -> int:
+    """Return the number of decimals of the scores that everybody sees: those of the step, if there is one."""
+    has_step = split is Split.PUBLIC and competition.feedback.has_step
+    return competition.feedback_step.decimals if has_step else order.SCORE_DECIMALS
+
+
 def benchmark_units(competition: Competition, score: float) -> int | None:
     """Return what is shown of a benchmark's public score: it is nobody's, so a coarse mode rounds it."""
     if competition.feedback is Feedback.BLIND:

@@ -15,7 +15,7 @@ from grader.services.leaderboards import benchmark_lines, counted_submission, le
 from grader.services.leaderboards.counted_submission import NotCounted
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.submission_results import SplitResult
-from grader.services.standings import places
+from grader.services.standings import places, shown_scores
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Phase, Viewer, visible_fields
@@ -27,7 +27,8 @@ OWN_COUNT = 200
 class Choice:
     """A submission to compare; `team` is empty for an own one, `name` says what it is called.
 
-    `score_units` is what the person sees of its score, after the reveal of the private one; None for nothing.
+    `score_units` is what the person sees of its score, after the reveal of the private one; None for
+    nothing, and `score` its text.
     """
 
     id: int
@@ -36,6 +37,7 @@ class Choice:
     is_benchmark: bool
     submitted_at: datetime
     score_units: int | None
+    score: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def _choice(submission: Submission, result: SplitResult | None, team: str = "") 
         is_benchmark=False,
         submitted_at=submission.submitted_at,
         score_units=result.score_units if result else None,
+        score=result.score if result else "",
     )
 
 
@@ -148,7 +151,13 @@ def _others(
         rows = [each.row for each in placed]
     return [
         Choice(
-            row.submission_id, row.team, row.team, row.is_benchmark, row.last_submitted_at, row.score_units
+            row.submission_id,
+            row.team,
+            row.team,
+            row.is_benchmark,
+            row.last_submitted_at,
+            row.score_units,
+            row.score,
         )
         for row in rows
     ]
@@ -168,8 +177,11 @@ def _benchmark(
     placed = benchmark_lines.rows(
         session, competition=competition, version=version, split=Split.PUBLIC, terms=()
     )
+    decimals = shown_scores.decimals(competition)
     row = next((each.row for each in placed if each.row.submission_id == choice.id), None)
-    return {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, None, ())}
+    return (
+        {} if row is None else {Split.PUBLIC: SplitResult(row.score, row.score_units, {}, (), (), decimals)}
+    )
 
 
 def _counted(
@@ -191,5 +203,6 @@ def _counted(
         is_benchmark=False,
         submitted_at=found.submitted_at,
         score_units=found.results[Split.PRIVATE].score_units,
+        score=found.results[Split.PRIVATE].score,
     )
     return Side(choice, False, found.results)

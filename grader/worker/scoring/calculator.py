@@ -3,9 +3,9 @@
 import logging
 from functools import partial
 
-from grader.feedback import Basis, basis_of
+from grader.feedback import basis_of
 from grader.files import FileRejected, read_submission
-from grader.metrics import BiasReport, MetricSettings, RankArray, count_ranks, dense_ranks, report
+from grader.metrics import count_ranks, dense_ranks, report
 from grader.metrics.analysis.uncertainty.influence import influences
 from grader.models import Split
 from grader.services.analysis.histograms import Histograms
@@ -58,15 +58,15 @@ class Calculator:
     def _scores(self, claim: Claim) -> Scores:
         solution = self._solutions.get(claim)
         file = self._kept(claim) or self._read(claim, solution)
-        results = {}
-        for split in Split:
-            counts = count_ranks(solution.splits[split], file.ranks)
-            results[split] = (counts, report(counts, claim.rules.metric))
-        basis = None
-        if claim.basis_key is not None:
-            basis = _basis(
-                solution, file.ranks, results[Split.PUBLIC][1], claim.rules.metric, claim.basis_key
-            )
+        results, found = {}, {}
+        for split, ranked in solution.splits.items():
+            counts = count_ranks(ranked, file.ranks)
+            values = report(counts, claim.rules.metric)
+            ranks = file.ranks[ranked.rows]
+            found[split] = influences(solution.sets[split], ranks, values, claim.rules.metric)
+            results[split] = (counts, values, found[split].standard_errors())
+        key = claim.basis_key
+        basis = basis_of(file.ranks, found[Split.PUBLIC].score, key=key) if key is not None else None
         return Scores(results, file.notes, basis)
 
     def _kept(self, claim: Claim) -> RankedFile | None:
@@ -84,12 +84,3 @@ class Calculator:
         if self._histograms and not self._histograms.get(claim.submission_sha256):
             self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
-
-
-def _basis(
-    solution: PreparedSolution, ranks: RankArray, public: BiasReport, settings: MetricSettings, key: bytes
-) -> Basis:
-    """Return what the mode of feedback needs of a file beside its score."""
-    rows = solution.splits[Split.PUBLIC].rows
-    influence = influences(solution.public_sets, ranks[rows], public, settings).score
-    return basis_of(ranks, influence, key=key)

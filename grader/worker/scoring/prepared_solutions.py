@@ -25,9 +25,9 @@ class PreparedSolution:
     splits: dict[Split, RankedSplit]
 
     @cached_property
-    def public_sets(self) -> Sets:
-        """The public rows as a mode of feedback compares files on them."""
-        return Sets(self.splits[Split.PUBLIC].split)
+    def sets(self) -> dict[Split, Sets]:
+        """The rows of each split, prepared for standard errors."""
+        return {split: Sets(ranked.split) for split, ranked in self.splits.items()}
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":

@@ -16,7 +16,7 @@ from grader.services.competitions import lookup
 from grader.services.moderation import decisions
 from grader.services.standings import daily_ranks
 from grader.text.spreadsheets import safe
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Step
 
 HERE = "/competitions/toxicity"
 BOARD = f"{HERE}/leaderboard"
@@ -445,3 +445,32 @@ def test_headings_use_the_competitions_names_of_its_classes(arena: Any) -> None:
         page = ann.browser.get(f"/competitions/toxicity/{path}").text
         assert "fine rows that mention the identity against to{x}ic rows that do not" in page
         assert "harm" not in page
+
+
+@pytest.mark.parametrize(
+    ("feedback", "step", "decimals"),
+    [(Feedback.LADDER, Step.OF_0_005, 3), (Feedback.TIERED, Step.OF_0_0005, 4)],
+)
+def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
+    arena: Any, feedback: Feedback, step: Step, decimals: int
+) -> None:
+    arena.competition(feedback=feedback, feedback_step=step)
+    ann, bob = arena.person("Ann"), arena.person("Bob")
+    arena.submit(bob, arena.truth.predictions(noise=0.2, seed=3))
+    for number, noise in enumerate((3.0, 0.5)):
+        submission_id = arena.submit(ann, arena.truth.predictions(noise=noise, seed=number))
+    arena.score_all()
+    own, compared = f"{HERE}/submissions", f"{HERE}/submissions/compare"
+    profile = re.search(r"/competitions/toxicity/teams/\d+", ann.browser.get(BOARD).text)
+    assert profile
+    for path in ("/", HERE, BOARD, own, f"{own}/{submission_id}", compared, profile[0]):
+        page = re.sub(
+            r"<svg.*?</svg>|Its predictions.*?Score receipt", "", ann.browser.get(path).text, flags=re.S
+        )
+        assert {len(each) - 2 for each in re.findall(r"\b[01]\.\d{2,}\b", page)} - {2} <= {decimals}, path
+        assert "scores are exact" not in page or path == "/"
+
+
+def test_the_footer_says_that_scores_are_exact_where_they_are(arena: Any) -> None:
+    arena.competition()
+    assert "scores are exact" in arena.app.test_client().get(BOARD).text

@@ -2,17 +2,24 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from grader.models import SubmissionKind
+from grader.metrics import MetricSettings
+from grader.metrics.analysis.uncertainty.held_back import diagnose
+from grader.models import Split, SubmissionKind
+from grader.ranking.order import score_text
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.moderation import decisions
+from grader.services.submissions.comparison import Choice, Side
 from grader.services.teams import rosters
 from grader.visibility import Feedback
+from webapp.submissions.comparison_view import compared
 
 HERE = "/competitions/toxicity"
 WHERE = f"{HERE}/submissions/compare"
@@ -68,7 +75,10 @@ def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
     assert float(scores[1]) - float(scores[2]) == pytest.approx(float(scores[3]), abs=1e-9)
     assert float(scores[3]) > 0  # the candidate has less noise
     assert f"#{first} minus the baseline #{second}" in page
-    assert f"#{first} is {scores[3][1:]} better than #{second}: " in page
+    assert f"#{first} is {scores[3][1:]} better than #{second}" in page
+    parts = [float(each) for each in re.findall(r"<small>([-+]?\d\.\d{5}) of the score</small>", page)]
+    assert sum(parts) == pytest.approx(float(scores[3]), abs=1e-4)
+    assert [abs(each) for each in parts] == sorted((abs(each) for each in parts), reverse=True)
     changes = [abs(float(each)) for each in re.findall(r'change [a-z]+">([-+]?\d\.\d\d)</td>', page)]
     assert len(changes) == 9
     assert changes == sorted(changes, reverse=True)
@@ -176,3 +186,62 @@ def test_every_team_on_the_revealed_boards_leads_to_its_comparison_with_the_own_
     assert "Compare with yours" not in arena.ann.browser.get(anns).text
     final = stranger.get(f"{HERE}/leaderboard/final/1").text
     assert f'href="{bobs}"' in final and f'href="{anns}"' in final
+
+
+def result(units: int, *, error: float | None, **terms: float) -> SplitResult:
+    errors = {} if error is None else dict.fromkeys(["score", *terms], error)
+    found = diagnose(terms, (), MetricSettings())
+    return SplitResult(score_text(units), units, terms, found, (), errors=errors)
+
+
+def sentence(one: SplitResult, other: SplitResult) -> str:
+    sides = [
+        Side(
+            Choice(number, "f.csv", "", False, datetime(2026, 1, 1, tzinfo=UTC), None),
+            True,
+            {Split.PUBLIC: each},
+        )
+        for number, each in ((2, one), (1, other))
+    ]
+    (split,) = compared(*sides)
+    return split.sentence
+
+
+LOW = {"overall_auc": 0.8, "subgroup_auc": 0.7, "bpsn_auc": 0.7, "bnsp_auc": 0.7}
+
+
+def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score() -> None:
+    risen = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
+    found = sentence(result(74503, error=0.005, **risen), result(72500, error=0.005, **LOW))
+    assert found == (
+        "#2 is 0.02003 better than #1: BNSP +0.0600 (+0.01500 of the score), "
+        "Overall +0.0200 (+0.00500 of the score)."
+    )
+
+
+def test_a_difference_within_chance_names_no_term() -> None:
+    risen = LOW | {"bnsp_auc": 0.71}
+    found = sentence(result(72750, error=0.01, **risen), result(72500, error=0.01, **LOW))
+    assert found == (
+        "#2 is 0.00250 better than #1. Chance can explain this: the standard error is about 0.006."
+    )
+
+
+def test_without_known_errors_the_sentence_says_nothing_of_chance_or_terms() -> None:
+    risen = LOW | {"bnsp_auc": 0.9}
+    assert sentence(result(77500, error=None, **risen), result(72500, error=0.01, **LOW)) == (
+        "#2 is 0.05000 better than #1."
+    )
+
+
+def test_where_terms_are_hidden_none_is_named() -> None:
+    assert sentence(result(77500, error=0.001), result(72500, error=0.001)) == (
+        "#2 is 0.05000 better than #1, more than chance explains: the standard error is about 0.0006."
+    )
+
+
+def test_of_coarse_scores_only_the_shown_values_are_compared(arena: Any) -> None:
+    first, second = entered(arena, Feedback.TIERED)
+    page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
+    assert re.search(rf"The shown score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
+    assert "chance" not in page

@@ -5,18 +5,22 @@ from typing import Any
 
 import pytest
 
-from grader.metrics import MetricSettings
-from grader.metrics.analysis.uncertainty.held_back import HeldBack, held_back
-from grader.services.leaderboards.submission_results import SplitResult, Summary
+from grader.metrics import MetricSettings, Weights
+from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
+from grader.ranking.order import error_text
+from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from webapp.submissions.figures import figures
 from webapp.submissions.gains import GainsView
+from webapp.submissions.views import weakest_first
 
+TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
 RESULT = SplitResult(
     score="0.93412",
     score_units=93412,
-    terms={"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93},
-    weakest_term="bpsn_auc",
+    terms=TERMS,
+    diagnosis=diagnose(TERMS, (), MetricSettings()),
     identities=(),
+    errors={"score": 0.0034},
 )
 CLASSES: Any = SimpleNamespace(positive_name="harmful", negative_name="harmless", row_name="comments")
 BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "best_id": 9}
@@ -61,7 +65,7 @@ def test_the_first_figures(
     known: dict[str, int], change: tuple[str, str], rank: tuple[str, str] | None
 ) -> None:
     found = {each.label: (each.value, each.note) for each in figures(Summary(public=RESULT, **known))}
-    assert found["Public score"] == ("0.93412", "Weakest term: BPSN")
+    assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
@@ -74,14 +78,15 @@ def test_there_are_no_figures_without_a_score() -> None:
     assert figures(Summary()) == ()
 
 
-def gaining(**aucs: float) -> HeldBack:
-    """Return what holds a score back in which one AUC of one identity is lower than all others."""
+def diagnosed(settings: MetricSettings | None = None, **aucs: float) -> tuple[TermCost, ...]:
+    """Return the diagnosis of a score in which one AUC of one identity is lower than all others."""
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=0.9) for name in "abc"
     ]
     for cell, value in aucs.items():
         setattr(lines[1], cell, value)
-    return held_back(lines, MetricSettings())
+    terms = {"overall_auc": 0.95, "subgroup_auc": 0.9, "bpsn_auc": 0.9, "bnsp_auc": 0.9} | aucs
+    return diagnose(terms, lines, settings or MetricSettings())
 
 
 @pytest.mark.parametrize(
@@ -95,20 +100,63 @@ def gaining(**aucs: float) -> HeldBack:
         ),
     ],
 )
-def test_one_plain_sentence_says_what_would_gain_most(cell: str, words: str) -> None:
-    found = gaining(**{cell: 0.7})
-    view = GainsView.of(found, CLASSES, weakest_term=cell)
-    assert view is not None
-    gain = f"{found.cells[0].gain:.5f}"
-    assert view.sentence.startswith(words)
+def test_the_sentence_the_first_bar_and_the_weakest_term_are_of_one_ranking(cell: str, words: str) -> None:
+    found = diagnosed(**{cell: 0.7})
+    view = GainsView.of(found, CLASSES)
+    gain = f"{found[0].cells[0].gain:.5f}"
+    assert words in view.sentence
     assert view.sentence.endswith(f" to the median would gain {gain}.")
     assert [(bar.name, bar.gain, bar.length) for bar in view.bars] == [("b", f"+{gain}", "100.0")]
     assert view.marks == {("b", cell): "g0"}
+    assert (found[0].term, weakest_term(found)) == (cell, cell)
 
 
-def test_without_gains_the_sentence_is_of_the_overall_auc_or_there_is_none() -> None:
-    view = GainsView.of(gaining(), CLASSES, weakest_term="overall_auc")
-    assert view is not None
-    assert view.sentence.startswith("Your model mixes up harmful and harmless comments in general")
-    assert GainsView.of(gaining(), CLASSES, weakest_term="bpsn_auc") == GainsView("", (), {})
-    assert GainsView.of(None, CLASSES, weakest_term="overall_auc") is None
+def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term() -> None:
+    lines: list[Any] = [
+        SimpleNamespace(name=name, subgroup_auc=subgroup, bpsn_auc=0.95, bnsp_auc=bnsp)
+        for name, subgroup, bnsp in (
+            ("a", 0.95, 0.61),
+            ("b", 0.6, 0.62),
+            ("c", 0.95, 0.62),
+            ("d", 0.95, 0.62),
+        )
+    ]
+    terms = {"overall_auc": 0.9, "subgroup_auc": 0.72, "bpsn_auc": 0.95, "bnsp_auc": 0.617}
+    found = diagnose(terms, lines, MetricSettings())
+    assert [each.term for each in found] == ["bnsp_auc", "subgroup_auc", "overall_auc", "bpsn_auc"]
+    view = GainsView.of(found, CLASSES)
+    assert view.sentence.startswith(
+        "BNSP costs the score most (0.09575). Your model misses harmful comments that mention a"
+    )
+    assert [(bar.name, bar.term) for bar in view.bars] == [("a", "BNSP"), ("b", "Subgroup")]
+    assert view.bars[0].length < view.bars[1].length == "100.0"
+    result = SplitResult("", 0, terms, found, tuple(IdentityRow(each.name, vars(each)) for each in lines))
+    assert [row.name for row in weakest_first(result)] == ["a", "b", "c", "d"]
+
+
+def test_equal_rounded_aucs_are_not_told_apart() -> None:
+    lines: list[Any] = [
+        SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=bnsp)
+        for name, bnsp in (("a", 0.61), ("b", 0.61), ("c", 0.9), ("d", 0.9), ("e", 0.9))
+    ]
+    found = diagnose({"overall_auc": 0.9, "bnsp_auc": 0.7}, lines, MetricSettings())
+    assert "that mention a or b: raising one such BNSP" in GainsView.of(found, CLASSES).sentence
+
+
+def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one() -> None:
+    settings = MetricSettings(weights=Weights(0.7, 0.1, 0.1, 0.1))
+    found = diagnosed(settings, bpsn_auc=0.85)
+    assert [each.term for each in found][:2] == ["overall_auc", "bpsn_auc"]
+    assert found[0].cost == pytest.approx(0.035)
+    view = GainsView.of(found, CLASSES)
+    assert view.sentence.endswith("your model mixes up harmful and harmless comments in general.")
+
+
+def test_without_terms_or_with_equal_ones_nothing_is_called_weakest() -> None:
+    assert GainsView.of((), CLASSES) == GainsView("", (), {})
+    assert GainsView.of(diagnose(dict.fromkeys(TERMS, 0.9), (), MetricSettings()), CLASSES).sentence == ""
+
+
+def test_a_standard_error_has_one_digit_and_two_after_a_leading_one() -> None:
+    shown = [error_text(each) for each in (0.0034, 0.0014, 0.00096, 0.02, 0.012)]
+    assert shown == ["0.003", "0.0014", "0.001", "0.02", "0.012"]

@@ -47,11 +47,19 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(
     assert "Where to gain most" in page
     gains = [float(gain) for gain in re.findall(r">\+(\d\.\d{5})</strong>", page)]
     assert gains
-    assert gains == sorted(gains, reverse=True)
-    assert f"would gain {gains[0]:.5f}." in page
-    assert (
-        without_form_tokens(page).count("g0") == 4
-    )  # a cell and its bar, and the link from one to the other
+    terms = re.findall(r"<small>(Subgroup|BPSN|BNSP)</small></span> <strong", page)
+    assert terms == sorted(terms, key=terms.index)  # by term
+    weakest = re.search(r"[Ww]eakest term: (\w+)", page)
+    assert weakest and f"{weakest[1]} costs the score most" in page
+    assert terms[0] == weakest[1] or weakest[1] == "Overall"
+    (told,) = arena.ann.browser.get(f"/api/v1/submissions/{first}/gains", headers=arena.ann.bearer).json[
+        "gains"
+    ][:1]
+    assert (f"{told['gain']:.5f}", told["name"]) == (
+        f"{gains[0]:.5f}",
+        re.findall(r"<th scope=\"row\"><bdi>([^<]+)", page)[0],
+    )
+    assert without_form_tokens(page).count("g0") == 4  # a cell and its bar, and the link from one to the other
 
 
 @pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])

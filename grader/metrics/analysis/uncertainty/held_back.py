@@ -1,7 +1,7 @@
 """Where to gain most: the identities and AUCs that hold a score back, and what it would gain."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
 from typing import Any
@@ -89,6 +89,58 @@ def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBa
         cells=tuple(sorted(cells, key=lambda gain: -gain.gain)),
         identities=tuple(sorted(by_identity.items(), key=lambda item: -item[1])),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TermCost:
+    """A term of the score, and the AUCs that hold it back.
+
+    Attributes
+    ----------
+    term : str
+    value : float
+    cost : float
+        What the score would gain if the term were 1: its weight times its distance from 1.
+    cells : tuple of CellGain
+        Its AUCs below their median, the largest gain first.
+    """
+
+    term: str
+    value: float
+    cost: float
+    cells: tuple[CellGain, ...]
+
+
+def diagnose(
+    terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
+) -> tuple[TermCost, ...]:
+    """Rank the terms by what they cost the score, and within each its AUCs by what they hold back.
+
+    Parameters
+    ----------
+    terms : mapping of str to float
+        The terms that the reader sees, rounded or not.
+    lines : sequence of IdentityAucs
+        The identities, empty where the reader sees no table.
+    settings : MetricSettings
+    """
+    weights = settings.weights.as_dict()
+    cells = held_back(lines, settings).cells if terms and lines else ()
+    costs = (
+        TermCost(
+            term,
+            value,
+            weights[term] / sum(weights.values()) * (1 - value),
+            tuple(cell for cell in cells if cell.cell == term),
+        )
+        for term, value in terms.items()
+    )
+    return tuple(sorted(costs, key=lambda each: -each.cost))
+
+
+def weakest_term(diagnosis: Sequence[TermCost]) -> str | None:
+    """Return the term that costs the score most; None where all cost the same."""
+    return diagnosis[0].term if len({each.cost for each in diagnosis}) > 1 else None
 
 
 def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:

@@ -82,6 +82,15 @@ class Influences:
     score: FloatArray | None
     variances: Mapping[str, Mapping[Cell, float | None]]
 
+    def standard_errors(self) -> dict[str, float]:
+        """Return the standard errors of the score and its terms, to two digits; not those that are 0."""
+        found: dict[str, FloatArray | None] = {"score": self.score, "overall_auc": self.overall_auc}
+        found |= {str(term): each for term, each in self.power_means.items()}
+        errors = {
+            name: math.sqrt(float(np.square(each).sum())) for name, each in found.items() if each is not None
+        }
+        return {name: float(f"{error:.2g}") for name, error in errors.items() if error}
+
 
 def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> Influences:
     """Return the influence of every row on the terms and the score of a submission.
