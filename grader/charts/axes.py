@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 STEPS = 4
+SHOWN_VALUES, FLOOR_SPREADS = 3, 3
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
 FIRST_MONDAY = datetime(2001, 1, 1, tzinfo=UTC)
@@ -17,6 +18,28 @@ TIME_STEPS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 30)) + t
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def robust_floor(values: Iterable[float], *, least: float) -> float:
+    """Return where to clip low outliers: a few times as far below the top as most values are.
+
+    Parameters
+    ----------
+    values : iterable of float
+        At least one; of up to three none is clipped.
+    least : float
+        The least distance from the top to the median that counts.
+
+    Returns
+    -------
+    float
+        The lowest value where nothing is clipped.
+    """
+    ordered = sorted(values)
+    top, middle = ordered[-1], ordered[(len(ordered) - 1) // 2]
+    if len(ordered) <= SHOWN_VALUES:
+        return ordered[0]
+    return max(ordered[0], top - FLOOR_SPREADS * max(top - middle, least))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.charts.axes import Axis
+from grader.charts.axes import Axis, robust_floor
 from grader.charts.labels import label, shortened, spread
 from grader.charts.svg import Area, foot, levels, picture, polyline
 
@@ -20,9 +20,8 @@ MOST_POINTS = 300
 SQUARE = 9
 SHADES = 5
 LABELLED = 8
-FEW = 20  # of so few teams all are drawn, however far below
 LABEL_GAP = 15
-SPREADS, SMALLEST_RANGE = 2.5, 0.004
+SMALLEST_SPREAD = 0.0015
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,8 @@ def cloud(spots: Sequence[Spot]) -> Cloud | None:
     if not spots:
         return None
     best = front(spots)
-    x = _axis("Overall AUC", [spot.overall for spot in spots], [spots[each].overall for each in best])
-    y = _axis("Worst bias term", [spot.worst for spot in spots], [spots[each].worst for each in best])
+    x = _axis("Overall AUC", [spot.overall for spot in spots])
+    y = _axis("Worst bias term", [spot.worst for spot in spots])
     shown = [spot for spot in spots if spot.overall >= x.low and spot.worst >= y.low]
     wide, narrow = ("".join(_teams(shown, x, y, area)) for area in (AREA, NARROW_AREA))
     return Cloud(spots, x, y, tuple(best), (wide, narrow), len(spots) - len(shown))
@@ -113,12 +112,9 @@ def _teams(spots: Sequence[Spot], x: Axis, y: Axis, area: Area) -> Iterator[str]
         yield f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="4"/>'
 
 
-def _axis(name: str, values: Sequence[float], best: Sequence[float]) -> Axis:
-    """Return an axis up to the best value that holds the best teams, and not what is far below most."""
-    ordered = sorted(values)
-    top, middle = ordered[-1], ordered[len(ordered) // 2]
-    far = top - max(SPREADS * (top - middle), SMALLEST_RANGE)
-    low = ordered[0] if len(ordered) <= FEW else min(*best, max(ordered[0], far), top)
+def _axis(name: str, values: Sequence[float]) -> Axis:
+    """Return an axis up to the best value, without low outliers."""
+    top, low = max(values), robust_floor(values, least=SMALLEST_SPREAD)
     room = (top - low) * 0.06 or 0.002
     return Axis(name, low - room, top + room, write=lambda value: f"{value:.3f}")
 

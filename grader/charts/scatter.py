@@ -6,6 +6,8 @@ from grader.charts.axes import Axis
 from grader.charts.frame import HEIGHT, SQUARE, SQUARE_WIDTH
 from grader.charts.svg import foot, levels, picture
 
+LABEL_ROOM = 12  # the last mark is centered below the edge of the square
+
 
 def order_chart(names: tuple[str, str], points: Sequence[Sequence[int]]) -> str:
     """Return the chart of rows by their places, from 0 to 1000, in the files of these names."""
@@ -16,4 +18,4 @@ def order_chart(names: tuple[str, str], points: Sequence[Sequence[int]]) -> str:
     )
     description = f"Places of {len(points)} rows in {names[0]} and in {names[1]}, from 0 to 1000."
     parts = (*levels(up, SQUARE), *foot(across, SQUARE), *dots)
-    return picture("chart scatter", description, SQUARE_WIDTH, HEIGHT, parts)
+    return picture("chart scatter", description, SQUARE_WIDTH + LABEL_ROOM, HEIGHT, parts)

@@ -9,19 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from grader.charts.axes import Axis, time_marks
-from grader.charts.labels import WIDTH, label, shortened, spread
+from grader.charts.axes import SHOWN_VALUES, Axis, robust_floor, time_marks
+from grader.charts.labels import label, shortened, spread
 from grader.charts.svg import Area, Place, levels, picture, points, polyline, text
 from grader.ranking.order import SCORE_DECIMALS, Entry, score_text
 
-HEIGHT = 340
-AREA = Area(left=68, right=700, top=14, bottom=304)
+WIDTH, HEIGHT = 640, 400
+AREA = Area(left=62, right=470, top=14, bottom=364)
 NARROW_WIDTH, NARROW_HEIGHT = 360, 300
 NARROW_AREA = Area(left=58, right=246, top=14, bottom=264)
 NARROW_NAME_LENGTH, NARROW_TIME_MARKS = 13, 3
 LABEL_GAP = 15
 COLOURS = 10
-FLOOR_SPREADS, CROWD_FLOOR_SPREADS = 4, 1.4
 SMALLEST_SPREAD = 200
 SHORTEST = timedelta(minutes=10)
 POINTED_TEAMS = 3  # of so few teams each step is a point, too
@@ -146,13 +145,10 @@ def _score_axis(
 ) -> Axis:
     """Return an axis on which the teams' last scores are apart, however low their first ones were."""
     top = max(team.steps[-1].score_units for team in teams)
-    lasts = sorted(steps[-1].score_units for steps in others)
-    tenth = lasts[round(0.1 * (len(lasts) - 1))] if lasts else top
-    lowest_end = min(tenth, *(team.steps[-1].score_units for team in teams))
-    spreads = CROWD_FLOOR_SPREADS if lasts else FLOOR_SPREADS
-    floor = max(lowest, round(top - spreads * max(top - lowest_end, SMALLEST_SPREAD)))
-    if lasts:
-        floor = min(floor, max(0, round(lowest_end - 0.2 * (top - lowest_end))))
+    ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
+    if len(ends) <= SHOWN_VALUES:
+        ends = [entry.score_units for team in teams for entry in team.steps]
+    floor = max(lowest, round(robust_floor(ends, least=SMALLEST_SPREAD)))
     if floor == top:
         floor = top - SMALLEST_SPREAD
     return Axis("", floor, top, write=lambda units: score_text(round(units), decimals))

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from statistics import median_low
 
-from grader.charts.axes import Axis
+from grader.charts.axes import Axis, robust_floor
 from grader.ranking.order import SCORE_DECIMALS, score_text
 
 HEIGHT = 104
@@ -23,7 +22,6 @@ PILE_STEP = 8
 HIGHEST_BAR = 50
 LOWEST_BAR = 2
 LEFT, RIGHT = 2.0, 98.0  # percent of the width
-FLOOR_SPREADS = 3
 SMALLEST_SPREAD = 200
 
 
@@ -87,8 +85,7 @@ def strip_chart(
 def _axis(scores: Mapping[int, int]) -> Axis:
     """Return an axis on which most teams are apart, however low a few are."""
     top = max(scores)
-    middle = median_low(Counter(scores).elements())
-    floor = max(min(scores), top - FLOOR_SPREADS * max(top - middle, SMALLEST_SPREAD))
+    floor = robust_floor(Counter(scores).elements(), least=SMALLEST_SPREAD)
     if floor == top:
         return Axis("", top - SMALLEST_SPREAD, top + SMALLEST_SPREAD)
     return Axis("", floor, top)

@@ -48,7 +48,7 @@ def show(slug: str) -> ResponseReturnValue:
         home=found,
         metric=view.metric(),
         overview=overview,
-        rescored=mail.latest(competition),
+        rescored=mail.news(competition),
         announcements=[(each, prose.stored(each, slug, each.body)) for each in posted],
     )
 

@@ -60,6 +60,7 @@ class CompetitionView:
         self.phase = phases.phase(competition, now)
         self.is_open = self.phase is Phase.OPEN
         self.is_revealed = self.phase is Phase.REVEALED
+        self.is_final = self.is_revealed and competition.finalized_at is not None
         self.is_settled = self.phase is Phase.CLOSED and phases.is_settled(competition)
         self.is_draft = competition.state is CompetitionState.DRAFT
         self.is_archived = competition.state is CompetitionState.ARCHIVED

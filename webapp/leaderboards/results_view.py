@@ -12,7 +12,7 @@ class ResultsView:
         self.team = results.team
         self.lines = [(line, _why(line)) for line in results.lines]
         self.place = _place(results)
-        self.missed = _missed(results)
+        self.missed = _missed(results, any(line.is_picked for line in results.lines))
         self.disqualification = results.disqualification
         shake_up = (
             None
@@ -41,14 +41,15 @@ def _why(line: ResultLine) -> str:
     return f"counted; {how}" if line.counted else f"competed; {how}"
 
 
-def _missed(results: TeamResults) -> str:
+def _missed(results: TeamResults, has_picked: bool) -> str:
     missed = results.missed
     if missed is None:
         return ""
     rank = formats.ordinal(missed.rank)
     if not missed.is_better:
+        praise = "Your selection was right" if has_picked else "The automatic choice was right"
         return (
-            f"You selected well: your best other submission, #{missed.submission_id} with "
+            f"{praise}: your best other submission, #{missed.submission_id} with "
             f"{missed.score}, would have ranked {rank}, no better."
         )
     return (

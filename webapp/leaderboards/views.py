@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from grader.charts.axes import robust_floor
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
@@ -15,6 +16,7 @@ from webapp.presentation import formats, heat_shades
 from webapp.presentation.terms import TERMS, Classes
 
 MINUS = "\N{MINUS SIGN}"
+SMALLEST_SPREAD = 200
 SHORTEST_BAR = 4  # of 100: the last of a page has a bar, too
 
 
@@ -31,7 +33,8 @@ class TermCell:
 class RowView:
     """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one.
 
-    `gap` is what it lacks to the leader, `bar` how much of the page's range of scores it has, of 100; `ties`
+    `gap` is what it lacks to the leader, `bar` how much of the page's range of scores it has, of 100,
+    clipped where it is far below it; `ties`
     has the classes of the bracket that joins it to its neighbours.
     """
 
@@ -43,6 +46,7 @@ class RowView:
     error: str
     gap: str
     bar: int
+    is_clipped: bool
     terms: tuple[TermCell, ...]
     entry_count: int
     last_submitted_at: datetime
@@ -145,7 +149,7 @@ def _caution(board: Board, *, is_revealed: bool) -> str:
         return "These rows were hidden until the reveal."
     share = f"{board.row_share:.0%}"
     other = "half" if share == "50%" else f"{1 - board.row_share:.0%}"
-    return f"Final ranks use the other {other}{'' if is_revealed else ', so expect changes'}."
+    return f"The private leaderboard uses the other {other}{'' if is_revealed else ', so expect changes'}."
 
 
 def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]:
@@ -154,7 +158,10 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
         if board.split is Split.PRIVATE
         else "since the day began (00:00 UTC)"
     )
-    score = "Below it: what is missing to the leader. The bar shows the range of this page's scores."
+    score = (
+        "± is the standard error. The last number is what is missing to the leader. The bar shows the range of "
+        "this page's scores; a hollow bar is far below it."
+    )
     terms = [
         (Sort(term.key), term.name, "term", f"{term.explained(classes)}.")
         for term in TERMS
@@ -209,8 +216,13 @@ class _Lines:
     def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], asked: Asked) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
         self._is_plain = asked.is_plain
-        units = [row.score_units for row in board.rows if not row.is_benchmark]
-        self._low, self._high = min(units, default=0), max(units, default=0)
+        units = [row.score_units for row in board.rows if not row.is_benchmark] or [0]
+        self._low, self._high = robust_floor(units, least=SMALLEST_SPREAD), max(units)
+        self._scales = {
+            term.key: (robust_floor(values, least=SMALLEST_SPREAD / 1e5), max(values))
+            for term in TERMS
+            if (values := [row.terms[term.key] for row in board.rows if term.key in row.terms])
+        }
 
     def rows(self) -> list[RowView]:
         """Return the lines of the page, those of tied neighbours joined by a bracket."""
@@ -235,7 +247,8 @@ class _Lines:
             error=error_text(row.error) if row.error else "",
             gap=_gap(row.score_units, self._board.leader_units, self._board.decimals),
             bar=self._bar(row.score_units),
-            terms=_terms(row.terms),
+            is_clipped=row.score_units < self._low,
+            terms=_terms(row.terms, self._scales),
             entry_count=row.entry_count,
             last_submitted_at=row.last_submitted_at,
             change=text,
@@ -260,11 +273,11 @@ def _gap(units: int, leader: int | None, decimals: int) -> str:
     return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
 
 
-def _terms(terms: Mapping[str, float]) -> tuple[TermCell, ...]:
+def _terms(terms: Mapping[str, float], scales: Mapping[str, tuple[float, float]]) -> tuple[TermCell, ...]:
     weakest = min(terms, key=terms.__getitem__, default=None)
     shown = [term.key for term in TERMS if term.key in terms]
     return tuple(
-        TermCell(text, heat_shades.shade(terms[key]), key == weakest)
+        TermCell(text, heat_shades.relative(terms[key], *scales.get(key, (0.0, 1.0))), key == weakest)
         for key, text in zip(shown, term_texts(terms), strict=True)
     )
 

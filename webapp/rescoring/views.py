@@ -209,7 +209,7 @@ def _board_sentence(found: Preview, board: BoardChange, changes: list[int]) -> s
 
 @dataclass(frozen=True, slots=True)
 class TermLine:
-    """A term's mean under both versions on one split, in words, and as bars from 0.5 (a coin) to 1."""
+    """A term's mean under both versions on one split, in words, and as bars from 0 to 1."""
 
     name: str
     before: str
@@ -221,7 +221,7 @@ class TermLine:
     @classmethod
     def of(cls, name: str, before: float, after: float) -> "TermLine":
         """Return a term's line."""
-        lengths = (round(max(0.0, 2 * mean - 1) * 100, 1) for mean in (before, after))
+        lengths = (round(mean * 100, 1) for mean in (before, after))
         return cls(name, f"{before:.4f}", f"{after:.4f}", _signed(after - before), *lengths)
 
 

@@ -10,7 +10,7 @@ from grader.errors import ParticipantError
 from grader.models import Split
 from grader.ranking.order import SCORE_DECIMALS, Entry
 from grader.services.competitions import lookup
-from grader.services.leaderboards import own_scores, submission_results
+from grader.services.leaderboards import own_scores, submission_results, team_results
 from grader.services.solutions import other_labels
 from grader.services.standings import places, shown_scores
 from grader.services.submissions import accepting, repeats, selections
@@ -96,6 +96,9 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         if team is not None and not found.is_test:
             choice = selections.would_count(session, competition=competition, team=team)
         standing, leader = _places(session, found, view.phase)
+        outcome = None
+        if team is not None and view.is_revealed and not found.is_test:
+            outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
         names = other_labels.names(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
     leader_units = leader.score_units if leader else None
@@ -116,6 +119,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         rejected=[line for line in shown if line.is_rejected],
         has_cells=any(line.cells for line in shown),
         choice=choice,
+        outcome=outcome,
         drawn_identities=own_list.DRAWN_IDENTITIES,
         slots=own_list.slots(choice, scores, decimals),
         trend=own_list.trend(scores, leader=leader_units, decimals=decimals),

@@ -61,6 +61,12 @@ def latest(competition: Competition) -> Published | None:
     )
 
 
+def news(competition: Competition) -> Published | None:
+    """Return the last publication, unless the reveal came after it: then its scores are no news."""
+    published, revealed_at = latest(competition), competition.revealed_at
+    return None if published and revealed_at and published.published_at < revealed_at else published
+
+
 def of_team(
     session: Session,
     *,

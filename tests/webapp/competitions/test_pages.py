@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from io import BytesIO
 from typing import Any
@@ -13,6 +13,11 @@ from click.testing import CliRunner
 from markupsafe import escape
 
 from grader.cli import main
+from grader.models import Competition, ScoringVersion
+from grader.services.audit.log import Actor
+from grader.services.closing import close
+from grader.services.competitions import lookup
+from grader.services.rescoring import mail
 
 HERE = "/competitions/toxicity"
 
@@ -215,10 +220,40 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) ->
     assert "leaderboard/private" not in ann.browser.get(HERE).text
     arena.reveal()
     assert "leaderboard/private" in ann.browser.get(HERE).text
-    assert "Final ranks use the other half." in _text(ann.browser.get(f"{HERE}/leaderboard"))
+    assert "The private leaderboard uses the other half." in _text(ann.browser.get(f"{HERE}/leaderboard"))
     assert "Change" in _text(ann.browser.get(f"{HERE}/leaderboard/private"))
     text = _text(ann.browser.get(f"{HERE}/submissions/{mine}"))
     assert re.search(r"Private score 0\.\d{5} the rows that decided", text)
+
+
+def test_provisional_results_are_not_called_final_and_praise_names_the_automatic_choice(
+    arena: Any, ann: Any
+) -> None:
+    for noise in (3.0, 2.0, 1.0):
+        arena.submit(ann, arena.truth.predictions(noise=noise))
+    arena.score_all()
+    arena.reveal()
+    home, results = (_text(ann.browser.get(f"{HERE}{path}")) for path in ("", "/results"))
+    assert "provisional" in home and "The first five" in home
+    assert "final five" not in home and "Best score final" not in home
+    assert "The automatic choice was right" in results and "selected well" not in results
+    own = _text(ann.browser.get(f"{HERE}/submissions"))
+    assert "Your team is 1st of 1 team on the private leaderboard." in own
+    with arena.database.write() as session:
+        close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
+    home = _text(ann.browser.get(HERE))
+    assert "The final five" in home and "provisional" not in home
+
+
+def test_a_rescoring_before_the_reveal_is_no_news_after_it() -> None:
+    day = datetime(2026, 1, 1, tzinfo=UTC)
+    version = ScoringVersion(number=2, replaced_number=1, published_at=day, reason="labels", notice="")
+    competition = Competition(live_scoring_version=version)
+    assert mail.news(competition) == mail.latest(competition) is not None
+    competition.revealed_at = day + timedelta(days=1)
+    assert mail.news(competition) is None
+    competition.revealed_at = day - timedelta(days=1)
+    assert mail.news(competition) is not None
 
 
 def test_long_lists_of_submissions_come_in_pages(arena: Any, ann: Any) -> None:
