@@ -126,8 +126,9 @@ class Field(enum.StrEnum):
     PUBLIC_GAPS = "public_gaps"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
-    """As the public ones. What a diagnosis tells beyond these fields, and which teams are statistically tied,
-    is organizers' alone until they publish it, and cannot be published before the reveal."""
+    """As the public ones. What a diagnosis tells beyond these fields is organizers' alone until they publish
+    it, and cannot be published before the reveal. The same is true of statistical ties, unless the
+    competition marks them after the reveal."""
 
 
 _PHASES = tuple(Phase)

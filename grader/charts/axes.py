@@ -21,7 +21,7 @@ def _short(value: float) -> str:
 
 
 def robust_floor(values: Iterable[float], *, least: float) -> float:
-    """Return where to clip low outliers: a few times as far below the top as most values are.
+    """Return where to clip low outliers, which are three times as far below the top as the median.
 
     Parameters
     ----------
@@ -33,13 +33,14 @@ def robust_floor(values: Iterable[float], *, least: float) -> float:
     Returns
     -------
     float
-        The lowest value where nothing is clipped.
+        The lowest value that is not an outlier.
     """
     ordered = sorted(values)
     top, middle = ordered[-1], ordered[(len(ordered) - 1) // 2]
     if len(ordered) <= SHOWN_VALUES:
         return ordered[0]
-    return max(ordered[0], top - FLOOR_SPREADS * max(top - middle, least))
+    far = top - FLOOR_SPREADS * max(top - middle, least)
+    return next(value for value in ordered if value >= far)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,10 @@ def step_chart(
     until = max(until, *(team.steps[-1].submitted_at for team in teams))
     first = [team.steps[0].submitted_at for team in teams] + [steps[0].submitted_at for steps in others]
     start = min(*first, until - SHORTEST)
-    lowest = min(team.steps[0].score_units for team in teams)
+    lowest = min(steps[0].score_units for steps in (*(team.steps for team in teams), *others))
     band = _band(others, start, until) if len(others) > LINES else ()
     x = Axis("", start.timestamp(), until.timestamp())
-    y = _score_axis(teams, lowest, others, decimals)
+    y = _score_axis(teams, others, decimals)
     parts = [*levels(y, area), *_times(x, start, until, area, is_narrow=is_narrow)]
     parts += (
         _drawn_band(band, x, y, area)
@@ -140,15 +140,13 @@ def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str
         yield f'<circle class="point {css}" cx="{at:.1f}" cy="{height:.1f}" r="3"/>'
 
 
-def _score_axis(
-    teams: Sequence[Steps], lowest: int, others: Sequence[Sequence[Entry]], decimals: int
-) -> Axis:
+def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[Entry]], decimals: int) -> Axis:
     """Return an axis on which the teams' last scores are apart, however low their first ones were."""
     top = max(team.steps[-1].score_units for team in teams)
     ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
     if len(ends) <= SHOWN_VALUES:
         ends = [entry.score_units for team in teams for entry in team.steps]
-    floor = max(lowest, round(robust_floor(ends, least=SMALLEST_SPREAD)))
+    floor = round(robust_floor(ends, least=SMALLEST_SPREAD))
     if floor == top:
         floor = top - SMALLEST_SPREAD
     return Axis("", floor, top, write=lambda units: score_text(round(units), decimals))

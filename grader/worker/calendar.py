@@ -10,6 +10,7 @@ from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play
 from grader.services.integrations import deadlines
+from grader.services.leaderboards import ties
 from grader.services.scoring import retries
 from grader.services.standings import daily_ranks
 
@@ -33,6 +34,7 @@ class Calendar:
             is_retry_due = retries.is_retry_due(session, now=now)
             is_deadline_near = deadlines.is_due(session, now=now)
             unlooked = fair_play.due(session, now=now)
+            uncompared = ties.due(session)
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
@@ -47,6 +49,14 @@ class Calendar:
             self._reveal(competition)
         for competition in unlooked:
             self._look(competition)
+        for competition in uncompared:
+            self._compare(competition)
+
+    def _compare(self, competition: Competition) -> None:
+        with self._database.write() as session:
+            locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
+            if any(each.id == locked.id for each in ties.due(session)):
+                ties.request(session, competition=locked, actor=None, now=now)
 
     def _look(self, competition: Competition) -> None:
         with self._database.write() as session:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts.axes import TIME_MARKS, TIME_STEPS, Axis, time_marks
+from grader.charts.axes import TIME_MARKS, TIME_STEPS, Axis, robust_floor, time_marks
 
 starts = st.integers(0, 20 * 365 * 86400).map(
     lambda seconds: datetime(2020, 1, 1, tzinfo=UTC) + timedelta(0, seconds)
@@ -55,3 +55,10 @@ def test_a_mark_has_the_time_and_at_midnight_the_day() -> None:
     assert texts == ["23:30", "23:45", "2 Mar", "00:15", "00:30"]
     days = [text for _, text in time_marks(evening, evening + timedelta(days=10))]
     assert days == ["3 Mar", "5 Mar", "7 Mar", "9 Mar", "11 Mar"]
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1))
+def test_a_robust_floor_lies_between_the_lowest_value_and_the_median(values: list[int]) -> None:
+    floor = robust_floor(values, least=1)
+    assert min(values) <= floor <= sorted(values)[(len(values) - 1) // 2]
+    assert len(values) > 3 or floor == min(values)

@@ -45,7 +45,7 @@ def test_a_few_low_scores_do_not_push_the_others_together() -> None:
     scores = {50_000: 2} | {93_000 + 100 * place: 1 for place in range(15)}
     chart = strip_chart(scores, own=93_000)
     assert chart is not None
-    assert (chart.below, chart.floor) == (2, "0.92000")
+    assert (chart.below, chart.floor) == (2, "0.93000")
     assert "Best scores of 17 teams, from 0.50000 to 0.94400; yours is 0.93000" in chart.svg
     places = [float(each) for each in re.findall(r'class="dot" cx="([\d.]+)%', chart.svg)]
     assert max(places) - sorted(places)[2] > 40

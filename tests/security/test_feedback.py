@@ -21,7 +21,7 @@ from tests.fixtures.walks import Walk, walk
 from tests.fixtures.worlds import SLUG, Truth, World
 
 NAMES = {"public": None, "participant": "Bob", "leader": "Ann"}
-EVERYTHING = ("score", "counts", *TERMS)
+EVERYTHING = ("score", "counts", "errors", *TERMS)
 WITHHELD = {
     Feedback.TERMS: ("counts",),
     Feedback.SCORE: ("counts", *TERMS),
@@ -104,7 +104,7 @@ def test_the_coarse_modes_say_what_they_show(world: World) -> None:
     assert (told["feedback"], "bands of 0.002" in told["feedback_note"]) == ("tiered", True)
     assert "bands of 0.002" in ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
     organizers = world.people["Root"].browser.get(f"/competitions/{SLUG}/submissions/1").text
-    assert f"Its team sees {own['public_score']:.5f}." in organizers
+    assert f"Its team sees {own['public_score']:.3f}." in organizers
     receipt = api.get("/api/v1/submissions/1/receipt", headers=ann.bearer).json
     assert receipt["splits"] == {}
     _set(world, Feedback.BLIND)

@@ -343,6 +343,7 @@ def _secrets(world: World) -> Secrets:
     scores = {}
     shown_values: list[dict[Any, float]] = []
     told_gains: set[str] = set()
+    costs: list[list[float]] = []
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
         metric = Rules.from_dict(lookup.live(competition).metric_settings).metric
@@ -356,6 +357,9 @@ def _secrets(world: World) -> Secrets:
             if is_shown:
                 shown_values.append(_shown(score.score, terms, rows))
                 told_gains |= _gains(rows, metric)
+                errors = score.errors.values()
+                told_gains |= {str(error) for error in errors} | {order.error_text(error) for error in errors}
+                costs.append(_costs(terms, metric))
             for row in rows:
                 cells = (row.subgroup_auc, row.bpsn_auc, row.bnsp_auc, row.positive_aeg, row.negative_aeg)
                 known |= {abs(cell) for cell in cells if cell is not None}
@@ -370,7 +374,7 @@ def _secrets(world: World) -> Secrets:
         blobs = tuple(sha256 for each in solutions for sha256 in (each.prepared_sha256, each.row_ids_sha256))
     told = {metric.label_threshold, metric.identity_threshold, *metric.weights.as_dict().values()}
     hidden = _roundings(values[Split.PRIVATE]) - _roundings(values[Split.PUBLIC] | told)
-    hidden -= told_gains | _differences(shown_values)
+    hidden -= told_gains | _differences(shown_values) | _contributions(costs)
     return Secrets(scores, tuple(board), frozenset(hidden), blobs)
 
 
@@ -382,6 +386,19 @@ def _shown(score: float, terms: Sequence[float], rows: Sequence[SubgroupReport])
     return {"score": round(score, 5)} | {
         key: round(value, 4) for key, value in values.items() if value is not None
     }
+
+
+def _costs(terms: Sequence[float], metric: MetricSettings) -> list[float]:
+    """Return what the shown terms of a file cost its score."""
+    weights = metric.weights.as_dict().values()
+    return [weight * (1 - round(term, 4)) for weight, term in zip(weights, terms, strict=True)]
+
+
+def _contributions(costs: Sequence[Sequence[float]]) -> set[str]:
+    """Return the costs of terms, and how those of two files differ: diagnoses and comparisons show them."""
+    pairs = itertools.combinations(costs, 2)
+    found = [abs(a - b) for one, other in pairs for a, b in zip(one, other, strict=True)]
+    return {f"{value:.5f}" for value in (*found, *itertools.chain(*costs))}
 
 
 def _differences(shown: Sequence[Mapping[Any, float]]) -> set[str]:

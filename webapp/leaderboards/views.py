@@ -159,8 +159,8 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
         else "since the day began (00:00 UTC)"
     )
     score = (
-        "± is the standard error. The last number is what is missing to the leader. The bar shows the range of "
-        "this page's scores; a hollow bar is far below it."
+        "± is the standard error. The last number is what is missing to the leader. The bar shows the range "
+        "of this page's scores; a hollow bar is far below it."
     )
     terms = [
         (Sort(term.key), term.name, "term", f"{term.explained(classes)}.")

@@ -57,6 +57,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         job=JobView(job) if job else None,
         boards=boards,
         most=tied_teams.MAX_TEAMS,
+        marks_ties=competition.marks_ties and not view.is_revealed,
         is_published=job is not None and tied_teams.is_published(job),
         can_publish=view.is_revealed
         and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),

@@ -38,7 +38,7 @@ STEPS = (
         "Dates and limits",
         (
             ("Dates", ("opens_at", "closes_at", "entry_deadline", "merger_deadline")),
-            ("The reveal", ("reveal_rule", "reveals_at", "takes_late_submissions")),
+            ("The reveal", ("reveal_rule", "reveals_at", "takes_late_submissions", "marks_ties")),
             (
                 "Limits per team",
                 (

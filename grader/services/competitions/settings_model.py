@@ -420,6 +420,16 @@ class CompetitionSettings(BaseModel):
             meaning="files sent after the reveal are scored but not ranked",
         ),
     ] = True
+    marks_ties: Annotated[
+        Check,
+        Setting(
+            words="choice of marked ties",
+            label="Mark statistically tied teams after the reveal",
+            help="A worker compares the first 100 teams, each with the team above. Ranks do not change.",
+            key="limits.ties",
+            meaning="statistically tied teams are marked on the private leaderboard",
+        ),
+    ] = True
     identities: Annotated[
         Names,
         Setting(

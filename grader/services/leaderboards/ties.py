@@ -1,7 +1,7 @@
 """Statistically tied teams (paired test): compare, show and publish them; ranks do not change.
 
-A worker compares the entries that stand on the boards, by the paired test on the same rows. Organizers alone
-see it until they publish it, after the reveal; then the private leaderboard has marks for everybody.
+A worker compares the entries that stand on the boards, by the paired test on the same rows. After the reveal
+the private leaderboard has marks for everybody if the competition marks ties or an organizer publishes them.
 """
 
 from collections.abc import Sequence
@@ -73,21 +73,40 @@ class SplitTies:
     is_stale: bool
 
 
-def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
-    """Add the job that compares the teams of both leaderboards, each with the team directly above."""
+def due(session: Session) -> list[Competition]:
+    """Return the revealed competitions that mark ties and have no comparison of their live scores yet."""
+    compared = select(OrganizerJob.id).where(
+        OrganizerJob.competition_id == Competition.id,
+        OrganizerJob.kind == OrganizerJobKind.TIES,
+        OrganizerJob.created_at >= Competition.revealed_at,
+        OrganizerJob.parameters["scoring_version_id"].as_integer() == Competition.live_scoring_version_id,
+    )
+    query = select(Competition).where(
+        Competition.revealed_at.is_not(None), Competition.marks_ties, ~compared.exists()
+    )
+    return list(session.scalars(query))
+
+
+def marks_itself(competition: Competition) -> bool:
+    """Return whether everybody sees the marks of a comparison without being published by an organizer."""
+    return competition.marks_ties and competition.revealed_at is not None
+
+
+def request(
+    session: Session, *, competition: Competition, actor: Actor | None, now: datetime
+) -> OrganizerJob:
+    """Add the job that compares each team with the team directly above; the calendar has no actor."""
     version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
         kind=OrganizerJobKind.TIES,
         parameters=TiesParameters(scoring_version_id=version.id).as_dict(),
-        created_by=actor.user,
+        created_by=actor.user if actor else None,
         now=now,
     )
-    Act(session, competition, actor, now).record(
-        "ties.start",
-        f"scoring version {version.number}",
-    )
+    if actor is not None:
+        Act(session, competition, actor, now).record("ties.start", f"scoring version {version.number}")
     return job
 
 

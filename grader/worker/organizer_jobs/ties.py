@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from grader import db
 from grader.files import read_submission
 from grader.metrics.analysis.uncertainty.influence import Sets
 from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
-from grader.models import ScoringVersion, Split
+from grader.models import Competition, ScoringVersion, Split
 from grader.services.leaderboards import ties
 from grader.services.leaderboards.ties import Place, TiesParameters
 from grader.services.solutions import other_labels
@@ -21,6 +22,8 @@ def compare(work: Work) -> dict[str, Any]:
         version = session.get_one(ScoringVersion, version_id)
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=version.competition_id)
+        competition = session.get_one(Competition, version.competition_id)
+        published = {"published_at": db.now(session).isoformat()} if ties.marks_itself(competition) else {}
         boards = {split: ties.places(session, scoring_version_id=version_id, split=split) for split in Split}
     live = LiveSolution.load(work.storage, version)
     return {
@@ -28,7 +31,8 @@ def compare(work: Work) -> dict[str, Any]:
             split.value: _compared(work, live, split, places, names)
             for split, places in boards.items()
             if places
-        }
+        },
+        **published,
     }
 
 

@@ -146,7 +146,10 @@ def test_the_first_figures_are_score_change_and_rank(arena: Any, ann: Any) -> No
     better = arena.submit(ann, arena.truth.predictions(noise=1.2, seed=6))
     arena.score_all()
     text = _text(ann.browser.get(f"{HERE}/submissions/{better}"))
-    assert re.search(r"Public score 0\.\d{5} Weakest term: \w+ Change \+0\.\d{5} your best; before", text)
+    assert re.search(
+        r"Public score 0\.\d{5} Standard error 0\.\d+; weakest term: \w+ Change \+0\.\d{5} your best; before",
+        text,
+    )
     assert "Rank 1st of 4, up 3" in text
     worse = arena.submit(ann, arena.truth.predictions(noise=8, seed=7))
     arena.score_all()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
-from grader.models import DailyRank, Standing, Submission, SubmissionKind, Team
+from grader.models import DailyRank, Score, Split, Standing, Submission, SubmissionKind, Team
+from grader.ranking.order import error_text
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -40,8 +41,6 @@ def crowd(arena: Any) -> Any:
 
 def _copy(session: Any, own: Any, entry: Any) -> None:
     """Give 59 other teams a copy of the submission with its scores."""
-    from grader.models import Score
-
     scores = session.scalars(select(Score)).all()
     teams = [
         Team(
@@ -130,6 +129,44 @@ def test_the_weakest_term_of_each_line_is_marked_once(arena: Any, crowd: Any) ->
     page = arena.app.test_client().get(BOARD).text
     assert page.count(' weakest">') == page.count('<span class="unseen"> weakest<') == 50
     assert "low = false alarms" in page
+
+
+def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena: Any, crowd: Any) -> None:
+    with arena.database.write() as session:
+        scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)).all()
+        for number, score in enumerate(scores):
+            score.bpsn_auc = 0.93 - number / 10_000
+        scores[5].bpsn_auc = 0.5
+        for standing in session.scalars(select(Standing).order_by(Standing.score_units.desc())).all()[49:]:
+            standing.score_units = 9
+    page = arena.app.test_client().get(BOARD).text
+    rows = page.split("<tr")[2:]
+    shades = [re.findall(r"heat (h\d+)", row)[2] for row in rows if "heat h" in row]
+    assert len(set(shades)) > 5 and shades.count("h0") == 1
+    assert page.count("score-bar clipped") == 1
+
+
+def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena: Any) -> None:
+    arena.competition()
+    ann = arena.person("Ann")
+    own = f"{HERE}/submissions/{arena.submit(ann, arena.truth.predictions(noise=2))}"
+    arena.score_all()
+    with arena.database.read() as session:
+        score = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).one()
+        assert set(score.errors) == {"score", "overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
+    shown = error_text(score.errors["score"])
+    assert f'<abbr title="standard error">±</abbr> {shown}<' in ann.browser.get(BOARD).text
+    assert f"Standard error {shown}" in ann.browser.get(own).text
+    assert _json(arena, API).json["rows"][0]["standard_error"] == score.errors["score"]
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").feedback = Feedback.TIERED
+        session.scalars(select(Score).where(Score.split == Split.PUBLIC)).one().shown_units = 50_000
+    assert _json(arena, API).json["rows"][0]["standard_error"] is None
+    for page in (ann.browser.get(BOARD).text, ann.browser.get(own).text):
+        assert "±</abbr>" not in page and "Standard error" not in page
+    arena.reveal()
+    assert "±</abbr>" in ann.browser.get(f"{BOARD}/private").text
+    assert "±</abbr>" not in ann.browser.get(BOARD).text
 
 
 def test_a_search_finds_teams_and_leaves_the_true_rank(arena: Any, crowd: Any) -> None:

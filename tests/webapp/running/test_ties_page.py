@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
 from grader import db
-from grader.models import Role
+from grader.models import OrganizerJob, Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.jobs import organizer_jobs
+from grader.worker.calendar import Calendar
 from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity"
@@ -78,8 +80,43 @@ def test_the_private_board_is_compared_once_it_is_settled(scene: Any) -> None:
     assert "Private leaderboard" in scene.ed.browser.get(TIES).text
 
 
+def marks_ties(arena: Any, value: bool) -> None:
+    with arena.database.write() as session:
+        lookup.get(session, slug="toxicity").marks_ties = value
+
+
+def count_jobs(arena: Any) -> int:
+    with arena.database.read() as session:
+        return int(session.scalar(select(func.count(OrganizerJob.id)).where(OrganizerJob.kind == "ties")))
+
+
+def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(scene: Any) -> None:
+    board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
+    calendar = Calendar(scene.database)
+    calendar.run_due()
+    assert count_jobs(scene) == 0
+    assert "marked for everybody" in scene.ed.browser.get(TIES).text
+    scene.reveal()
+    calendar.run_due()
+    calendar.run_due()
+    assert count_jobs(scene) == 1
+    work(scene)
+    calendar.run_due()
+    assert count_jobs(scene) == 1
+    assert scene.app.test_client().get(board).text.count(mark) == 1
+    assert mark not in scene.app.test_client().get(f"{HERE}/leaderboard").text
+
+
+def test_a_competition_that_does_not_mark_ties_compares_no_teams_by_itself(scene: Any) -> None:
+    marks_ties(scene, False)
+    scene.reveal()
+    Calendar(scene.database).run_due()
+    assert count_jobs(scene) == 0
+
+
 def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) -> None:
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
+    marks_ties(scene, False)
     scene.ed.post(TIES)
     work(scene)
     assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 409

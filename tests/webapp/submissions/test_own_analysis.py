@@ -59,7 +59,9 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(
         f"{gains[0]:.5f}",
         re.findall(r"<th scope=\"row\"><bdi>([^<]+)", page)[0],
     )
-    assert without_form_tokens(page).count("g0") == 4  # a cell and its bar, and the link from one to the other
+    assert (
+        without_form_tokens(page).count("g0") == 4
+    )  # a cell and its bar, and the link from one to the other
 
 
 @pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
