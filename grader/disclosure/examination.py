@@ -3,13 +3,14 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from grader.disclosure.agreement import Values, agreeing
 from grader.disclosure.budget import CHUNK_BYTES, Budget
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.hidden import Hidden, Kind
 from grader.disclosure.layers import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
+from grader.disclosure.preview import Sample
 from grader.disclosure.source import Source
 from grader.disclosure.tables import Table
 
@@ -53,6 +54,8 @@ class Examined:
     unopened_count : int
     tables, rows : int
         How many were read.
+    preview : dict or None
+        The first rows and the column statistics of the first table.
     """
 
     disclosures: tuple[Disclosure, ...]
@@ -60,6 +63,7 @@ class Examined:
     unopened_count: int
     tables: int
     rows: int
+    preview: dict[str, Any] | None = None
 
 
 def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) -> Examined:
@@ -86,19 +90,21 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
     disclosures: list[Disclosure] = []
     unopened: list[Unopened] = []
     unopened_count = tables = rows = 0
+    sample = Sample()
     for each in opened(io.BufferedReader(Source(file), CHUNK_BYTES), budget):
         fault: Unopened | None
         if isinstance(each, Unopened):
             fault = each
         else:
             evidence = Evidence(hidden, budget.go_on)
-            fault = _read(each, evidence)
+            fault = _read(sample.of(each), evidence)
             tables, rows = tables + 1, rows + evidence.row_count
             disclosures += _found(each, evidence)
         if fault is not None:
             unopened_count += 1
             unopened += [fault] if len(unopened) < MOST_UNOPENED else []
-    return Examined(tuple(dict.fromkeys(disclosures)), tuple(unopened), unopened_count, tables, rows)
+    found = tuple(dict.fromkeys(disclosures))
+    return Examined(found, tuple(unopened), unopened_count, tables, rows, sample.stored())
 
 
 def _read(table: Table, evidence: Evidence) -> Unopened | None:

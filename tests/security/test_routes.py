@@ -112,6 +112,7 @@ TABLE = {
     ),
     ("GET", "competitions.evaluation"): Access(f"{HERE}/evaluation", (200, 200, 200)),
     ("GET", "competition_data.show"): Access(f"{HERE}/data", (200, 200, 200)),
+    ("GET", "competition_data.all_files"): Access(f"{HERE}/data/all.zip", (302, 200, 200)),
     ("GET", "competition_data.file"): Access(f"{HERE}/data/files/guessed.csv", (302, 404, 404)),
     ("GET", "kaggle_command.show"): Access(f"{HERE}/kaggle", (302, 200, 200)),
     ("GET", "organize_creating.show"): Access("/competitions/new", (302, 403, 403)),

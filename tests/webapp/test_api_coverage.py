@@ -15,6 +15,7 @@ PAIRS = {
     "GET competitions.sample_submission": "sample_submission",
     "GET competition_data.show": "data_file_list competition_pages",
     "GET competition_data.file": "data_file",
+    "GET competition_data.all_files": "data_file_list data_file",
     "GET competition_solution.download": "published_solution",
     "GET competition_solution.nonce": "published_nonce",
     "GET competition_solution.canaries": "published_canaries",

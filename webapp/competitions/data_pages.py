@@ -4,8 +4,8 @@ from flask import Blueprint, Response, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.services.data_files import archive, findings, release
 from grader.services.data_files import files as data_files
-from grader.services.data_files import release
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
@@ -37,9 +37,21 @@ def show(slug: str) -> ResponseReturnValue:
         text=text,
         files=listed,
         are_given_out={file.name: release.is_given_out(competition, file) for file in listed},
+        previews={file.name: findings.preview_of(file) for file in listed},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )
+
+
+@blueprint.get("/all.zip")
+@auth.login_required
+def all_files(slug: str) -> Response:
+    """Download all files that the current user may download as one zip."""
+    site = current_site()
+    with site.database.read() as session:
+        packed, modified = downloads.packed(session, lookups.competition_of(session, slug))
+    opened = archive.opened(site.storage, site.checksums, packed)
+    return files.send(opened, name=f"{slug}.zip", etag=archive.version_of(packed), modified=modified)
 
 
 @blueprint.get("/files/<name>")

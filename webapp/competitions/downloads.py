@@ -1,14 +1,19 @@
 """What a person may download of a competition's data: one file, or all of them."""
 
+from datetime import datetime
 from typing import Any
 
 from flask import g
 
 from grader import db
 from grader.models import Competition, DataFile
+from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
 from grader.services.data_files import release
+from grader.services.data_files.archive import Packed
 from grader.services.teams import participations
+from grader.storage import StoredBlob
+from webapp.http.site import current_site
 
 
 def data_file(session: Any, competition: Competition, name: str) -> DataFile:
@@ -32,6 +37,27 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
         for file in data_files.list_all(session, competition=competition)
         if g.organizer_role is not None or release.is_given_out(competition, file)
     ]
+
+
+def packed(session: Any, competition: Competition) -> tuple[list[Packed], datetime]:
+    """Return what a zip of everything holds, with the sample submission, and when that changed last.
+
+    Raises DataNotOpen and EntryRefused.
+    """
+    found = all_data_files(session, competition)
+    members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in found]
+    times = [competition.created_at, *(file.uploaded_at for file in found)]
+    if competition.live_scoring_version is not None:
+        members.insert(0, sample(competition))
+        times.append(competition.live_scoring_version.created_at)
+    return members, max(times)
+
+
+def sample(competition: Competition) -> Packed:
+    """Return the sample submission with its length, which no table keeps."""
+    sha256 = lookup.live(competition).solution.sample_submission_sha256
+    with current_site().storage.open(sha256) as file:
+        return Packed(data_files.SAMPLE_SUBMISSION, StoredBlob(sha256, file.seek(0, 2)))
 
 
 def _require_access(session: Any, competition: Competition) -> None:

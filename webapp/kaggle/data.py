@@ -7,14 +7,12 @@ from typing import Any
 from flask import Response
 from flask.typing import ResponseReturnValue
 
-from grader.models import Competition, DataFile
+from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.data_files import archive
 from grader.services.data_files import files as data_files
-from grader.services.data_files.archive import Packed
 from grader.services.data_files.files import SAMPLE_SUBMISSION
 from grader.services.paging import page_of_list
-from grader.storage import StoredBlob
 from webapp.competitions import downloads
 from webapp.http import files, lookups
 from webapp.http.parameters import SentFields
@@ -35,7 +33,7 @@ def list_data_files(sent: SentFields) -> ResponseReturnValue:
         listed = [_line(file.name, file.size_bytes, time_text(file.uploaded_at)) for file in found]
         version = competition.live_scoring_version
         if version is not None:
-            sample = _sample(competition)
+            sample = downloads.sample(competition)
             listed.insert(0, _line(sample.name, sample.blob.size, time_text(version.created_at)))
     asked = page_of_list(listed, page=page, page_size=size)
     return {"files": list(asked.rows), "nextPageToken": next_token(asked.page, asked.page_count)}
@@ -48,7 +46,7 @@ def download_data_file(sent: SentFields) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, sent.text("competitionName"))
         if name == SAMPLE_SUBMISSION:
-            return offer("file", competition, name, version=_sample(competition).blob.sha256)
+            return offer("file", competition, name, version=downloads.sample(competition).blob.sha256)
         found = downloads.data_file(session, competition, name)
     return offer("file", competition, found.name, version=found.sha256)
 
@@ -58,7 +56,7 @@ def download_data_files(sent: SentFields) -> ResponseReturnValue:
     """Lead to a zip of all files that the person may download now."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, sent.text("competitionName"))
-        packed = _packed(competition, downloads.all_data_files(session, competition))
+        packed, _ = downloads.packed(session, competition)
     return offer("files", competition, f"{competition.slug}.zip", version=archive.version_of(packed))
 
 
@@ -79,30 +77,12 @@ def send_file(session: Any, competition: Competition, name: str, version: str) -
 @sender("files")
 def send_files(session: Any, competition: Competition, name: str, version: str) -> Callable[[], Response]:
     """Send the zip of all files, while it has the files that were offered."""
-    found = downloads.all_data_files(session, competition)
-    packed = _packed(competition, found)
+    packed, modified = downloads.packed(session, competition)
     if archive.version_of(packed) != version:
         raise LinkExpired
     site = current_site()
-    live = competition.live_scoring_version
-    times = [*(file.uploaded_at for file in found), *([live.created_at] if live else [])]
-    modified = max(times, default=competition.created_at)
     opened = partial(archive.opened, site.storage, site.checksums, packed)
     return lambda: files.send(opened(), name=name, etag=version, modified=modified)
-
-
-def _packed(competition: Competition, found: list[DataFile]) -> list[Packed]:
-    packed = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in found]
-    if competition.live_scoring_version is not None:
-        packed.insert(0, _sample(competition))
-    return packed
-
-
-def _sample(competition: Competition) -> Packed:
-    """Return the sample submission with its length, which no table keeps."""
-    sha256 = lookup.live(competition).solution.sample_submission_sha256
-    with current_site().storage.open(sha256) as file:
-        return Packed(SAMPLE_SUBMISSION, StoredBlob(sha256, file.seek(0, 2)))
 
 
 def _line(name: str, size_bytes: int, created: str | None) -> dict[str, Any]:

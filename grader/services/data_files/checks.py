@@ -27,6 +27,8 @@ from grader.services.audit.log import Actor
 from grader.services.data_files import check_outcomes
 from grader.services.jobs import organizer_jobs
 
+WITH_PREVIEW = "preview 1"  # files that were checked before there were previews are checked once more
+
 
 def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:
     """Return the solutions that a file of a competition must not give away."""
@@ -47,7 +49,7 @@ def solutions_of(session: Session, *, competition: Competition) -> list[Solution
 def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
     """Return what names a file's bytes and the solutions that they are checked with."""
     parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
-    return hashlib.sha256("\n".join([file.sha256, *parts]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
 
 
 def stale(session: Session, *, competition: Competition) -> list[DataFile]:

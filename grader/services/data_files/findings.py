@@ -73,7 +73,13 @@ def stored(examined: Examined, sha256: str) -> dict[str, Any]:
         "unopened_count": examined.unopened_count,
         "tables": examined.tables,
         "rows": examined.rows,
+        "preview": examined.preview,
     }
+
+
+def preview_of(file: DataFile) -> Mapping[str, Any] | None:
+    """Return the first rows and column statistics of a file, for people who may download it."""
+    return file.findings.get("preview") if file.findings.get("sha256") == file.sha256 else None
 
 
 def covered(findings: Mapping[str, Any]) -> set[str]:

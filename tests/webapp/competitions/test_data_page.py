@@ -1,0 +1,94 @@
+"""The page Data: previews for people who may download a file, and one zip of all files."""
+
+import io
+import zipfile
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from grader import db
+from grader.models import DataCheckState
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.data_files import files
+from grader.services.jobs import organizer_jobs
+from grader.worker.organizer_jobs.program import OrganizerWorker
+
+HERE = "/competitions/toxicity/data"
+TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
+
+
+@pytest.fixture
+def site(arena: Any) -> Any:
+    """A competition with a checked file, and somebody who may download it."""
+    arena.competition()
+    arena.ann, arena.root = arena.person("Ann"), arena.person("Root", is_admin=True)
+    add(arena, "train.csv", TRAIN)
+    work(arena)
+    return arena
+
+
+def add(arena: Any, name: str, data: bytes) -> None:
+    blob = arena.storage.put(data)
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        files.add(
+            session, competition=competition, name=name, blob=blob, actor=Actor.shell(), now=arena.now()
+        )
+
+
+def work(arena: Any) -> None:
+    with arena.database.read() as session:
+        waiting = organizer_jobs.waiting(session, limit=9, now=db.now(session))
+    for job_id in waiting:
+        assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+
+
+def hold(arena: Any, name: str) -> None:
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        files.get(session, competition=competition, name=name).check_state = DataCheckState.HELD
+
+
+def test_the_preview_shows_rows_and_statistics_as_text(site: Any) -> None:
+    page = site.ann.browser.get(HERE).text
+    assert "&lt;b&gt;first&lt;/b&gt;" in page
+    assert "computed from all 2 rows" in page
+    assert '<th scope="row">length</th><td class="number">0</td><td class="number">2</td>' in page
+    assert '<td class="number">7</td><td class="number">8</td><td class="number">9</td>' in page
+
+
+def test_only_people_who_may_download_a_file_see_its_preview(site: Any) -> None:
+    assert "sunday" not in site.app.test_client().get(HERE).text
+    hold(site, "train.csv")
+    assert "sunday" not in site.ann.browser.get(HERE).text
+    assert "sunday" in site.root.browser.get(HERE).text
+    with site.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        files.get(session, competition=competition, name="train.csv").check_state = DataCheckState.PASSED
+        competition.opens_at = site.now() + timedelta(days=1)
+    assert "sunday" not in site.ann.browser.get(HERE).text
+
+
+def test_a_replaced_file_shows_no_preview_before_its_check(site: Any) -> None:
+    add(site, "train.csv", TRAIN.replace(b"sunday", b"third"))
+    page = site.root.browser.get(HERE).text
+    assert "sunday" not in page and "third" not in page
+    work(site)
+    assert "third" in site.ann.browser.get(HERE).text
+
+
+def test_all_files_that_a_person_may_download_come_as_one_zip(site: Any) -> None:
+    add(site, "held.csv", b"x\n1\n")
+    hold(site, "held.csv")
+    assert f"{HERE}/all.zip" in site.ann.browser.get(HERE).text
+    answer = site.ann.browser.get(f"{HERE}/all.zip")
+    with zipfile.ZipFile(io.BytesIO(answer.data)) as packed:
+        assert packed.namelist() == ["sample_submission.csv", "train.csv"]
+        assert packed.read("train.csv") == TRAIN
+    stranger = site.app.test_client()
+    assert f"{HERE}/all.zip" not in stranger.get(HERE).text
+    assert stranger.get(f"{HERE}/all.zip").status_code == 302
+    part = site.ann.browser.get(f"{HERE}/all.zip", headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.data) == (206, b"PK\x03\x04")
