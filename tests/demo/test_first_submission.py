@@ -44,6 +44,7 @@ def test_a_newcomer_downloads_the_data_runs_the_script_and_has_a_score(arena, de
     page = newcomer.browser.get("/competitions/demo/data").text
     links = set(re.findall(r'href="(/competitions/demo/data/files/([\w.]+))"', page))
     assert {name for _, name in links} == {"train.csv", "test.csv", "first_submission.py"}
+    assert "noqa" not in newcomer.browser.get("/competitions/demo/data/files/first_submission.py").text
     downloads = tmp_path / "downloads"
     downloads.mkdir()
     for address, name in links:

@@ -21,7 +21,7 @@ model.fit(train["comment_text"], train["target"] >= 0.5)
 # Only the order of the predictions counts.
 predictions = model.predict_proba(test["comment_text"])[:, 1]
 pd.DataFrame({"id": test["id"], "prediction": predictions}).to_csv(folder / "submission.csv", index=False)
-print(f"{folder / 'submission.csv'} has {len(test):,} predictions: send it on the page Submit.")  # noqa: T201
+print(f"{folder / 'submission.csv'} has {len(test):,} predictions: submit it on the page Submissions.")
 
 # Next: the submission's page shows for which identities the model raises false alarms. The identity columns
 # of train.csv say where each is mentioned: weigh those comments, or hide the words that mention it.
