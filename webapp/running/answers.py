@@ -341,7 +341,7 @@ class ClassAccount(Answer):
 class ClassAccounts(Answer):
     """The new accounts, in the order of their names in the request."""
 
-    accounts: list[ClassAccount]
+    accounts: Annotated[list[ClassAccount], Field(description="The new accounts with their secrets.")]
 
 
 class OrganizerLine(Answer):
