@@ -87,7 +87,9 @@ class Checker:
         self._pid = os.getpid()
         self._places = threading.BoundedSemaphore(1 + MAX_QUEUED)
         self._turn = threading.Lock()
-        self._shares = Shares("file", "check", otherwise=", or submit: a file is always checked then")
+        self._shares = Shares(
+            "file", "check", "checked", otherwise=", or submit: a file is always checked then"
+        )
         self._child = None  # a forked process has its own
 
     def _ask(

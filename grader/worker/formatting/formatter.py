@@ -84,7 +84,7 @@ class Formatter:
     def _start_afresh(self) -> None:
         self._pid = os.getpid()
         self._turn = threading.Lock()
-        self._shares = Shares("text", "format")
+        self._shares = Shares("text", "format", "formatted")
         self._known: dict[tuple[str, tuple[Figure, ...]], Drawn] = {}
         self._child = None  # a forked process has its own
 

@@ -32,8 +32,8 @@ class ShareUsed(ParticipantError):
 class Shares:
     """The time of a child that each person used in the last minute, and who uses it or waits for it."""
 
-    def __init__(self, noun: str, verb: str, *, otherwise: str = "") -> None:
-        self._noun, self._verb, self._otherwise = noun, verb, otherwise
+    def __init__(self, noun: str, verb: str, done: str, *, otherwise: str = "") -> None:
+        self._noun, self._verb, self._done, self._otherwise = noun, verb, done, otherwise
         self._lock = threading.Lock()
         self._present: set[str | int | None] = set()
         self._used: dict[str | int | None, deque[tuple[float, float]]] = {}
@@ -47,7 +47,7 @@ class Shares:
         with self._lock:
             self._forget(time.monotonic())
             if who in self._present:
-                present = f"Another {self._noun} of yours is being {self._verb}ed."
+                present = f"Another {self._noun} of yours is being {self._done}."
                 raise ShareUsed(present, 1, self._otherwise)
             self._require_rest(who)
             self._present.add(who)

@@ -72,6 +72,11 @@ def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch: A
     with pytest.raises(ShareUsed, match="Your texts took"):
         formatter.format("b", who=1)
     formatter.format("c", who=2)
+    with (
+        formatter._shares.hold(3),
+        pytest.raises(ShareUsed, match="Another text of yours is being formatted"),
+    ):
+        formatter.format("d", who=3)
     assert "a" in formatter.format("a", who=1).html  # known
 
 
