@@ -165,8 +165,8 @@ def now(session: Session) -> datetime:
     return datetime.now(UTC)
 
 
-def insert_new(session: Session, table: type[Base], values: dict[str, Any]) -> None:
-    """Insert a row, unless one with its unique key is there or is just being written."""
+def insert_new(session: Session, table: type[Base], values: dict[str, Any] | list[dict[str, Any]]) -> None:
+    """Insert a row or several, without those whose unique key is there or is just being written."""
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     session.execute(insert(table).values(values).on_conflict_do_nothing())
 

@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import people_api
+from webapp.accounts import notifications_api, people_api
 from webapp.closing import api as closing
 from webapp.competitions import api as competitions
 from webapp.fair_play import api as fair_play
@@ -38,6 +38,7 @@ ROUTES = (
     requests_api,
     profile_api,
     waiting_api,
+    notifications_api,
     people_api,
 )
 

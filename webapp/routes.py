@@ -6,7 +6,7 @@ from flask import Flask, request
 from markupsafe import Markup
 
 from grader.settings import SignUp
-from webapp.accounts import access, own_account, people, personal_page
+from webapp.accounts import access, notifications_page, own_account, people, personal_page
 from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, figure_pages, log_page, not_ready, solution_download
 from webapp.competitions import pages as competition_pages
@@ -35,13 +35,13 @@ from webapp.running import (
 )
 from webapp.setup import create_page, data_page, preview_page, publish_page, settings_page, solution_page
 from webapp.submissions import comparison_page, submit_page
-from webapp.teams import entry_pages, profile_page, waiting_page
+from webapp.teams import entry_pages, profile_page
 from webapp.teams import pages as team_pages
 
 FAMILIES = (
-    *(own_account, people, design_page),
+    *(own_account, notifications_page, people, design_page),
     *(competition_pages, data_pages, figure_pages, log_page, solution_download),
-    *(entry_pages, team_pages, waiting_page, submit_page, leaderboard_pages, rescored_page),
+    *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
     *(create_page, settings_page, preview_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
@@ -70,6 +70,7 @@ def init_app(app: Flask) -> None:
     not_ready.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
+    app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")
     app.context_processor(_about_the_site)
 
 

@@ -17,6 +17,7 @@ from grader.models.competitions import (
 from grader.models.counting import Tally
 from grader.models.fair_play import FairPlayMark
 from grader.models.mail import Mail
+from grader.models.notifications import Notification, NotificationRead
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
     AccountLink,
@@ -67,6 +68,8 @@ __all__ = [
     "LoginPlace",
     "Mail",
     "MergeRequest",
+    "Notification",
+    "NotificationRead",
     "OffReason",
     "Organizer",
     "OrganizerJob",

@@ -110,7 +110,7 @@ def populate(live: Any) -> Paths:
         "results": "/competitions/old/results",
         "account": "/account",
         "account-page": "/account/page",
-        "waiting": "/waiting",
+        "notifications": "/notifications",
         "team": f"{here}/team",
         "team-profile": f"{here}/teams/{profile}",
         "compare": f"{here}/submissions/compare?candidate={fates['scored']}&baseline={fates['scored'] - 1}",

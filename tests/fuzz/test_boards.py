@@ -39,7 +39,7 @@ from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.submissions import accepting, selections
-from grader.services.submissions.refusal import CompetitionClosed
+from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
 from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage import open_storage
@@ -164,6 +164,8 @@ class BoardMachine(RuleBasedStateMachine):
             refusal = CompetitionClosed
         elif team is None and self.now >= model.closes_at - WEEK:
             refusal = participations.EntryRefused
+        elif team in model.disqualified:
+            refusal = TeamDisqualified
         elif model.used_on(team, self.now) >= DAILY_LIMIT:
             refusal = limits.DailyLimitReached
         with expecting(refusal):

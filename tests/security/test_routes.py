@@ -302,7 +302,8 @@ TABLE = {
     ("POST", "teams.revoke_link"): Access(f"{HERE}/team/link/revoke", (302, 303, 303)),
     ("GET", "teams.invitation"): Access(f"{HERE}/team/link/guessed", (404, 404, 404)),
     ("GET", "teams.profile"): Access(f"{HERE}/teams/1", (200, 200, 200)),
-    ("GET", "waiting.index"): Access("/waiting", (302, 200, 200)),
+    ("GET", "notifications.index"): Access("/notifications", (302, 200, 200)),
+    ("POST", "notifications.mark_read"): Access("/notifications/read", (302, 303, 303)),
     ("POST", "teams.accept_link"): Access(f"{HERE}/team/link/guessed", (302, 404, 404)),
     ("POST", "teams.invite"): Access(
         f"{HERE}/team/invitations", (302, 404, 404), data={"name": "Nobody"}, revealed=(302, 403, 403)
@@ -373,6 +374,8 @@ TABLE = {
     ("GET", "api.person_page"): Access(f"{API}/people/guessed", (404, 404, 404)),
     ("GET", "api.team_profile"): Access(f"{API}{HERE}/teams/1", (200, 200, 200)),
     ("GET", "api.waiting_list"): Access(f"{API}/waiting", (401, 200, 200)),
+    ("GET", "api.notification_list"): Access(f"{API}/notifications", (401, 200, 200)),
+    ("POST", "api.mark_notifications_read"): Access(f"{API}/notifications/read", (401, 204, 204)),
     ("GET", "api.competition_pages"): Access(f"{API}{HERE}/pages", (200, 200, 200)),
     ("GET", "api.data_file_list"): Access(f"{API}{HERE}/data", (401, 200, 200)),
     ("GET", "api.data_file"): Access(f"{API}{HERE}/data/guessed.csv", (401, 404, 404)),

@@ -12,7 +12,7 @@ API = "/api/v1/competitions/toxicity"
 
 BELL = (
     "read\nselect team_invite, team, competition, user_account, team_member, merge_request, participation, "
-    "organizer, dispute, submission, data_file\n"
+    "organizer, dispute, submission, data_file, notification, announcement, notification_read\n"
 )
 UPLOAD_BY_API = """
 read

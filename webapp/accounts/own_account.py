@@ -225,6 +225,5 @@ def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
         logins=[LoginLine(login, is_this=login.id == g.login.id) for login in own_logins],
         notices=NOTICES,
         about_max_length=accounts.ABOUT_MAX_LENGTH,
-        sends_mail=current_site().settings.sends_mail(),
         **(defaults | shown),
     )

@@ -24,12 +24,12 @@ Outcome = TypeVar("Outcome")
 
 
 class ConfirmationNeeded(BadRequest):
-    """An act that cannot be undone and was not confirmed."""
+    """An act that cannot be undone or takes effect at once, and was not confirmed."""
 
     public_name = "confirmation_needed"
 
     def __init__(self, why: str = "") -> None:
-        super().__init__(f"{why} Send `confirm` as true: this cannot be undone.".strip())
+        super().__init__(f"{why} Send `confirm` as true if this is intended.".strip())
 
 
 def _confirmed(value: bool) -> bool:

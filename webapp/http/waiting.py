@@ -1,4 +1,4 @@
-"""What waits for the answer of the person who asks: read once for a request, for the bell and the pages."""
+"""What waits for the answer of the person who asks, and the bell: read once for a request, for all pages."""
 
 import logging
 
@@ -6,8 +6,8 @@ from flask import Flask, g
 
 from grader import db, disk
 from grader.services.accounts.api_tokens import Scope
-from grader.services.teams import waiting
-from grader.services.teams.waiting import Waiting, WaitingKind
+from grader.services.teams import mail, waiting
+from grader.services.teams.waiting import Inbox, Waiting, WaitingKind
 from webapp.http.site import current_site
 
 log = logging.getLogger(__name__)
@@ -16,12 +16,7 @@ FOR_EVERYBODY = (WaitingKind.INVITATION, WaitingKind.MERGER)
 
 def items() -> tuple[Waiting, ...]:
     """Return what waits for the person who is logged in, with one statement; nothing for a stranger."""
-    if g.get("user") is None:
-        return ()
-    if "waiting" not in g:
-        with current_site().database.read() as session:
-            g.waiting = waiting.for_person(session, user=g.user, now=g.asked_at)
-    return tuple(item for item in g.waiting if _token_serves(item))
+    return tuple(item for item in _inbox().waiting if _token_serves(item))
 
 
 def in_competition(slug: str) -> tuple[Waiting, ...]:
@@ -30,20 +25,43 @@ def in_competition(slug: str) -> tuple[Waiting, ...]:
 
 
 def bell() -> int:
-    """Return how many answers are waited for; none where the database does not answer: the page goes on."""
+    """Return the number of unread notifications and of answers that are waited for."""
+    return _shown().unread_count + waiting.count(_shown().waiting)
+
+
+def disqualified_because(slug: str) -> str | None:
+    """Return why the person's team in a competition is disqualified, None if it is not."""
+    return _shown().disqualifications.get(slug)
+
+
+def init_app(app: Flask) -> None:
+    """Give all templates the bell, what waits in a competition, and a disqualification there."""
+    app.add_template_global(bell, "bell_count")
+    app.add_template_global(in_competition, "waiting_in")
+    app.add_template_global(disqualified_because)
+    app.add_template_global(mail.how_to_appeal)
+
+
+def _inbox() -> Inbox:
+    if g.get("user") is None:
+        return Inbox()
+    if "waiting" not in g:
+        with current_site().database.read() as session:
+            g.waiting = waiting.for_person(session, user=g.user, now=g.asked_at)
+    found: Inbox = g.waiting
+    return found
+
+
+def _shown() -> Inbox:
+    """Return the inbox for the layout of a page; an empty one where the database does not answer."""
     try:
-        return waiting.count(items())
+        return _inbox()
     except Exception as error:
         if not (disk.is_full(error) or db.is_unavailable(error)):
             raise
         log.warning("Could not read what waits for a person: %s", error)
-        return 0
-
-
-def init_app(app: Flask) -> None:
-    """Give all templates the bell, and what waits in a competition."""
-    app.add_template_global(bell, "bell_count")
-    app.add_template_global(in_competition, "waiting_in")
+        g.waiting = nothing = Inbox()
+        return nothing
 
 
 def _token_serves(item: Waiting) -> bool:

@@ -13,7 +13,6 @@ class ResultsView:
         self.lines = [(line, _why(line)) for line in results.lines]
         self.place = _place(results)
         self.missed = _missed(results, any(line.is_picked for line in results.lines))
-        self.disqualification = results.disqualification
         shake_up = (
             None
             if results.rank is None or results.public_rank is None

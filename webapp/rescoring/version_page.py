@@ -182,6 +182,8 @@ def _question(slug: str, number: int, words: _Words, summary: Summary, form: Pub
 
 def _told(form: PublishForm) -> tuple[str, ...]:
     """Return what teams learn of it: a mail cannot be called back."""
+    if not current_site().settings.sends_mail():
+        return ("All participants get a notification.",)
     if form.notice.data.strip():
         return ("Every team with scored files gets the message by e-mail.",)
     return ("Nobody gets an e-mail: the message is blank.",)

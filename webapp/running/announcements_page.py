@@ -30,14 +30,14 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def post(slug: str) -> ResponseReturnValue:
     """Post an announcement, or show first how it will look."""
-    form = request.form
+    form, sends_mail = request.form, current_site().settings.sends_mail()
     if wants_to_change():
         return _page(slug)
     if form.get("act") == "preview":
         return _page(slug)
     try:
         with current_site().database.write() as session:
-            by_mail = form.get("by_mail") == "yes"
+            by_mail = sends_mail and form.get("by_mail") == "yes"
             posted = announcements.post(
                 session,
                 competition=lookups.competition_of(session, slug),
@@ -111,7 +111,12 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
             Question(
                 heading="Withdraw the announcement?",
                 sentences=(
-                    "Participants will no longer see it. E-mails that were already sent cannot be withdrawn.",
+                    "Participants will no longer see it.",
+                    *(
+                        ("E-mails that were already sent cannot be withdrawn.",)
+                        if current_site().settings.sends_mail()
+                        else ()
+                    ),
                 ),
                 button="Withdraw",
                 back=url_for(".index", slug=slug),

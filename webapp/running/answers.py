@@ -27,7 +27,7 @@ from grader.services.scoring.queue_health import Health
 from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer
 from webapp.http.fields import Answer, Asked, Moment, Number, PageSize, Score, Sent, Text
-from webapp.http.organizer_operations import Job, Searched
+from webapp.http.organizer_operations import Confirmation, Job, Searched
 from webapp.running.audit_view import HIDDEN
 from webapp.submissions.answers import Limits
 
@@ -238,6 +238,12 @@ class GrantRequest(Sent):
     day: date
     count: Number
     reason: Text = ""
+
+
+class Disqualification(Confirmation):
+    """A disqualification, which the team and the public log are told at once, and its reason."""
+
+    reason: Annotated[Text, Field(description="The reason, which only the team and organizers see.")] = ""
 
 
 class TeamNameRequest(Sent):

@@ -14,6 +14,7 @@ from webapp.http.organizer_operations import DESK, Reasoned, act, organizers_ope
 from webapp.http.site import current_site
 from webapp.running import answers
 from webapp.running.answers import (
+    Disqualification,
     Grant,
     GrantList,
     GrantRequest,
@@ -70,8 +71,8 @@ def free_team_name(slug: str, team_id: int) -> OrganizersTeamDetails:
 
 @blueprint.post(f"{TEAM}/disqualification")
 @organizers_operation(Role.EDITOR, answers=OrganizersTeamDetails, tag=TAG)
-def disqualify_team(slug: str, team_id: int, json: Reasoned) -> OrganizersTeamDetails:
-    """Disqualify a team."""
+def disqualify_team(slug: str, team_id: int, json: Disqualification) -> OrganizersTeamDetails:
+    """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
     return _decide(slug, team_id, decisions.disqualify, reason=json.reason)
 
 

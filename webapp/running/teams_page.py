@@ -16,6 +16,7 @@ from grader.services.quotas import grants, limits
 from grader.services.teams import given_names, named_team
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
@@ -71,8 +72,10 @@ def free_name(slug: str, team_id: int) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def disqualify(slug: str, team_id: int) -> ResponseReturnValue:
     """Disqualify a team."""
+    if wants_to_change():
+        return _team(slug, team_id)
     reason = request.form.get("reason", "")
-    return _decide(slug, team_id, decisions.disqualify, "Team disqualified.", reason=reason)
+    return _decide(slug, team_id, _disqualify, "Team disqualified.", reason=reason)
 
 
 @blueprint.post("/<int:team_id>/reinstatement")
@@ -105,6 +108,25 @@ def grant_to_all(slug: str) -> ResponseReturnValue:
         return _list(slug, problem=error), status_of(error)
     flash(f"Extra submissions given to every team. They are valid {held}.")
     return redirect(url_for("organize_teams.index", slug=slug), 303)
+
+
+def _disqualify(session: Any, **given: Any) -> None:
+    """Disqualify a team once the consequences are confirmed."""
+    team = decisions.disqualify(session, **given)
+    confirm(
+        Question(
+            heading=f"Disqualify {team.name}?",
+            sentences=(
+                "The team is removed from every leaderboard, and the teams below it move up.",
+                "It cannot submit files any more.",
+                f"Its members see this reason on every page: {team.disqualification_reason}",
+                "You can reinstate the team later.",
+            ),
+            button="Disqualify the team",
+            back=url_for(".show", slug=given["competition"].slug, team_id=team.id),
+            can_change=True,
+        )
+    )
 
 
 def _decide(

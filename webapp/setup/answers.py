@@ -88,7 +88,7 @@ class SettingsShown(SettingsSent):
 
 
 class SettingsQuery(Sent):
-    """Whether a date is saved that reveals the private leaderboard at once."""
+    """Whether dates are saved that have passed or are less than a day away."""
 
     confirm: bool = False
 

@@ -134,8 +134,8 @@ def organized_settings(slug: str) -> SettingsAnswer:
 def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Replace all settings of a competition; what the request does not name gets its default.
 
-    A date that reveals the private leaderboard at once needs `confirm`. With `If-Match`, the ETag of
-    the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away needs `confirm`. With
+    `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
     """
     return _change(slug, dict(json), is_confirmed=query.confirm)
 
@@ -145,8 +145,8 @@ def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any
 def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Change some settings of a competition; what the request does not name stays as it is.
 
-    A date that reveals the private leaderboard at once needs `confirm`. With `If-Match`, the ETag of
-    the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away needs `confirm`. With
+    `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
     """
     sent = {name: getattr(json, name) for name in json.model_fields_set}
     return _change(slug, sent, is_confirmed=query.confirm)
@@ -425,10 +425,9 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         changed = competition_settings.change(
             session, competition=competition, changes=changes, actor=actor(), now=now
         )
-        past = past_dates.warnings_of_change(competition, changed, now)
-        is_draft = competition.state is CompetitionState.DRAFT
-        if any("reveals_at" in fault.names for fault in past) and not (is_draft or is_confirmed):
-            raise ConfirmationNeeded(" ".join(fault.sentence for fault in past))
+        doubtful = past_dates.to_confirm(competition, changed, now)
+        if doubtful and not is_confirmed:
+            raise ConfirmationNeeded(" ".join(fault.sentence for fault in doubtful))
     if changed.intersection(TEXTS):
         prose.format_saved(slug)
     found = _settings(slug)

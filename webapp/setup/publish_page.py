@@ -55,15 +55,16 @@ def publish(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.OWNER)
 def archive(slug: str) -> ResponseReturnValue:
     """Put a competition away, or bring it back."""
-    act = lifecycle.unarchive if request.form.get("back") else lifecycle.archive
+    is_back = bool(request.form.get("back"))
+    act = lifecycle.unarchive if is_back else lifecycle.archive
     with current_site().database.write() as session:
-        act(
-            session,
-            competition=lookups.competition_of(session, slug),
-            actor=actor(),
-            reason=request.form.get("reason", ""),
-        )
-    flash("Competition unarchived." if request.form.get("back") else "Competition archived.")
+        competition, reason = lookups.competition_of(session, slug), request.form.get("reason", "")
+        act(session, competition=competition, actor=actor(), reason=reason)
+        if not is_back:
+            words = "It stays readable but accepts no files. You can unarchive it later."
+            back = url_for("organize_publishing.show", slug=slug)
+            confirm(Question(f"Archive {competition.title}?", (words,), "Archive the competition", back))
+    flash("Competition unarchived." if is_back else "Competition archived.")
     return redirect(url_for("organize_publishing.show", slug=slug), 303)
 
 

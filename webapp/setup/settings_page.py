@@ -34,7 +34,7 @@ from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.presentation import feedback_words
+from webapp.presentation import feedback_words, formats
 from webapp.setup import forms, identity_ticks, marks, metric_check, receiving
 from webapp.setup.forms import SettingsForm, setting_of
 from webapp.setup.solution_view import check_json
@@ -110,11 +110,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
             past = past_dates.warnings_of_change(competition, changed, now)
             joined = joined_names.warnings(competition) if "identities" in changed else []
-            if (
-                any("reveals_at" in fault.names for fault in past)
-                and not CompetitionView(competition, now).is_draft
-            ):
-                confirm(_reveals_now(slug, page, past))
+            if doubtful := past_dates.to_confirm(competition, changed, now):
+                confirm(_takes_effect_soon(competition, page, doubtful, now))
     if is_stale:
         return _page(slug, page, is_sent=True, is_stale=True), 412
     if is_refused:
@@ -198,14 +195,21 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     return words
 
 
-def _reveals_now(slug: str, step: Step, past: Sequence[Fault]) -> Question:
-    """Ask before saving a date that reveals the private leaderboard automatically."""
+def _takes_effect_soon(
+    competition: Competition, step: Step, doubtful: Sequence[Fault], now: datetime
+) -> Question:
+    """Ask before saving dates that have passed or take effect within a day."""
+    names = sorted({name for fault in doubtful for name in fault.names})
+    reveals = "reveals_at" in names
     return Question(
-        heading="Save a date that reveals the private leaderboard now?",
-        sentences=tuple(fault.sentence for fault in past),
+        heading="Save a date that reveals the private leaderboard now?"
+        if reveals
+        else "Save a date that takes effect within a day?",
+        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(now)}."),
         button="Save",
-        back=url_for("organize_settings.show", slug=slug, step=step.key),
-        is_final=True,
+        back=url_for("organize_settings.show", slug=competition.slug, step=step.key),
+        state=repr([(name, getattr(competition, name)) for name in names]),
+        is_final=reveals,
         can_change=True,
     )
 

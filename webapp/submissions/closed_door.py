@@ -42,6 +42,9 @@ def closed_door(
         return replace(_of_limit(refused, found), is_limit=True)
     if isinstance(refused, participations.EntryRefused):
         return _of_entry(refused, competition)
+    if isinstance(refused, refusal.TeamDisqualified):
+        team = url_for("teams.show", slug=competition.slug)
+        return _door("Disqualified", refused.message, team, "Your team")
     return _of_phase(refused, found, competition)
 
 

@@ -127,7 +127,6 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         reason_words=REASONS,
         can_select=selections.is_open(competition, now),
         selection_closes_at=selections.closes_at(competition),
-        is_disqualified=team is not None and team.disqualified_at is not None,
         live=live,
         etag=_etag(live),
         **context(found),

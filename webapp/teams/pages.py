@@ -16,7 +16,6 @@ from grader.services.people import directory, names
 from grader.services.teams import (
     given_names,
     invitations,
-    mail,
     memberships,
     mergers,
     participations,
@@ -252,7 +251,6 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         own=own,
         named=named,
         is_listed=is_listed,
-        appeal=mail.how_to_appeal(competition),
         link=link,
         problem=problem,
     )

@@ -67,6 +67,7 @@ class Simple:
     help: str
     renamed: Mapping[str, str] = field(default_factory=dict)
     finds: Callable[[Organizer, Mapping[str, Any]], Found] = nothing_found
+    is_confirmed: bool = False
 
     def command(self) -> click.Command:
         """Return it as a command."""
@@ -81,6 +82,8 @@ class Simple:
                 for name, value in given.items()
                 if name not in in_path and value is not None
             }
+            if self.is_confirmed:
+                sent["confirm"] = True
             names = {name: quoted(value) for name, value in (given | found).items()}
             answer = desk.call(method, path.format(**names), json=None if method == "DELETE" else sent)
             says = self.says

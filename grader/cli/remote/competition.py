@@ -73,6 +73,7 @@ SIMPLE = (
         "{answer[name]} is disqualified in {slug}: {answer[disqualified_because]}",
         "Remove TEAM from every leaderboard of SLUG; the teams below it move up.",
         finds=named_team,
+        is_confirmed=True,
     ),
     Simple(
         "reinstate",

@@ -13,6 +13,8 @@ from grader.models import (
     KnownAddress,
     LoginPlace,
     Mail,
+    Notification,
+    NotificationRead,
     Participation,
     RepeatableRequest,
     RequestState,
@@ -28,6 +30,7 @@ from grader.services.people import name_shapes, names
 from grader.services.teams import rosters
 from grader.services.webhooks import outbox as webhooks
 
+NOTIFIED = (NotificationRead, Notification)
 NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
 
@@ -98,7 +101,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 def _forget_traces(session: Session, person: User) -> None:
     """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
-    for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, RepeatableRequest):
+    for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, *NOTIFIED, RepeatableRequest):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)
     session.execute(

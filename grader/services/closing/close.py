@@ -29,6 +29,8 @@ from grader.services.audit.log import Actor
 from grader.services.closing import reveal_mail
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.phases import Archived
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
 from grader.services.standings import final_standings, places, rows
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
@@ -174,8 +176,11 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     now = now or db.now(session)
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
+    was_settled = phases.is_settled(competition)
     _settle(session, competition, _counts(session, competition)[SubmissionStatus.PENDING], now)
     session.flush()
+    if not was_settled:
+        inbox.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
     return competition
 
 
@@ -207,6 +212,7 @@ def reveal(
     session.flush()
     reveal_mail.write(session, competition=competition, now=now)
     webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
+    inbox.tell(session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now)
     _record(
         session,
         competition,
@@ -245,6 +251,7 @@ def finalize(
     board = final_standings.append(
         session, competition=competition, reason=reason or "The standings became final.", now=now
     )
+    inbox.tell(session, competition=competition, kind=NotificationKind.FINAL, by=actor.user, now=now)
     _record(
         session,
         competition,

@@ -12,6 +12,8 @@ from grader.models import Announcement, Competition, Participation, RequestState
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
 from grader.text.plain import one_line, plain_text
@@ -59,6 +61,8 @@ def post(
     webhooks.tell(
         session, competition_id=competition.id, event=Event.ANNOUNCEMENT, subject_id=made.id, now=now
     )
+    kind = NotificationKind.ANNOUNCEMENT
+    inbox.tell(session, competition=competition, kind=kind, subject_id=made.id, by=actor.user, now=now)
     mail_count = _mail(session, competition, made, now) if by_mail else 0
     Act(session, competition, actor, now).record(
         "announcement.post",

@@ -1,7 +1,7 @@
-"""Warn when an organizer saves a competition date (opening, close, deadline) that is in the past."""
+"""Warnings about competition dates in the past, and changed dates that need a confirmation."""
 
 from collections.abc import Collection, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from grader.models import Competition, CompetitionState
@@ -10,6 +10,7 @@ from grader.services.competitions.settings_model import DATES, SETTINGS
 from grader.services.competitions.settings_problems import Fault
 from grader.visibility import Phase
 
+SOON = timedelta(days=1)  # also catches a time that was entered in the wrong time zone
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",
     "closes_at": "the competition cannot be published like this",
@@ -23,6 +24,14 @@ _UNTIL_THE_CLOSE = {
 }
 _AFTER_THE_CLOSE = {
     "reveals_at": "the private leaderboard is revealed automatically as soon as everything is scored",
+}
+
+_SOON = {
+    "opens_at": "the competition opens",
+    "closes_at": "no submission is accepted from then on",
+    "entry_deadline": "nobody can join from then on",
+    "merger_deadline": "teams can neither grow nor merge from then on",
+    "reveals_at": "the private leaderboard is revealed automatically",
 }
 
 
@@ -43,6 +52,19 @@ def warnings_of_change(competition: Competition, changed: Collection[str], now: 
         names |= set(usual_dates.NAMES)
     effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
     return [fault for fault in _found(competition, now, effects, {}) if set(fault.names) & names]
+
+
+def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
+    """Return the effects of changed dates in the past or within a day; a draft needs no confirmation."""
+    if competition.state is CompetitionState.DRAFT:
+        return []
+    found = warnings_of_change(competition, changed, now)
+    for name, effect in _SOON.items():
+        moment = getattr(competition, name)
+        if name in changed and moment is not None and now < moment <= now + SOON:
+            when = f"less than a day away ({moment:%Y-%m-%d %H:%M} UTC)"
+            found.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
+    return found
 
 
 def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:

@@ -67,7 +67,7 @@ def disqualify(
     actor: Actor,
     now: datetime | None = None,
 ) -> Team:
-    """Remove a team from every leaderboard. Its files are still scored, and it can be reinstated.
+    """Remove a team from every leaderboard. It cannot submit, and it can be reinstated.
 
     Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
     """

@@ -13,6 +13,8 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.submissions import accepting
 from grader.text.plain import plain_text
@@ -108,7 +110,7 @@ def answer(
     actor: Actor,
     now: datetime | None = None,
 ) -> Dispute:
-    """Answer a question, or replace the answer; its team gets an e-mail.
+    """Answer a question, or replace the answer; its team gets a notification and an e-mail.
 
     Raises UnknownDispute, InvalidAnswer.
     """
@@ -198,6 +200,8 @@ def _tell_organizers(
 
 
 def _tell_team(session: Session, competition: Competition, dispute: Dispute, now: datetime) -> None:
+    kind, asked = NotificationKind.ANSWER, dispute.submission
+    inbox.tell(session, competition=competition, kind=kind, team=asked.team, subject_id=asked.id, now=now)
     members = session.scalars(
         select(User)
         .join(TeamMember, TeamMember.user_id == User.id)

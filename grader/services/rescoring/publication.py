@@ -28,6 +28,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
 from grader.services.jobs import lease
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
 from grader.services.rescoring import compensation, mail, preparation
 from grader.services.rescoring.compensation import NO_AMENDS, Amends
 from grader.services.scoring import jobs
@@ -35,6 +37,8 @@ from grader.services.solutions import publication
 from grader.services.standings import daily_ranks, final_standings, rows
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
+
+ROLL_BACK = "rescoring.roll_back"
 
 
 class RescoringIncomplete(OrganizerError):
@@ -147,7 +151,7 @@ def roll_back(
         actor=actor,
         amends=amends,
         lose_scores=lose_scores,
-        action="rescoring.roll_back",
+        action=ROLL_BACK,
         now=now,
     )
     return version
@@ -203,6 +207,8 @@ def _switch(
     webhooks.tell(
         session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
     )
+    kind = NotificationKind.ROLLED_BACK if action == ROLL_BACK else NotificationKind.RESCORED
+    inbox.tell(session, competition=competition, kind=kind, by=actor.user, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")

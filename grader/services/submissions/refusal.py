@@ -1,4 +1,4 @@
-"""Refuse an upload: not open, closed, paused, archived, not joined, sent before, over a limit.
+"""Refuse an upload: not open, closed, paused, archived, not joined, disqualified, sent before, over a limit.
 
 The rules read nothing: they decide about a situation, so that the submit page, the forecast before a file is
 stored, and the acceptance under the competition's lock cannot disagree.
@@ -7,7 +7,7 @@ stored, and the acceptance under the competition's lock cannot disagree.
 from datetime import datetime
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, CompetitionState, SubmissionKind
+from grader.models import Competition, CompetitionState, SubmissionKind, Team
 from grader.services.competitions import phases
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.quotas import limits
@@ -52,6 +52,16 @@ class CompetitionArchived(ParticipantError):
         super().__init__("This competition is archived. The file was not accepted.")
 
 
+class TeamDisqualified(ParticipantError):
+    """A disqualified team cannot submit."""
+
+    public_name = "team_disqualified"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Your team cannot submit files, because the organizers disqualified it: {reason}")
+
+
 class NothingToScore(ParticipantError):
     """A draft without a solution cannot score a file."""
 
@@ -77,6 +87,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
     return (
         of_phase(competition, now)
         or participations.refusal(competition, situation.participation, now=now)
+        or _of_team(situation.team)
         or identical
         or limits.refusal(situation.allowance, now=now)
         or (LeftTeam(situation.bound_to) if situation.bound_to else None)
@@ -110,6 +121,12 @@ def of_phase(
     if is_archived or not (phase is Phase.OPEN or is_late):
         return CompetitionClosed(competition.closes_at)
     return None
+
+
+def _of_team(team: Team | None) -> TeamDisqualified | None:
+    if team is None or team.disqualified_at is None:
+        return None
+    return TeamDisqualified(team.disqualification_reason)
 
 
 def _of_competition(competition: Competition) -> NothingToScore | CompetitionArchived | None:

@@ -1,4 +1,4 @@
-"""E-mails on teams: request to join and its answer, invitation, merge request, disqualification, new name."""
+"""E-mails and notifications on teams: entry, invitations, mergers, disqualification, names."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,6 +9,8 @@ from grader.models import Competition, MergeRequest, Participation, Team, TeamIn
 from grader.services.competitions import organizers
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
 from grader.services.teams import rosters
 
 
@@ -29,7 +31,9 @@ def asked_to_join(
 
 
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
-    """E-mail a person the organizers' decision."""
+    """Notify a person of the organizers' decision, by e-mail too."""
+    kind = NotificationKind.ADMITTED if admits else NotificationKind.REFUSED
+    inbox.tell(session, competition=competition, kind=kind, user=user, now=now)
     body = (
         f"The organizers admitted you to {competition.title}:\n{_page(competition)}"
         if admits
@@ -82,8 +86,9 @@ def merge_asked(session: Session, *, competition: Competition, request: MergeReq
 def merge_refused(
     session: Session, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """E-mail the leader who asked that the other team refused."""
-    leader = request.from_team.leader
+    """Notify the team that asked of the refusal, and e-mail its leader."""
+    team, leader = request.from_team, request.from_team.leader
+    inbox.tell(session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now)
     if leader is None:
         return
     body = f"The team {request.to_team.name} refused to merge with {request.from_team.name}."
@@ -91,8 +96,9 @@ def merge_refused(
 
 
 def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """E-mail all members of the merged team."""
+    """Notify the members of the merged team, by e-mail too."""
     taken, team = request.to_team.name, request.from_team
+    inbox.tell(session, competition=competition, kind=NotificationKind.MERGED, team=team, now=now)
     body = (
         f"The team {taken} is now part of {team.name} in {competition.title}. Members, submissions and used "
         f"limits add up. All selected submissions are kept. If they are more than "
@@ -110,51 +116,61 @@ def merged(session: Session, *, competition: Competition, request: MergeRequest,
 
 
 def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team that it is disqualified, why, and how to appeal."""
+    """Notify a team, by e-mail too, that it is disqualified, why, and how to appeal."""
     body = (
         f"The organizers disqualified your team {team.name} in {competition.title}:\n"
-        f"{team.disqualification_reason}\n\n{how_to_appeal(competition)}\n{_page(competition, 'team')}"
+        f"{team.disqualification_reason}\n\n{how_to_appeal(competition.contact)}\n"
+        f"{_page(competition, 'team')}"
     )
-    _moderated(session, competition, team, "disqualified", body, now)
+    _moderated(session, competition, team, NotificationKind.DISQUALIFIED, "disqualified", body, now)
 
 
 def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team that it is reinstated."""
+    """Notify a team, by e-mail too, that it is reinstated."""
     body = (
         f"The organizers reinstated your team {team.name} in {competition.title}: it is back on the "
         f"leaderboards.\n{_page(competition, 'team')}"
     )
-    _moderated(session, competition, team, "reinstated", body, now)
+    _moderated(session, competition, team, NotificationKind.REINSTATED, "reinstated", body, now)
 
 
 def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
-    """E-mail a team its new name and the reason."""
+    """Notify a team, by e-mail too, of its new name and the reason."""
     body = (
         f"The organizers gave your team in {competition.title} the name {team.name}:\n{reason}\n\n"
-        f"You cannot change it until they allow it. {how_to_appeal(competition)}\n"
+        f"You cannot change it until they allow it. {how_to_appeal(competition.contact)}\n"
         f"{_page(competition, 'team')}"
     )
-    _moderated(session, competition, team, "renamed", body, now)
+    _moderated(session, competition, team, NotificationKind.RENAMED, "renamed", body, now)
 
 
 def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """E-mail a team that it can choose its name again."""
+    """Notify a team, by e-mail too, that it can choose its name again."""
     body = (
         f"Your team {team.name} in {competition.title} can choose its name again.\n"
         f"{_page(competition, 'team')}"
     )
-    _moderated(session, competition, team, "allowed to choose its name", body, now)
+    _moderated(
+        session, competition, team, NotificationKind.NAME_FREED, "allowed to choose its name", body, now
+    )
 
 
-def how_to_appeal(competition: Competition) -> str:
-    """Return the sentence that says how a team objects to what the organizers decided."""
-    contact = f", or write to the organizers: {competition.contact}" if competition.contact else ""
-    return f"To appeal, ask a question on the page of one of your submissions{contact}."
+def how_to_appeal(contact: str) -> str:
+    """Return the sentence that states how a team objects to what the organizers decided."""
+    other = f", or write to the organizers: {contact}" if contact else ""
+    return f"To appeal, ask a question on the page of one of your submissions{other}."
 
 
 def _moderated(
-    session: Session, competition: Competition, team: Team, what: str, body: str, now: datetime
+    session: Session,
+    competition: Competition,
+    team: Team,
+    kind: NotificationKind,
+    what: str,
+    body: str,
+    now: datetime,
 ) -> None:
+    inbox.tell(session, competition=competition, kind=kind, team=team, now=now)
     key = f"team-{what}:{team.id}:{now:%Y%m%dT%H%M%S}"
     subject = f"{competition.title}: your team was {what}"
     _tell(session, _people(session, team), key, subject, body, now)

@@ -22,6 +22,7 @@ from grader.models import (
     User,
 )
 from grader.services.mail import limits as mail_limits
+from grader.services.notifications import inbox
 from grader.services.people import names
 from grader.services.quotas import limits
 from grader.services.standings import rows, scored_submissions
@@ -311,6 +312,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
     webhooks.follow_merger(session, taken=taken, into=into)
+    inbox.follow_merger(session, taken=taken, into=into)
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()

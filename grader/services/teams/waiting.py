@@ -1,10 +1,11 @@
 """What waits for a person's answer: invitations, merge requests, and to organizers people who ask to join,
-questions, appeals, data files that are held back, and submissions that failed.
+questions, appeals, data files that are held back, and submissions that failed. Every page reads it, so the
+number of unread notifications and the disqualifications of own teams come with the same statement.
 """
 
 import enum
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -29,7 +30,9 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.services.notifications import inbox
 
+_DISQUALIFIED, _UNREAD = "disqualified", "unread"
 _IS_OPEN = Participation.state == RequestState.OPEN
 
 
@@ -62,14 +65,41 @@ class Waiting:
     since: datetime
 
 
-def for_person(session: Session, *, user: User, now: datetime) -> tuple[Waiting, ...]:
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """What waits for a person, how many notifications are unread, and the reasons why own teams are
+    disqualified, by the competition's slug.
+    """
+
+    waiting: tuple[Waiting, ...] = ()
+    unread_count: int = 0
+    disqualifications: Mapping[str, str] = field(default_factory=dict)
+
+
+def for_person(session: Session, *, user: User, now: datetime) -> Inbox:
     """Return what waits for a person in all competitions, the longest wait first, with one statement.
 
     An invitation or a merge request that nobody can accept any more waits no longer.
     """
-    parts = union_all(_invitations(user, now), _mergers(user, now), *_of_organizers(user)).subquery()
+    parts = union_all(
+        _invitations(user, now),
+        _mergers(user, now),
+        *_of_organizers(user),
+        _disqualified_teams(user),
+        _unread(user, now),
+    ).subquery()
     rows = session.execute(select(parts).order_by(parts.c.since, parts.c.kind, parts.c.slug, parts.c.team))
-    return tuple(Waiting(WaitingKind(kind), *rest) for kind, *rest in rows)
+    waiting: list[Waiting] = []
+    reasons: dict[str, str] = {}
+    unread = 0
+    for kind, slug, title, number, team, person, since in rows:
+        if kind == _UNREAD:
+            unread = number
+        elif kind == _DISQUALIFIED:
+            reasons[slug] = person
+        else:
+            waiting.append(Waiting(WaitingKind(kind), slug, title, number, team, person, since))
+    return Inbox(tuple(waiting), unread, reasons)
 
 
 def count(items: Iterable[Waiting]) -> int:
@@ -114,6 +144,25 @@ def _mergers(user: User, now: datetime) -> Select[Any]:
     )
 
 
+def _disqualified_teams(user: User) -> Select[Any]:
+    """Return the disqualified teams of the person, each with its reason in the column of the person."""
+    reason = Team.disqualification_reason
+    columns = _columns(_DISQUALIFIED, literal(1), Team.name, reason, Team.disqualified_at)
+    return (
+        select(*columns)
+        .select_from(TeamMember)
+        .join(Team, Team.id == TeamMember.team_id)
+        .join(Competition, Competition.id == Team.competition_id)
+        .where(TeamMember.user_id == user.id, Team.disqualified_at.is_not(None))
+    )
+
+
+def _unread(user: User, now: datetime) -> Select[Any]:
+    nothing, moment = literal(""), literal(now, Competition.created_at.type)
+    count = select(func.count()).select_from(inbox.unread(user).subquery()).scalar_subquery()
+    return select(literal(_UNREAD), nothing, nothing, count, nothing, nothing, moment)
+
+
 def _of_organizers(user: User) -> Iterator[Select[Any]]:
     """Yield what waits for whom the organizers' mails go to: owners, editors and administrators."""
     organized = select(Organizer.competition_id).where(
@@ -153,9 +202,9 @@ def _of_organizers(user: User) -> Iterator[Select[Any]]:
         yield grouped(kind, table, since, is_waiting, CompetitionState.PUBLISHED, CompetitionState.REVEALED)
 
 
-def _columns(kind: WaitingKind, count: Any, team: Any, person: Any, since: Any) -> tuple[Any, ...]:
+def _columns(kind: str, count: Any, team: Any, person: Any, since: Any) -> tuple[Any, ...]:
     return (
-        literal(kind.value).label("kind"),
+        literal(str(kind)).label("kind"),
         Competition.slug.label("slug"),
         Competition.title.label("title"),
         count.label("count"),

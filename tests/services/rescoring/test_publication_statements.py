@@ -28,6 +28,7 @@ write
     delete daily_rank
     insert audit_entry
     lock webhook
+    insert notification
 """
 AFTER_THE_FINAL_STANDINGS = """
 write
@@ -54,6 +55,7 @@ write
     insert final_standing
     insert audit_entry
     lock webhook
+    insert notification
 """
 
 

@@ -34,7 +34,7 @@ def waits(service: Any) -> Any:
     def lines(user: str, *, after: Any = timedelta(), **options: Any) -> list[str]:
         who = service.user(user, **options)
         with service.database.read() as session:
-            found = waiting.for_person(session, user=who, now=service.now + after)
+            found = waiting.for_person(session, user=who, now=service.now + after).waiting
         return [" ".join(filter(None, [e.kind, e.slug, str(e.count), e.team, e.person])) for e in found]
 
     return lines

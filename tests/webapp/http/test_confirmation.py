@@ -20,27 +20,31 @@ __all__ = ["check", "people"]
 # Acts that ask on a page of their own before they are done, all or where they are dangerous.
 ASKS = """
 account.revoke_token organize_announcements.post organize_announcements.withdraw organize_close.finalize
+organize_close.now organize_publishing.archive
 organize_close.reveal organize_data.remove organize_organizers.change organize_organizers.remove
 organize_publishing.publish organize_rescoring.drop organize_rescoring.publish organize_rescoring.roll_back
-organize_settings.save organize_webhooks.act team_webhooks.act teams.answer_merge teams.hand_over teams.leave
+organize_settings.save organize_teams.disqualify organize_webhooks.act team_webhooks.act teams.answer_merge
+teams.hand_over teams.leave
 """
 # Acts whose form asks itself: a box to tick, a password, a code, a reason or a text that must be written.
 TICKED_OR_TYPED = """
 account.change_email account.change_password account.delete account.reset account.set_up account.sign_up
 account.sign_up_by_link entry.join organize_close.publish_solution organize_console.publish_ties
 organize_data.allow organize_disputes.answer organize_publishing.delete organize_submissions.publish_diagnosis
-organize_teams.disqualify organize_teams.rename submissions.question submissions.submit
+organize_teams.rename submissions.question submissions.submit
 """
 # Acts that can be undone or done again, or that give something and take nothing.
 HARMLESS = """
 account.ask_for_reset account.choose_notices account.create_token account.describe account.end_login
-account.draw_avatar account.log_in account.log_out account.log_out_everywhere account.switch_page
-account.verify entry.decide fair_play.look fair_play.mark organize_close.bundle
+organize_announcements.edit organize_organizers.create_accounts
+account.draw_avatar account.log_in account.log_in_by_link account.log_out account.log_out_everywhere
+account.switch_page
+account.verify notifications.mark_read entry.decide fair_play.look fair_play.mark organize_close.bundle
 organize_close.verify organize_console.compare_teams organize_console.pause organize_console.resume
 organize_preview.draw organize_settings.accept_metric organize_settings.remove_figure
 organize_settings.upload_figure organize_creating.create organize_data.add_baseline
 organize_data.check_again organize_data.upload
-organize_organizers.add organize_publishing.archive organize_rescoring.check_settings
+organize_organizers.add organize_rescoring.check_settings
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all
@@ -263,7 +267,11 @@ def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[st
         "reveal_rule": "organizer",
         "next": "yes",
     }
-    saved = eva.post(path, form)
+    asked = eva.post(path, form)
+    assert asked.status_code == 409 and "nobody can join any more" in asked.text
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="toxicity").entry_deadline is None
+    saved = eva.confirm(path, form)
     assert saved.status_code == 303, saved.text
     assert saved.location.endswith("/settings/dates")  # not on to the next step
     shown = page(eva, path)
@@ -275,3 +283,29 @@ def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[st
     assert "One date is in the past: read the consequences below." in shown
     assert shown.count("The entry deadline is in the past") == 1  # at its field alone
     assert page(eva, path).count("is in the past") == 1
+
+
+def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena: Any, people: dict[str, Any]) -> None:
+    eva, path, soon = people["Eva"], f"{ROOT}/settings/dates", arena.now() + timedelta(minutes=9)
+    inputs = re.findall(r"<input [^>]*>", page(eva, path))
+    pairs = [(re.search(r' name="([^"]+)"', each), re.search(r' value="([^"]*)"', each)) for each in inputs]
+    form = {name[1]: value[1] for name, value in pairs if name and value and name[1] != "csrf_token"}
+    form |= {
+        "closes_at_date": f"{soon:%Y-%m-%d}",
+        "closes_at_time": f"{soon:%H:%M}",
+        "reveal_rule": "organizer",
+    }
+    asked = eva.post(path, form)
+    assert asked.status_code == 409, asked.text
+    assert re.search(r"close is less than a day away .*: no submission is accepted from then on", asked.text)
+    assert "It is now " in asked.text
+    assert f'value="{soon:%H:%M}"' in eva.post(path, form | {"change": "yes"}).text
+    client, api = arena.app.test_client(), f"/api/v1{ROOT}/settings"
+    sent = {"closes_at": soon.isoformat()}
+    refused = client.patch(api, json=sent, headers=eva.bearer)
+    assert (refused.status_code, refused.json["error"]) == (400, "confirmation_needed")
+    with arena.database.read() as session:
+        assert lookup.get(session, slug="toxicity").closes_at is None
+    later = (arena.now() + timedelta(days=3)).isoformat()
+    assert client.patch(api, json={"closes_at": later}, headers=eva.bearer).status_code == 200
+    assert client.patch(f"{api}?confirm=true", json=sent, headers=eva.bearer).status_code == 200

@@ -76,7 +76,8 @@ def test_teams_are_named_disqualified_and_given_submissions(olga: Desk) -> None:
     named = olga("PUT", f"{bob}/name", json={"name": "Kings", "reason": "Offensive"}).json
     assert (named["name"], named["name_is_given"]) == ("Kings", True)
     assert not olga("DELETE", f"{bob}/name").json["name_is_given"]
-    out = olga("POST", f"{bob}/disqualification", json={"reason": "Two accounts"}).json
+    olga("POST", f"{bob}/disqualification", json={"reason": "Two accounts"}, expect=400)
+    out = olga("POST", f"{bob}/disqualification", json={"reason": "Two accounts", "confirm": True}).json
     assert out["disqualified_because"] == "Two accounts"
     assert len(olga("GET", f"{DESK}/teams?disqualified=true").json["teams"]) == 1
     assert olga("POST", f"{bob}/reinstatement", json={}).json["disqualified_at"] is None

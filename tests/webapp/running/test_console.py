@@ -156,7 +156,7 @@ def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena: Any, root
         assert f">{words}</a>" in page
     told = Desk(root)("GET", "/api/v1/waiting").json["waiting"]
     assert {item["kind"]: item["count"] for item in told} == {"appeal": 1, "question": 2, "data": 1}
-    waiting = " ".join(re.sub(r"<[^>]+>", " ", root.browser.get("/waiting").text).split())
+    waiting = " ".join(re.sub(r"<[^>]+>", " ", root.browser.get("/notifications").text).split())
     assert "1 appeal of a disqualified team" in waiting and "1 data file held back by the check" in waiting
 
 
@@ -167,7 +167,7 @@ def test_an_appeal_after_the_reveal_still_rings_the_bell(arena: Any, root: Any) 
     arena.score_all()
     arena.reveal()
     ann.post(f"{HERE}/submissions/{submission_id}/question", {"question": "Why?"})
-    assert "1 waiting for your answer" in root.browser.get("/").text
+    assert "1 new notification" in root.browser.get("/").text
 
 
 def test_a_close_without_limits_is_not_called_missing(arena: Any, root: Any) -> None:

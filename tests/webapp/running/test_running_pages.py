@@ -154,11 +154,22 @@ def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any)
     team_id = submission(desk, desk.scored_id).team_id
     team = f"{DESK}/teams/{team_id}"
     assert "Give the reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
-    assert desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
-    own = desk.ann.browser.get(f"{HERE}/team").text
-    assert "Two accounts" in own
-    assert "To appeal, ask a question on the page of one of your submissions" in own
-    assert "how to appeal" in desk.ann.browser.get(f"{HERE}/submissions").text
+    asked = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"})
+    assert asked.status_code == 409 and "removed from every leaderboard" in asked.text
+    assert "disqualified your team" not in desk.ann.browser.get(HERE).text
+    kept = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts", "change": "yes"}).text
+    assert 'value="Two accounts"' in kept
+    assert desk.ed.confirm(f"{team}/disqualification", {"reason": "Two accounts"}).status_code == 303
+    for path in ("", "/leaderboard", "/submissions", f"/submissions/{desk.scored_id}", "/team", "/data"):
+        own = desk.ann.browser.get(HERE + path).text
+        assert "Reason: Two accounts" in own, path
+        assert "To appeal, ask a question on the page of one of your submissions" in own, path
+    assert 'type="file"' not in desk.ann.browser.get(f"{HERE}/submissions").text
+    assert "Reason: Two accounts" not in desk.vic.browser.get(HERE).text
+    sent = {"file": (io.BytesIO(b"id,prediction\n"), "p.csv")}
+    refused = desk.app.test_client().post(f"/api/v1{HERE}/submissions", data=sent, headers=desk.ann.bearer)
+    assert (refused.status_code, refused.json["error"]) == (403, "team_disqualified")
+    assert "Two accounts" in refused.json["message"]
     assert "disqualified" in desk.vic.browser.get(f"{DESK}/teams?state=disqualified").text
     assert desk.ed.post(f"{team}/reinstatement", {"reason": "It was one person"}).status_code == 303
     assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text

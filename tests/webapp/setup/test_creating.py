@@ -437,7 +437,8 @@ def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena: Any,
 
 def test_a_competition_is_archived_and_comes_back(arena: Any, root: Any) -> None:
     arena.competition()
-    assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
+    assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 409
+    assert root.confirm(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
     assert "archived" in root.browser.get(f"{HERE}/state").text
     assert root.post(f"{HERE}/settings/basics", {"title": "New"}).status_code in {303, 422}
     assert settings_of(arena, "toxicity").title == "Toxicity"

@@ -1,4 +1,4 @@
-"""The bell on every page, and the page of what waits for a person."""
+"""The bell on every page, and the list of what waits for a person."""
 
 import re
 from typing import Any
@@ -21,12 +21,12 @@ def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena: Any) 
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})
-    assert bell(bob.browser.get("/")) == "Nothing waiting for your answer"
-    assert "Nothing waits for you" in bob.browser.get("/waiting").text
+    assert bell(bob.browser.get("/")) == "No new notifications"
+    assert "You have no notifications" in bob.browser.get("/notifications").text
     ann.post(f"{HERE}/team/invitations", {"name": "Bob"})
     for path in ("/", HERE, "/account", "/competitions/nowhere"):
-        assert bell(bob.browser.get(path)) == "1 waiting for your answer"
-    page = bob.browser.get("/waiting").text
+        assert bell(bob.browser.get(path)) == "1 new notification"
+    page = bob.browser.get("/notifications").text
     assert "<bdi>Ann</bdi> invites you into the team" in page and f'href="{HERE}/team"' in page
     answer = arena.app.test_client().get("/api/v1/waiting", headers=bob.bearer).json
     (item,) = answer["waiting"]
@@ -47,9 +47,9 @@ def test_the_page_and_the_bell_share_one_statement(arena: Any) -> None:
     ann = arena.person("Ann")
     ann.browser.get("/account")
     with recorded(arena.database) as sent:
-        assert ann.browser.get("/waiting").status_code == 200
+        assert ann.browser.get("/notifications").status_code == 200
     assert sum("merge_request" in line for line in sent.lines) == 1
-    assert sent.lines.count("read") == 2
+    assert sent.lines.count("read") == 3
 
 
 def test_a_database_that_does_not_answer_silences_the_bell_alone(arena: Any, monkeypatch: Any) -> None:
@@ -60,15 +60,15 @@ def test_a_database_that_does_not_answer_silences_the_bell_alone(arena: Any, mon
 
     monkeypatch.setattr(waiting, "for_person", refuse)
     page = ann.browser.get("/account")
-    assert page.status_code == 200 and bell(page) == "Nothing waiting for your answer"
+    assert page.status_code == 200 and bell(page) == "No new notifications"
 
 
 def test_a_token_that_does_not_organize_is_not_told_who_asks_to_join(arena: Any) -> None:
     arena.competition(entry_mode="approval")
     root, bob = arena.person("Root", is_admin=True), arena.person("Bob")
     bob.post(f"{HERE}/join", {"accepted_rules_version": "1"})
-    assert bell(root.browser.get("/")) == "1 waiting for your answer"
-    assert f'href="{HERE}/entries"' in root.browser.get("/waiting").text
+    assert bell(root.browser.get("/")) == "1 new notification"
+    assert f'href="{HERE}/entries"' in root.browser.get("/notifications").text
     client = arena.app.test_client()
     (item,) = client.get("/api/v1/waiting", headers=root.bearer).json["waiting"]
     assert (item["kind"], item["count"], item["team"]) == ("entry", 1, None)

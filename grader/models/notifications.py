@@ -1,0 +1,47 @@
+"""Tables of notifications: one row per event and audience, and which of them a person has read."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from grader.db import Base
+from grader.models.competitions import Announcement, Competition
+from grader.models.teams import Team
+
+
+class Notification(Base):
+    """An event for a person, for a team, or without either for everybody in the competition.
+
+    `subject_id` is the announcement, or the submission of an answer.
+    """
+
+    __tablename__ = "notification"
+    __table_args__ = (Index(None, "competition_id", "team_id", "user_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    competition_id: Mapped[int] = mapped_column(ForeignKey("competition.id"))
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    subject_id: Mapped[int | None]
+    created_at: Mapped[datetime]
+
+    competition: Mapped[Competition] = relationship()
+    team: Mapped[Team | None] = relationship()
+    announcement: Mapped[Announcement | None] = relationship(
+        primaryjoin="and_(Notification.kind == 'announcement', Announcement.id == Notification.subject_id)",
+        foreign_keys="Notification.subject_id",
+        viewonly=True,
+    )
+
+
+class NotificationRead(Base):
+    """A person has read a notification; without a row it is unread."""
+
+    __tablename__ = "notification_read"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), primary_key=True)
+    notification_id: Mapped[int] = mapped_column(
+        ForeignKey("notification.id", ondelete="CASCADE"), primary_key=True
+    )

@@ -1,0 +1,1 @@
+"""Notifications of events in competitions."""

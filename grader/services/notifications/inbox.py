@@ -1,0 +1,144 @@
+"""Notifications of a person: write one for an audience, list them, mark them as read.
+
+An event writes one row for its audience, however many people that is. Who sees it is decided when it is read:
+somebody who leaves a team or is no longer admitted loses its notifications, and somebody who joins starts
+without the earlier ones.
+"""
+
+import enum
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import CompoundSelect, Select, and_, func, select, union, union_all, update
+from sqlalchemy.orm import Session, joinedload
+
+from grader.db import insert_new
+from grader.models import (
+    Announcement,
+    Competition,
+    CompetitionState,
+    Notification,
+    NotificationRead,
+    Organizer,
+    Participation,
+    RequestState,
+    Team,
+    TeamMember,
+    User,
+)
+from grader.services.paging import Part, Slice, slice_of_query
+
+MOST_MARKED = 5_000  # at once: each is a row, and a statement has a limited number of values
+
+
+class NotificationKind(enum.StrEnum):
+    """The events that people are notified of: of a competition, of a team, and of a person."""
+
+    ANNOUNCEMENT = "announcement"
+    RESCORED = "rescored"
+    ROLLED_BACK = "rolled_back"
+    CLOSED = "closed"
+    REVEALED = "revealed"
+    FINAL = "final"
+    ANSWER = "answer"
+    DISQUALIFIED = "disqualified"
+    REINSTATED = "reinstated"
+    RENAMED = "renamed"
+    NAME_FREED = "name_freed"
+    MERGED = "merged"
+    MERGE_REFUSED = "merge_refused"
+    ADMITTED = "admitted"
+    REFUSED = "refused"
+
+
+def tell(
+    session: Session,
+    *,
+    competition: Competition,
+    kind: NotificationKind,
+    now: datetime,
+    team: Team | None = None,
+    user: User | None = None,
+    subject_id: int | None = None,
+    by: User | None = None,
+) -> None:
+    """Notify a team, a person, or without either everybody in the competition; `by` has read it already."""
+    made = Notification(
+        competition_id=competition.id,
+        team_id=team and team.id,
+        user_id=user and user.id,
+        kind=kind.value,
+        subject_id=subject_id,
+        created_at=now,
+    )
+    session.add(made)
+    session.flush()
+    if by is not None:
+        insert_new(session, NotificationRead, {"user_id": by.id, "notification_id": made.id})
+
+
+def unread(user: User) -> Select[int]:
+    """Return the query of the notifications that a person may see and has not read."""
+    read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user.id)
+    found = _visible(user).subquery()
+    return select(found.c.id).where(found.c.id.not_in(read))
+
+
+def unread_ids(session: Session, *, user: User) -> set[int]:
+    """Return the notifications that a person has not read."""
+    return set(session.scalars(unread(user)))
+
+
+def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]:
+    """Return a part of a person's notifications, the newest first."""
+    parts = (Notification.competition, Notification.team, Notification.announcement)
+    query = select(Notification).where(Notification.id.in_(_visible(user))).options(*map(joinedload, parts))
+    return slice_of_query(session, query, key=Notification.__table__.c.id, part=part)
+
+
+def mark_read(session: Session, *, user: User, ids: Collection[int] | None = None) -> Sequence[Notification]:
+    """Mark these notifications, or all, as read; return them without those that the person may not see."""
+    query = select(Notification).limit(MOST_MARKED)
+    if ids is None:
+        query = query.where(Notification.id.in_(unread(user)))
+    else:
+        query = query.where(Notification.id.in_(ids), Notification.id.in_(_visible(user)))
+    found = session.scalars(query).all()
+    if found:
+        rows = [{"user_id": user.id, "notification_id": each.id} for each in found]
+        insert_new(session, NotificationRead, rows)
+    return found
+
+
+def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
+    """Give a team's notifications to the team that took it in."""
+    of_taken = Notification.competition_id == taken.competition_id, Notification.team_id == taken.id
+    session.execute(update(Notification).where(*of_taken).values(team_id=into.id))
+
+
+def _visible(user: User) -> CompoundSelect[int]:
+    id_, at, here = Notification.id, Notification.created_at, Notification.competition_id
+    is_seen = Competition.state != CompetitionState.DRAFT
+    own = select(id_).join(Notification.competition).where(Notification.user_id == user.id, is_seen)
+    is_theirs = and_(TeamMember.competition_id == here, TeamMember.team_id == Notification.team_id)
+    of_team = (
+        select(id_)
+        .join(TeamMember, is_theirs)
+        .where(TeamMember.user_id == user.id, at >= TeamMember.joined_at)
+    )
+    admitted = func.coalesce(Participation.joined_at, Participation.requested_at)
+    since = union_all(
+        select(TeamMember.competition_id, TeamMember.joined_at).where(TeamMember.user_id == user.id),
+        select(Participation.competition_id, admitted).where(
+            Participation.user_id == user.id, Participation.state == RequestState.ACCEPTED
+        ),
+        select(Organizer.competition_id, Organizer.added_at).where(Organizer.user_id == user.id),
+    ).subquery()
+    is_for_all = and_(Notification.team_id.is_(None), Notification.user_id.is_(None))
+    of_all = (
+        select(id_)
+        .join(since, since.c.competition_id == here)
+        .outerjoin(Notification.announcement)
+        .where(is_for_all, at >= since.c.joined_at, Announcement.withdrawn_at.is_(None))
+    )
+    return union(own, of_team, of_all)

@@ -1,0 +1,214 @@
+"""The notifications that events write, their readers, and reading."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, func, select
+
+from grader.models import EntryMode, Notification, NotificationRead, Participation, TeamMember, User
+from grader.services.accounts import deletion
+from grader.services.audit.log import Actor
+from grader.services.closing import close
+from grader.services.competitions import announcements
+from grader.services.moderation import decisions, disputes
+from grader.services.notifications import inbox
+from grader.services.paging import Part
+from grader.services.rescoring import publication
+from grader.services.teams import admissions, given_names, invitations, mergers, participations, teams
+from tests.fixtures.rescorings import open_jobs
+from tests.fixtures.statements import recorded
+
+DAY = timedelta(days=1)
+SHELL = Actor(None, "tests")
+
+
+@pytest.fixture
+def act(service: Any) -> Any:
+    """Call a service in a transaction of its own."""
+
+    def call(function: Any, *, after: timedelta = timedelta(), **given: Any) -> Any:
+        with service.database.write() as session:
+            return function(session, now=service.now + after, **given)
+
+    return call
+
+
+@pytest.fixture
+def seen(service: Any) -> Any:
+    """Return a person's notifications, the oldest first; unread ones bear a star."""
+
+    def lines(name: str) -> list[str]:
+        with service.database.read() as session:
+            found = inbox.slice_of(session, user=service.user(name), part=Part()).rows
+            unread = inbox.unread_ids(session, user=service.user(name))
+        return [f"{each.kind}{'*' if each.id in unread else ''}" for each in found[::-1]]
+
+    return lines
+
+
+def announce(act: Any, competition: Any, actor: Actor = SHELL, **given: Any) -> Any:
+    options = {"title": "News", "body": "Text", "by_mail": False} | given
+    return act(announcements.post, competition=competition, actor=actor, **options)
+
+
+def test_every_event_of_a_competition_reaches_its_participants_once(
+    service: Any, act: Any, seen: Any, prepare_version: Any
+) -> None:
+    competition = service.competition(closes_at=service.now + DAY)
+    accepted = service.submit(competition)
+    service.score(accepted)
+    of_all: dict[str, Any] = {"competition": competition, "actor": SHELL}
+    asked = act(disputes.ask, user=service.user("ada"), submission_id=accepted.submission.id, question="Why?")
+    act(disputes.answer, dispute_id=asked.id, answer="So.", **of_all)
+    announce(act, competition)
+    version = prepare_version(competition)
+    with service.database.read() as session:
+        waiting = open_jobs(session, scoring_version_id=version.id)
+    service.run(*waiting)
+    act(publication.publish, scoring_version_id=version.id, actor=SHELL)
+    act(publication.roll_back, number=1, reason="Wrong.", **of_all)
+    act(decisions.disqualify, team="ada", reason="Two accounts", **of_all)
+    act(decisions.reinstate, team="ada", **of_all)
+    act(given_names.rename, team="ada", name="Kings", reason="Rude", **of_all)
+    act(given_names.free, team="Kings", **of_all)
+    for _ in range(2):
+        act(close.settle, competition=competition, after=2 * DAY)
+    act(close.reveal, after=2 * DAY, **of_all)
+    act(close.finalize, after=2 * DAY, **of_all)
+    assert seen("ada") == [
+        "answer*",
+        "announcement*",
+        "rescored*",
+        "rolled_back*",
+        "disqualified*",
+        "reinstated*",
+        "renamed*",
+        "name_freed*",
+        "closed*",
+        "revealed*",
+        "final*",
+    ]
+    service.user("eve")
+    assert seen("eve") == []
+
+
+def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(
+    service: Any, act: Any, seen: Any
+) -> None:
+    competition = service.competition()
+    for name in ("ada", "bob", "cleo"):
+        act(teams.create, competition=competition, user=service.user(name), name=name)
+    with recorded(service.database) as sent:
+        announce(act, competition, Actor.of(service.user("bob")))
+    assert sum("insert notification" in line for line in sent.lines) == 2  # and that its author has read it
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Notification)) == 1
+    assert [seen(name) for name in ("ada", "bob", "cleo")] == [
+        ["announcement*"],
+        ["announcement"],
+        ["announcement*"],
+    ]
+
+
+def test_a_withdrawn_announcement_disappears_with_its_notification(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    made = announce(act, competition)
+    assert seen("ada") == ["announcement*"]
+    act(announcements.withdraw, competition=competition, announcement_id=made.id, actor=SHELL)
+    assert seen("ada") == []
+
+
+def test_people_who_join_later_start_without_the_earlier_news(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    announce(act, competition)
+    act(teams.create, competition=competition, user=service.user("bob"), name="Late", after=DAY)
+    assert (seen("ada"), seen("bob")) == (["announcement*"], [])
+
+
+def test_leaving_a_team_or_the_competition_ends_the_access(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    act(decisions.disqualify, competition=competition, team="ada", reason="Why", actor=SHELL)
+    announce(act, competition)
+    assert seen("ada") == ["disqualified*", "announcement*"]
+    with service.database.write() as session:
+        session.execute(delete(TeamMember))
+    assert seen("ada") == ["announcement*"]
+    with service.database.write() as session:
+        session.execute(delete(Participation))
+    assert seen("ada") == []
+
+
+def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(
+    service: Any, act: Any, seen: Any
+) -> None:
+    competition = service.competition(entry_mode=EntryMode.APPROVAL)
+    ada = service.user("ada")
+    act(participations.join, competition=competition, user=ada)
+    act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
+    act(admissions.decide, competition=competition, user=ada, admits=False, actor=SHELL)
+    announce(act, competition)
+    service.user("bob")
+    assert (seen("ada"), seen("bob")) == (["admitted*", "refused*"], [])
+
+
+def test_a_merger_hands_a_teams_notifications_on(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    people = {name: service.user(name) for name in ("ada", "bob", "cleo")}
+    for name, user in people.items():
+        act(teams.create, competition=competition, user=user, name=f"Team {name}")
+    asked = act(mergers.request, competition=competition, user=people["ada"], name="Team cleo")
+    act(mergers.refuse, competition=competition, user=people["cleo"], request_id=asked.id)
+    act(given_names.rename, competition=competition, team="Team bob", name="B", reason="Rude", actor=SHELL)
+    asked = act(mergers.request, competition=competition, user=people["ada"], name="B")
+    act(mergers.accept, competition=competition, user=people["bob"], request_id=asked.id)
+    assert seen("ada") == seen("bob") == ["merge_refused*", "renamed*", "merged*"]
+    assert seen("cleo") == []
+
+
+def test_marking_reads_own_notifications_and_no_others(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    ada, bob = service.user("ada"), service.user("bob")
+    for user in (ada, bob):
+        act(teams.create, competition=competition, user=user, name=user.name)
+    for title in ("One", "Two", "Three"):
+        announce(act, competition, title=title)
+    act(decisions.disqualify, competition=competition, team="bob", reason="Why", actor=SHELL)
+    with service.database.write() as session:
+        ids = [each.id for each in inbox.slice_of(session, user=bob, part=Part()).rows]
+        assert inbox.mark_read(session, user=ada, ids=[ids[0]]) == []  # it is of bob's team
+        for _ in range(2):
+            (found,) = inbox.mark_read(session, user=ada, ids=[ids[-1], 10**9])
+            assert found.announcement.title == "One"
+    assert seen("ada") == ["announcement", "announcement*", "announcement*"]
+    assert seen("bob") == ["announcement*"] * 3 + ["disqualified*"]
+    with service.database.write() as session:
+        inbox.mark_read(session, user=ada)
+        assert inbox.unread_ids(session, user=ada) == set()
+        assert inbox.unread_ids(session, user=bob) == set(ids)
+
+
+def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: Any) -> None:
+    competition = service.competition(entry_mode=EntryMode.APPROVAL)
+    ada = service.user("ada")
+    act(participations.join, competition=competition, user=ada)
+    act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
+    announce(act, competition)
+    with service.database.write() as session:
+        inbox.mark_read(session, user=ada)
+    act(deletion.delete_account, user=ada)
+    with service.database.read() as session:
+        assert session.scalars(select(Notification.kind)).all() == ["announcement"]
+        assert session.scalars(select(NotificationRead.user_id)).all() == []
+        assert session.get_one(User, ada.id).deleted_at is not None
+
+
+def test_an_invited_person_is_told_by_what_waits_and_not_twice(service: Any, act: Any, seen: Any) -> None:
+    competition = service.competition()
+    act(teams.create, competition=competition, user=service.user("ada"), name="Duo")
+    service.user("bob")
+    act(invitations.invite, competition=competition, user=service.user("ada"), name="bob")
+    assert seen("bob") == []

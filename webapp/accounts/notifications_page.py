@@ -1,0 +1,91 @@
+"""Page of a person's notifications and of what waits for their answer, in all competitions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader.models import Notification
+from grader.services.notifications import inbox
+from grader.services.notifications.inbox import NotificationKind
+from grader.services.paging import Part
+from webapp.http import auth, waiting
+from webapp.http.parameters import entered_number
+from webapp.http.site import current_site
+
+blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
+
+# By kind, the sentence and the page.
+SHOWN = {
+    NotificationKind.ANNOUNCEMENT: ("Announcement: {name}", "competitions.show"),
+    NotificationKind.RESCORED: ("All submissions have been rescored.", "rescored.show"),
+    NotificationKind.ROLLED_BACK: ("A rescoring has been rolled back.", "rescored.show"),
+    NotificationKind.CLOSED: ("The competition has closed.", "competitions.show"),
+    NotificationKind.REVEALED: ("The private leaderboard is revealed.", "leaderboards.private"),
+    NotificationKind.FINAL: ("The standings are final.", "leaderboards.private"),
+    NotificationKind.ANSWER: ("The organizers answered your question about #{id}.", "submissions.show"),
+    NotificationKind.DISQUALIFIED: ("The organizers disqualified your team {name}.", "teams.show"),
+    NotificationKind.REINSTATED: ("The organizers reinstated your team {name}.", "teams.show"),
+    NotificationKind.RENAMED: ("The organizers renamed your team to {name}.", "teams.show"),
+    NotificationKind.NAME_FREED: ("Your team {name} can choose its name again.", "teams.show"),
+    NotificationKind.MERGED: ("The teams merged: your team is {name}.", "teams.show"),
+    NotificationKind.MERGE_REFUSED: ("The other team refused to merge with {name}.", "teams.show"),
+    NotificationKind.ADMITTED: ("The organizers admitted you to the competition.", "competitions.show"),
+    NotificationKind.REFUSED: ("The organizers did not admit you to the competition.", "competitions.show"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationView:
+    """A notification in one sentence, and the address of the page that shows more."""
+
+    row: Notification
+    is_read: bool
+
+    @property
+    def text(self) -> str:
+        """The event in one sentence."""
+        team, announcement = self.row.team, self.row.announcement
+        name = team.name if team else announcement.title if announcement else ""
+        return SHOWN[NotificationKind(self.row.kind)][0].format(name=name, id=self.row.subject_id)
+
+    @property
+    def url(self) -> str:
+        """The address of the page that shows more."""
+        endpoint = SHOWN[NotificationKind(self.row.kind)][1]
+        number: dict[str, Any] = {}
+        if endpoint == "submissions.show":
+            number["submission_id"] = self.row.subject_id
+        return url_for(endpoint, slug=self.row.competition.slug, **number)
+
+
+@blueprint.get("")
+@auth.login_required
+def index() -> ResponseReturnValue:
+    """List what waits and the notifications, each with a link to its page."""
+    with current_site().database.read() as session:
+        found = inbox.slice_of(session, user=g.user, part=Part(request.args.get("cursor", type=int)))
+        unread = inbox.unread_ids(session, user=g.user)
+    views = [NotificationView(each, each.id not in unread) for each in found.rows]
+    return render_template(
+        "accounts/notifications.html",
+        waiting=waiting.items(),
+        views=views,
+        has_unread=bool(unread),
+        following=found.following,
+    )
+
+
+@blueprint.post("/read")
+@auth.login_required
+def mark_read() -> ResponseReturnValue:
+    """Mark a notification as read and open its page, or without one mark all of them."""
+    number = entered_number("id")
+    with current_site().database.write() as session:
+        found = inbox.mark_read(session, user=g.user, ids=None if number is None else [number])
+        if number is not None and found:
+            return redirect(NotificationView(found[0], is_read=True).url, 303)
+    if number is None:
+        flash("All notifications are marked as read.")
+    return redirect(url_for(".index"), 303)
