@@ -454,6 +454,7 @@ def test_contact_and_discussion_are_links_only_where_they_can_be(arena: Any, roo
     page = arena.app.test_client().get("/competitions/toxicity").text
     assert 'href="mailto:ask@example.org"' in page
     assert 'href="https://forum.example.org/t/1"' in page
+    form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     bad = {"discussion_url": "javascript:alert(1)"}
     assert root.post(f"{HERE}/settings/basics", form | bad).status_code == 422
 
