@@ -7,7 +7,7 @@ Ranking goes by the displayed score, higher first; equal scores by the earlier a
 submission id. Ranks run 1..n and are never shared, so that a board is a total order that everybody can check.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -147,7 +147,6 @@ def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
 def select_automatically(
     public_entries: Iterable[Entry],
     *,
-    unshown: Sequence[int] = (),
     picked: Iterable[int] = (),
     count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> tuple[int, ...]:
@@ -156,23 +155,21 @@ def select_automatically(
     Parameters
     ----------
     public_entries : iterable of Entry
-        The team's scored submissions with their public scores.
-    unshown : sequence of int
-        Ids of those whose public score the mode of feedback does not show, the newest first: they come after
-        all others.
+        The team's scored submissions with their true public scores, whatever the mode of feedback shows.
     picked : iterable of int
         Ids of the submissions that the team picked itself; they are kept, in their order. Of more than
-        `count`, which a merge can leave, the best by displayed public score are kept.
+        `count`, which a merge can leave, the best by public score are kept.
     count : int
         How many may compete.
 
     Returns
     -------
     tuple of int
-        The picked ids and, where they are fewer than `count`, the best others by displayed public score.
-        Private scores play no part, or the choice would tell about them.
+        The picked ids and, where they are fewer than `count`, the best others by public score. Private
+        scores play no part. In a coarse mode the choice follows from hidden public scores, so nobody is shown
+        it before the reveal.
     """
-    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)] + list(unshown)
+    ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
     asked = tuple(picked)
     kept = [submission_id for submission_id in ranked if submission_id in asked][:count]
     chosen = [submission_id for submission_id in asked if submission_id in kept]

@@ -44,7 +44,7 @@ class Scored:
         Whether its team picked it for the private leaderboard.
     shown_units : int or None
         The public score as the mode of feedback shows it, None where it shows none. The public leaderboard
-        and what is chosen automatically go by this alone.
+        uses this alone, the automatic selection `public_units`.
     """
 
     submission_id: int
@@ -136,17 +136,11 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
     """Return which normal submissions of one team compete on the private leaderboard, and why."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = {each.submission_id for each in ranking if each.is_selected}
-    chosen = order.select_automatically(
-        _public(ranking), unshown=unshown(ranking), picked=sorted(picked), count=selection_count
-    )
+    entries = [
+        Entry(each.team_id, each.submission_id, each.public_units, each.submitted_at) for each in ranking
+    ]
+    chosen = order.select_automatically(entries, picked=sorted(picked), count=selection_count)
     return tuple(Choice(submission_id, submission_id in picked) for submission_id in chosen)
-
-
-def unshown(own: Iterable[Scored]) -> list[int]:
-    """Return the ids of the submissions whose public score is not shown, the newest first."""
-    hidden = [each for each in own if each.shown_units is None]
-    hidden.sort(key=lambda each: (each.submitted_at, each.submission_id), reverse=True)
-    return [each.submission_id for each in hidden]
 
 
 def ranks_at(

@@ -49,7 +49,11 @@ class Contest:
     def submit(self, team: int, kind: SubmissionKind, wait: int, score: tuple[int, int]) -> None:
         self.clock += timedelta(hours=wait)
         row = {"id": len(self.rows), "team": team, "kind": kind, "time": self.clock, "picked": False}
-        self.rows.append(row | {"public": score[0], "private": score[1]})
+        self.rows.append(row | self.scores(score))
+
+    def scores(self, score: tuple[int, int]) -> dict[str, int]:
+        """What is shown orders the public leaderboard; the true score, in the opposite order, selects."""
+        return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1]}
 
     def select(self, number: int, picked: bool = True) -> None:
         for row in self.rows[number : number + 1]:
@@ -74,7 +78,7 @@ class Contest:
 
     def rescore(self, values: list[tuple[int, int]]) -> None:
         for number, row in enumerate(self.rows):
-            row["public"], row["private"] = values[number % len(values)]
+            row |= self.scores(values[number % len(values)])
 
     def scored(self) -> list[Scored]:
         return [
@@ -82,7 +86,7 @@ class Contest:
                 row["id"],
                 row["team"],
                 row["time"],
-                3 - (row["public"] or 0),  # what is not shown decides nothing
+                row["true"],
                 row["private"],
                 row["kind"],
                 row["picked"],
@@ -121,7 +125,7 @@ def obvious_choice(own: list[dict[str, Any]], count: int) -> list[dict[str, Any]
         while left and len(chosen) < count:
             top = left[0]
             for row in left:
-                if is_better(row, top, "public"):
+                if is_better(row, top, "true"):
                     top = row
             left.remove(top)
             chosen.append(top)

@@ -112,7 +112,10 @@ def test_the_coarse_modes_say_what_they_show(world: World) -> None:
     assert api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json["rows"] == []
     page = ann.browser.get(f"/competitions/{SLUG}/leaderboard").text
     assert "This competition shows no scores before the reveal." in page
-    assert "your newest files" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
+    assert (
+        "your best exact public scores (shown after the reveal)"
+        in ann.browser.get(f"/competitions/{SLUG}/submissions").text
+    )
     _set(world, Feedback.LADDER)  # these files were scored before, so they cannot be compared
     assert "no new best" in ann.browser.get(f"/competitions/{SLUG}/submissions").text
     page = ann.browser.get(f"/competitions/{SLUG}/submissions/1").text

@@ -189,6 +189,31 @@ def test_nothing_depends_on_private_labels_before_the_reveal(
     _assert_same(first.at(moment), other_labels.at(moment), MOMENTS[moment])
 
 
+@pytest.mark.parametrize(
+    "feedback",
+    [
+        Feedback.LADDER,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (Feedback.NOISED, Feedback.BLIND)),
+    ],
+)
+def test_in_a_coarse_mode_nothing_depends_on_private_labels_before_the_reveal(
+    make_world: Callable[..., World], feedback: Feedback
+) -> None:
+    """All worlds have one key of the feedback, so files have the same noise and the same sketches."""
+    moments = ("open", "closed", "settled")
+    extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
+    truth = Truth.first()
+    one, other = (
+        _trail(make_world(each, feedback, correction=number), extents, moments)
+        for number, each in ((7, truth), (8, truth.with_other_private_labels()))
+    )
+    for moment in moments:
+        _assert_same(one.at(moment), other.at(moment), MOMENTS[moment])
+    with one.world.arena.database.read() as session:
+        shown = session.scalars(select(Score.shown_units).where(Score.split == Split.PUBLIC)).all()
+    assert feedback is Feedback.BLIND or any(units is not None for units in shown)
+
+
 @pytest.mark.parametrize("moment", ["settled", "revealed"])
 def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, moment: str) -> None:
     assert first.secrets.private_scores == other_split.secrets.private_scores

@@ -60,5 +60,7 @@ def _step(session: Any, view: CompetitionView, found: Situation | None) -> NextS
         return next_step.of_stranger(view)
     choice = None
     if view.has_solution and found.team is not None and next_step.wants_choice(view, found):
-        choice = selections.would_count(session, competition=found.competition, team=found.team)
+        choice = selections.would_count(
+            session, competition=found.competition, team=found.team, now=found.now
+        )
     return next_step.of_person(view, found, choice)

@@ -71,7 +71,9 @@ def wants_choice(view: CompetitionView, situation: Situation) -> bool:
 def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
     """Return the step to the final selection while places are free and there is something to choose."""
     is_open = selections.is_open(situation.competition, situation.now)
-    if choice is None or not is_open or Reason.AUTOMATIC not in choice.reasons.values():
+    if choice is None or not is_open:
+        return None
+    if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
     free = choice.limit - len(choice.picked_ids)
     note = f"{free} of {choice.limit} places are free: without a choice your {view.chosen_for} counts."

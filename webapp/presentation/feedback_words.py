@@ -40,5 +40,7 @@ def unshown(feedback: Feedback) -> str:
 
 
 def chosen_for(competition: Competition) -> str:
-    """Return by what the submissions are chosen that a team did not select itself."""
-    return "newest" if competition.feedback is Feedback.BLIND else "best public score"
+    """Return what fills a place of the final selection that a team leaves free, in words after "your"."""
+    if competition.feedback.is_coarse:
+        return "best exact public score (shown after the reveal)"
+    return "best public score"

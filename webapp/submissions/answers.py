@@ -40,6 +40,12 @@ class Selection(Answer):
     limit: int
     selected: list[int]
     counts: list[Counted]
+    filled_later: Annotated[
+        int,
+        Field(
+            description="Places for the best true public scores, which this feedback hides until the reveal."
+        ),
+    ]
 
 
 class Wait(Sent):
@@ -210,7 +216,9 @@ def allowance(found: Allowance) -> Limits:
 def selection(choice: Choice) -> Selection:
     """Return which submissions would count on the private leaderboard, and why."""
     counts = [Counted(submission=each, reason=reason) for each, reason in choice.reasons.items()]
-    return Selection(limit=choice.limit, selected=list(choice.picked_ids), counts=counts)
+    return Selection(
+        limit=choice.limit, selected=list(choice.picked_ids), counts=counts, filled_later=choice.filled_later
+    )
 
 
 def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:

@@ -101,7 +101,9 @@ def submission_list(slug: str, query: Asked) -> SubmissionList:
         )
         choice = None
         if found.team is not None and not found.is_test:
-            choice = selections.would_count(session, competition=found.competition, team=found.team)
+            choice = selections.would_count(
+                session, competition=found.competition, team=found.team, now=found.now
+            )
     return SubmissionList(
         submissions=[answers.line(each, scores.get(each.id)) for each in page.rows],
         selection=answers.selection(choice) if choice else None,
@@ -150,7 +152,9 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
     """Select a submission for the private leaderboard, or deselect it with `selected` false."""
     with current_site().database.write() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
-        choice = selections.would_count(session, competition=own.competition, team=own.team)
+        choice = selections.would_count(
+            session, competition=own.competition, team=own.team, now=db.now(session)
+        )
     return Selected(id=own.id, is_selected=own.is_selected, selection=answers.selection(choice))
 
 

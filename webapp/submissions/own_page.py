@@ -94,7 +94,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         scores = own_scores.of_team(session, team=team, version=version, allowed=allowed) if team else []
         choice = None
         if team is not None and not found.is_test:
-            choice = selections.would_count(session, competition=competition, team=team)
+            choice = selections.would_count(session, competition=competition, team=team, now=now)
         standing, leader = _places(session, found, view.phase)
         outcome = None
         if team is not None and view.is_revealed and not found.is_test:

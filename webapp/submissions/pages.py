@@ -82,7 +82,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         can_select = selections.is_open(competition, now)
         choice = None
         if opened.is_own and can_select:
-            choice = selections.would_count(session, competition=competition, team=submission.team)
+            choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
     site = current_site()
     files: dict[str, Any] = {"submission": submission, "version": version, "other_labels": names}
     histogram = own_submission.histogram(site.histograms, site.storage, **files)

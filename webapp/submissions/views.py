@@ -19,7 +19,7 @@ GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
     Reason.PICKED: "you selected it",
     Reason.PICKED_WAITING: "you selected it; it is not scored yet",
-    Reason.AUTOMATIC: "chosen automatically ({})",
+    Reason.AUTOMATIC: "chosen automatically (best public score)",
 }
 
 

@@ -189,7 +189,7 @@ def _team(session: Any, competition: Competition, user: User) -> EntryAndTeam:
     own = membership.own.team if membership.own else None
     named = given_names.given(session, competition=competition, team=own) if own else None
     left = limits.allowance(session, competition=competition, team=own, now=now)
-    choice = selections.would_count(session, competition=competition, team=own) if own else None
+    choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
     return EntryAndTeam(
         **answers.entry_fields(membership),
         team=answers.team(membership.own, named=named) if membership.own else None,

@@ -1,8 +1,8 @@
 """Final selection: a team selects the submissions for the private leaderboard, or gets its best.
 
-A team picks up to N; places that it leaves free are filled with its best public scores as displayed. Picks
-can be changed until the close, or until a later deadline where organizers reopened the selection; never after
-the reveal. A merge keeps the picks of both teams, which may then be more than N.
+A team picks up to N; places that it leaves free are filled after the close with its best true public scores.
+Picks can be changed until the close, or until a later deadline where organizers reopened the selection; never
+after the reveal. A merge keeps the picks of both teams, which may then be more than N.
 """
 
 import enum
@@ -22,7 +22,7 @@ from grader.ranking.order import Entry
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
-from grader.services.standings import scored_submissions, shown_scores
+from grader.services.standings import scored_submissions
 from grader.services.submissions import accepting
 from grader.visibility import Phase
 
@@ -90,13 +90,16 @@ class Reason(enum.StrEnum):
 class Choice:
     """What would count for a team if the competition closed now.
 
-    `reasons` has the submissions that would count, picks first. `excess` is how many picks a team has too
-    many after a merge: until it takes them back, its best ones by public score count.
+    `reasons` has the submissions that would count, picks first. A coarse mode hides the true public scores
+    until the reveal: then it has the picks only, and `filled_later` is how many places other files get.
+    `excess` is how many picks a team has too many after a merge: until it takes them back, its best ones by
+    public score count.
     """
 
     limit: int
     reasons: dict[int, Reason]
     picked_ids: tuple[int, ...]
+    filled_later: int = 0
 
     @property
     def excess(self) -> int:
@@ -195,17 +198,21 @@ def is_selectable(submission: Submission) -> bool:
     return is_normal and submission.status is not SubmissionStatus.REJECTED
 
 
-def would_count(session: Session, *, competition: Competition, team: Team) -> Choice:
+def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> Choice:
     """Return which submissions of a team would count now, and why."""
     limit = competition.selection_count
-    entries, unshown = _public_entries(session, competition, team)
+    entries = _public_entries(session, competition, team)
     picked = [submission.id for submission in scored_submissions.selected(session, team=team)]
-    best_first = [entry.submission_id for entry in sorted(entries, key=order.order)] + unshown
+    best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
+    if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
+        reasons = {each: Reason.PICKED if each in best_first else Reason.PICKED_WAITING for each in picked}
+        others = len(set(best_first) - set(picked))
+        return Choice(limit, reasons, tuple(picked), min(max(0, limit - len(picked)), others))
     scored = [submission_id for submission_id in best_first if submission_id in picked]
     waiting = [submission_id for submission_id in picked if submission_id not in scored]
     waiting = waiting[: max(0, limit - len(scored))]
     count = limit - len(waiting)
-    counting = order.select_automatically(entries, unshown=unshown, picked=scored, count=count)
+    counting = order.select_automatically(entries, picked=scored, count=count)
     reasons = {
         submission_id: Reason.PICKED if submission_id in scored else Reason.AUTOMATIC
         for submission_id in counting
@@ -214,10 +221,10 @@ def would_count(session: Session, *, competition: Competition, team: Team) -> Ch
     return Choice(limit, reasons, tuple(picked))
 
 
-def _public_entries(session: Session, competition: Competition, team: Team) -> tuple[list[Entry], list[int]]:
-    """Return the scored submissions whose score is shown, and the ids of the others, the newest first."""
+def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
+    """Return the scored submissions with their true public scores."""
     rows = session.execute(
-        select_rows(Submission.id, Score.score, Score.shown_units, Submission.submitted_at)
+        select_rows(Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)
         .where(
             Submission.team_id == team.id,
@@ -226,13 +233,8 @@ def _public_entries(session: Session, competition: Competition, team: Team) -> t
             Score.scoring_version_id == lookup.live(competition).id,
             Score.split == Split.PUBLIC,
         )
-        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
     )
-    entries, unshown = [], []
-    for submission_id, score, stored, submitted_at in rows:
-        units = shown_scores.units(competition, score, stored)
-        if units is None:
-            unshown.append(submission_id)
-        else:
-            entries.append(Entry(team.id, submission_id, units, submitted_at))
-    return entries, unshown
+    return [
+        Entry(team.id, submission_id, order.score_units(score), submitted_at)
+        for submission_id, score, submitted_at in rows
+    ]

@@ -25,9 +25,10 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.audit.log import Actor
+from grader.services.closing import verification
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import leaderboard, score_steps, submission_results
+from grader.services.leaderboards import leaderboard, score_steps, submission_results, team_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown, Outcome, Rejection
@@ -282,7 +283,7 @@ def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(
     assert shown(service, version.id) == shown(service)
 
 
-def test_what_is_not_shown_is_chosen_last_and_the_newest_first(service: Any, coarse: Any) -> None:
+def test_the_steps_of_the_chart_are_what_a_ladder_shows(service: Any, coarse: Any) -> None:
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition)
     service.score(*sent)
@@ -290,25 +291,52 @@ def test_what_is_not_shown_is_chosen_last_and_the_newest_first(service: Any, coa
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         submission = session.get_one(Submission, ids[0])
-        assert list(selections.would_count(session, competition=own, team=submission.team).reasons) == [
-            ids[4],
-            ids[2],
-        ]
         (steps,) = score_steps.of_teams(session, competition=own, team_ids=[submission.team_id])
         assert [step.submission_id for step in steps.steps] == [ids[0], ids[2], ids[4]]
 
 
-def test_blind_has_no_public_leaderboard_and_chooses_the_newest(service: Any, coarse: Any) -> None:
+def test_blind_has_no_public_leaderboard(service: Any, coarse: Any) -> None:
     competition = coarse(Feedback.BLIND)
-    sent = send(service, competition, (0.2, 0.9, 0.4))
-    service.score(*sent)
+    service.score(*send(service, competition, (0.2, 0.9, 0.4)))
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         assert leaderboard.public_board(session, competition=own, now=service.now).rows == ()
-        submission = session.get_one(Submission, sent[0].submission.id)
-        chosen = selections.would_count(session, competition=own, team=submission.team).reasons
-        assert list(chosen) == [sent[2].submission.id, sent[1].submission.id]
         assert daily_ranks.missing(session, now=service.now + timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
+def test_free_places_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
+    service: Any, coarse: Any, mode: Feedback
+) -> None:
+    """The best true score belongs to a file that a ladder and `blind` do not show."""
+    competition = coarse(mode, Step.OF_0_02, closes_at=service.now + 10 * HOUR)
+    sent = send(service, competition, (1.5, 0.1, 1.51, 0.2))
+    service.score(*sent)
+    ids = [each.submission.id for each in sent]
+
+    def choice() -> selections.Choice:
+        with service.database.read() as session:
+            own = lookup.get(session, slug=competition.slug)
+            team = session.get_one(Submission, ids[0]).team
+            return selections.would_count(session, competition=own, team=team, now=service.now)
+
+    with service.database.read() as session:
+        query = select(Score.submission_id).where(Score.split == Split.PUBLIC)
+        query = query.order_by(Score.score.desc(), Score.submission_id)
+        best_first = list(session.scalars(query))
+    for _ in ("open", "closed"):
+        assert (choice().reasons, choice().filled_later) == ({}, 2)
+        service.now += 11 * HOUR
+    competition = service.reveal(competition)
+    assert list(choice().reasons) == best_first[:2]
+    with service.database.read() as session:
+        own = lookup.get(session, slug=competition.slug)
+        team = session.get_one(Submission, ids[0]).team
+        results = team_results.of_team(session, competition=own, team=team, phase=Phase.REVEALED)
+        competed = {line.submission_id for line in results.lines if line.is_picked is not None}
+        assert competed == set(best_first[:2])
+        version = session.get_one(ScoringVersion, own.live_scoring_version_id)
+        assert {each.id for each in verification.competing(session, version=version)} == competed
 
 
 def test_a_late_file_leaves_the_ranks_of_the_day(service: Any, coarse: Any) -> None:

@@ -43,7 +43,8 @@ def pick(service: Any, submission_id: int, **options: Any) -> Submission:
 def choice(service: Any, competition: Any, submission_id: int) -> Choice:
     with service.database.read() as session:
         team = session.get_one(Submission, submission_id).team
-        return selections.would_count(session, competition=service.reload(competition), team=team)
+        own = service.reload(competition)
+        return selections.would_count(session, competition=own, team=team, now=service.now)
 
 
 def test_without_picks_the_best_public_scores_would_count(service: Any) -> None:
