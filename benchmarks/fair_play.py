@@ -20,7 +20,8 @@ import numpy as np
 from grader.feedback import Rule, basis_of
 from grader.files import read_label_predictions, read_solution
 from grader.metrics import count_ranks, dense_ranks, report
-from grader.metrics.analysis.uncertainty.influence import Sets, influences
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.label_effects import label_effects
 from grader.simulation import ATTACKS, Honest, drawn, proposed_step, run
 from grader.simulation.trials import Attacked, Mean, Trial
 from grader.visibility import Feedback, Step
@@ -112,8 +113,8 @@ def _print_costs(rows: int) -> None:
             found = report(count_ranks(sets.ranked, public), competition.settings)
             report(count_ranks(sets.ranked, public), competition.settings)  # the private split, as large
             if with_basis:
-                influence = influences(sets, public, found, competition.settings).score
-                basis_of(ranks, influence, key=competition.key)
+                effects = label_effects(sets, public, found, competition.settings)
+                basis_of(ranks, effects, key=competition.key)
             return time.perf_counter() - start
 
         score(with_basis=True)

@@ -10,12 +10,25 @@ import hashlib
 import math
 import struct
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 SKETCH_SIZE = 512
 _BYTES = SKETCH_SIZE * 4
+_WITH_CHANGES = 2 * _BYTES + 4
+
+
+class Effects(Protocol):
+    """As `grader.metrics.analysis.uncertainty.label_effects.LabelEffects`."""
+
+    @property
+    def influence(self) -> NDArray[np.float64]: ...
+    @property
+    def change(self) -> NDArray[np.float64]: ...
+    @property
+    def leap(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,6 +45,8 @@ class Basis:
 
     noise: float
     sketch: NDArray[np.float32] | None
+    changes: NDArray[np.float32] | None = None
+    leap: float = 0.0
 
     @property
     def other_noise(self) -> float:
@@ -40,16 +55,24 @@ class Basis:
 
     def to_bytes(self) -> bytes | None:
         """Return the sketch as bytes, the lowest first; None without one."""
-        return None if self.sketch is None else self.sketch.astype("<f4").tobytes()
+        if self.sketch is None:
+            return None
+        parts = [self.sketch]
+        if self.changes is not None:
+            parts += [self.changes, np.array([self.leap], np.float32)]
+        return np.concatenate(parts).astype("<f4").tobytes()
 
     @classmethod
     def of(cls, noise: float, sketch: bytes | None) -> "Basis":
         """Return what `to_bytes` made; raises ValueError for another number of bytes."""
         if sketch is None:
             return cls(noise, None)
-        if len(sketch) != _BYTES:
-            raise ValueError(f"A sketch has {_BYTES} bytes, this one {len(sketch)}.")
-        return cls(noise, np.frombuffer(sketch, "<f4").astype(np.float32))
+        if len(sketch) not in (_BYTES, _WITH_CHANGES):
+            raise ValueError(f"A sketch has {_BYTES} or {_WITH_CHANGES} bytes, this one {len(sketch)}.")
+        numbers = np.frombuffer(sketch, "<f4").astype(np.float32)
+        if len(sketch) == _BYTES:  # a file that was scored before changes were stored
+            return cls(noise, numbers)
+        return cls(noise, numbers[:SKETCH_SIZE], numbers[SKETCH_SIZE:-1], float(numbers[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +83,22 @@ class ScoredFile:
     basis: Basis | None = None
 
 
-def basis_of(
-    ranks: NDArray[np.unsignedinteger], influence: NDArray[np.float64] | None, *, key: bytes
-) -> Basis:
+def basis_of(ranks: NDArray[np.unsignedinteger], effects: Effects | None, *, key: bytes) -> Basis:
     """Return the basis of a file.
 
     Parameters
     ----------
     ranks : ndarray of unsigned integers, shape (all rows,)
         Dense ranks of all its predictions: what does not change them does not change the noise.
-    influence : ndarray of float64, shape (public rows,), or None
-        What each public row adds to the error of the score.
+    effects : Effects or None
+        Of the public rows and of their labels on the score.
     key : bytes
         The competition's secret.
     """
-    sketch = None if influence is None else _sketch(influence, key)
-    return Basis(_noise(ranks, key), sketch)
+    noise = _noise(ranks, key)
+    if effects is None:
+        return Basis(noise, None)
+    return Basis(noise, _sketch(effects.influence, key), _sketch(effects.change, key), effects.leap)
 
 
 def paired_error(one: Basis, other: Basis) -> float | None:

@@ -14,7 +14,7 @@ TRIES = 0.5
 NOISE = 1.0
 """The standard deviation, in errors, of the secret noise in a comparison and in a score that is shown."""
 FEW_ROWS = 2.0
-"""The error is at least this many times what the most important row moves, so that noise hides any row."""
+"""How many times the influence of the most important row the error is at least, for files without changes."""
 NEWS = 0.1
 """By how much of itself the error grows with each score that a team was shown."""
 NEAR = 0.07
@@ -87,15 +87,19 @@ class Ladder:
 
     def _error(self, file: ScoredFile, needed: float) -> float | None:
         """Return the error of the difference to the best, or of a first score; None if it is not known."""
-        sketch = file.basis.sketch if file.basis else None
-        if sketch is None:
+        basis, best = file.basis, self._best.basis if self._best else None
+        if basis is None or basis.sketch is None:
             return None
-        difference = sketch.astype(np.float64)
-        if self._best is not None and self._best.basis is not None and self._best.basis.sketch is not None:
-            difference -= self._best.basis.sketch
+        difference = basis.sketch.astype(np.float64)
+        if best is not None and best.sketch is not None:
+            difference -= best.sketch
         by_chance = math.sqrt(float(difference @ difference))
-        by_one_row = float(np.abs(difference).max())
+        changes, before = basis.changes, best.changes if best else np.float32(0)
+        if changes is None or before is None:
+            by_one_row = FEW_ROWS * float(np.abs(difference).max())
+        else:
+            by_one_row = max(float(np.abs(changes - before).max()), basis.leap, best.leap if best else 0.0)
         missing = NEAR if self._best is None else 1 - self._best.score
         step = self._step / UNITS * max(1, missing / NEAR)
-        least = max(by_chance, FEW_ROWS * by_one_row, step / needed)
+        least = max(by_chance, by_one_row, step / needed)
         return least * (1 + NEWS * max(self._news - 1, 0))

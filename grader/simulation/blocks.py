@@ -14,7 +14,7 @@ _OVERALL, _BNSP = 0, 3
 
 def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
     """Read an identity's labels from the BNSP term: all rows at the bottom, and seven raised in each file."""
-    name = _of_size(attacker, 14)
+    name = of_size(attacker, 14)
     target = attacker.mentions[name]
     aimed = attacker.hard(target, 7 * (attacker.files - 1))
     unit = attacker.steepness / attacker.positives(target)
@@ -46,7 +46,7 @@ def row_pairs(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 def weakest_subgroup(oracle: Oracle, attacker: Attacker, accounts: int = 1) -> Outcome:
     """Read an identity's labels from the score alone: two files for six rows, before and after."""
-    target = attacker.mentions[_of_size(attacker, 1.0 if accounts == 1 else 2.0)]
+    target = attacker.mentions[of_size(attacker, 1.0 if accounts == 1 else 2.0)]
     unit = attacker.weight * attacker.steepness / attacker.positives(target)
     size = max(1, min(6, int(np.log2(max(unit / (2 * attacker.error), 2)))))
     batches = _batches(attacker.hard(target, size * (accounts * attacker.files // 2)), size)
@@ -138,7 +138,7 @@ def _batches(rows: IndexArray, size: int) -> list[IndexArray]:
     return [rows[start : start + size] for start in range(0, rows.size, size)]
 
 
-def _of_size(attacker: Attacker, per_file: float) -> str:
+def of_size(attacker: Attacker, per_file: float) -> str:
     """Return the smallest identity with this many rows for each file, or the largest that there is."""
     sizes = {name: int(rows.sum()) for name, rows in attacker.mentions.items()}
     enough = [name for name, size in sizes.items() if size >= per_file * attacker.files]

@@ -17,7 +17,8 @@ from grader.metrics import (
     prepare,
     report,
 )
-from grader.metrics.analysis.uncertainty.influence import Sets, influences
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.label_effects import label_effects
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -96,8 +97,8 @@ class Competition:
             raise ValueError("The public split is too small for a score.")
         basis = None
         if with_basis:
-            influence = influences(self._sets, of_public, found, self.settings).score
-            basis = basis_of(ranks, influence, key=self.key)
+            effects = label_effects(self._sets, of_public, found, self.settings)
+            basis = basis_of(ranks, effects, key=self.key)
         return Scored(found, ScoredFile(found.score, basis))
 
 

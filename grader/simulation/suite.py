@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.feedback import Rule
 from grader.feedback.steps import UNITS
-from grader.simulation import blocks, climbing, threshold
+from grader.simulation import blocks, climbing, exact, threshold
 from grader.simulation.attackers import Attacker, Outcome
 from grader.simulation.competitions import Competition
 from grader.simulation.models import Honest
@@ -40,6 +40,10 @@ ATTACKS: Mapping[str, Attack] = {
     "five accounts together": collusion,
     "at the threshold": threshold.subsets,
     "five accounts on twenty rows": partial(threshold.subsets, accounts=ACCOUNTS, rows=20),
+    "one row above an identity": exact.row_above,
+    "five accounts above an identity": partial(exact.row_above, accounts=ACCOUNTS),
+    "two identities at the bottom": exact.two_at_the_bottom,
+    "a nearly perfect identity": exact.nearly_perfect,
 }
 
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from grader.feedback import Basis, Rule, ScoredFile, basis_of, paired_error, show
+from grader.metrics.analysis.uncertainty.label_effects import LabelEffects
+from grader.metrics.prepared import FloatArray
 from grader.visibility import Feedback
 
 KEY = bytes(32)
@@ -19,6 +21,10 @@ def files(*scores: float, spread: float = 0.0) -> list[ScoredFile]:
         sketch[place] = spread / 2**0.5
         found.append(ScoredFile(score, Basis(QUIET, sketch)))
     return found
+
+
+def effects(influence: FloatArray) -> LabelEffects:
+    return LabelEffects(influence, np.zeros(influence.size), 0.0)
 
 
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.TERMS, Feedback.SCORE])
@@ -79,6 +85,17 @@ def test_what_a_single_row_decides_must_be_clearer_than_what_many_decide() -> No
     assert show([first, noisy(0.83, QUIET, 100)], rule)[1] is None
 
 
+def test_the_error_is_at_least_what_one_label_can_change_even_if_no_row_has_an_influence() -> None:
+    rule, nothing = Rule(Feedback.LADDER, 200), np.zeros(512, np.float32)
+    changes = nothing.copy()
+    changes[7] = 0.05
+    first = ScoredFile(0.8, Basis(QUIET, nothing, nothing))
+    for basis in (Basis(QUIET, nothing, changes), Basis(QUIET, nothing, nothing, leap=0.05)):
+        assert show([first, ScoredFile(0.89, basis)], rule)[1] is None
+        assert show([first, ScoredFile(0.93, basis)], rule)[1] is not None
+    assert show([first, ScoredFile(0.82, Basis(QUIET, nothing, nothing))], rule)[1] is not None
+
+
 def test_each_try_and_each_score_that_was_shown_asks_for_more() -> None:
     rule, worse = Rule(Feedback.LADDER, 200), files(*[0.5] * 300)
     first, better = noisy(0.8, QUIET, *range(50), spread=0.001), noisy(0.825, QUIET, *range(100, 200))
@@ -137,15 +154,20 @@ def test_the_sketch_tells_the_error_of_a_difference_within_its_own_error() -> No
     ratios = []
     for number in range(200):
         one, other = rng.normal(size=(2, 3000))
-        found = paired_error(*(basis_of(ranks, each, key=bytes([number])) for each in (one, other)))
+        found = paired_error(*(basis_of(ranks, effects(each), key=bytes([number])) for each in (one, other)))
         ratios.append(found / np.linalg.norm(one - other))
     assert abs(np.mean(ratios) - 1) < 0.01
     assert np.std(ratios) < 0.04
 
 
 def test_a_sketch_survives_being_stored() -> None:
-    made = basis_of(np.arange(3, dtype=np.uint16), np.ones(3), key=KEY)
+    made = basis_of(np.arange(3, dtype=np.uint16), LabelEffects(np.ones(3), np.arange(3.0), 0.25), key=KEY)
     read = Basis.of(made.noise, made.to_bytes())
     assert paired_error(made, read) == 0
-    with pytest.raises(ValueError, match="2048 bytes"):
+    assert np.array_equal(read.changes, made.changes)
+    assert read.leap == 0.25
+    before = Basis.of(made.noise, made.to_bytes()[:2048])  # as files of an earlier release are stored
+    assert paired_error(made, before) == 0
+    assert before.changes is None
+    with pytest.raises(ValueError, match="2048 or 4100 bytes"):
         Basis.of(0.0, b"short")

@@ -7,6 +7,7 @@ from grader.feedback import basis_of
 from grader.files import FileRejected, read_submission
 from grader.metrics import count_ranks, dense_ranks, report
 from grader.metrics.analysis.uncertainty.influence import influences
+from grader.metrics.analysis.uncertainty.label_effects import label_effects
 from grader.models import Split
 from grader.services.analysis.histograms import Histograms
 from grader.services.jobs import lease
@@ -58,15 +59,16 @@ class Calculator:
     def _scores(self, claim: Claim) -> Scores:
         solution = self._solutions.get(claim)
         file = self._kept(claim) or self._read(claim, solution)
-        results, found = {}, {}
+        results, basis = {}, None
         for split, ranked in solution.splits.items():
             counts = count_ranks(ranked, file.ranks)
             values = report(counts, claim.rules.metric)
             ranks = file.ranks[ranked.rows]
-            found[split] = influences(solution.sets[split], ranks, values, claim.rules.metric)
-            results[split] = (counts, values, found[split].standard_errors())
-        key = claim.basis_key
-        basis = basis_of(file.ranks, found[Split.PUBLIC].score, key=key) if key is not None else None
+            found = influences(solution.sets[split], ranks, values, claim.rules.metric)
+            results[split] = (counts, values, found.standard_errors())
+            if split is Split.PUBLIC and claim.basis_key is not None:
+                effects = label_effects(solution.sets[split], ranks, values, claim.rules.metric)
+                basis = basis_of(file.ranks, effects, key=claim.basis_key)
         return Scores(results, file.notes, basis)
 
     def _kept(self, claim: Claim) -> RankedFile | None:

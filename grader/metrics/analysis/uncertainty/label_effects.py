@@ -1,0 +1,193 @@
+r"""Influence of each row on the score, and the change of the score with another label of the row.
+
+`influences` describes the labels as they are, where the score is smooth. Where an identity's AUC is 0 or 1,
+its rows have no influence, although one other label would move the AUC. The changes do not depend on the
+row's own label, so they are nearly the same for two solutions that differ in one label. Both exist whenever
+the score does.
+
+For :math:`-1 < p < 1` a power mean is so steep near an AUC of 0 that no linear change describes it: one row
+can move it from 0 to more than one half. `LabelEffects.leap` is the size of this move.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.uncertainty.influence import Sets
+from grader.metrics.analysis.uncertainty.placements import ClassTable
+from grader.metrics.prepared import FloatArray, IndexArray
+from grader.metrics.ranks import RankArray
+from grader.metrics.reports import BiasReport
+from grader.metrics.settings import MetricSettings
+from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
+
+DECAY = 0.5
+"""By how much the logarithm of a leap falls with each row that lifts the AUC above 0."""
+_SMOOTH = 10.0
+"""Beyond this |p| one AUC decides nearly alone, and two rows can change which one it is."""
+_INFINITE = 1000.0
+"""A power beyond this counts as infinite: the two means differ by less than 1 %."""
+_BACKGROUND: tuple[BiasAuc, BiasAuc] = ("bpsn_auc", "bnsp_auc")
+"""The AUC whose positive rows, and the one whose negative rows, do not mention the identity."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelEffects:
+    """The effects of the rows and of their labels on the score.
+
+    Attributes
+    ----------
+    influence : ndarray of float64, shape (rows,)
+        As `Influences.score` where that is defined; each AUC counts as at least that of one row.
+    change : ndarray of float64, shape (rows,)
+        By how much the score is higher with the row as a positive one than as a negative one.
+    leap : float
+        The largest change near an AUC of 0; 0 for p <= -1 and p >= 1.
+    """
+
+    influence: FloatArray
+    change: FloatArray
+    leap: float
+
+
+def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> LabelEffects:
+    """Return the effects for a file with a defined score; the parameters are those of `influences`."""
+    at = ranks.astype(np.int64)
+    ranks_count = int(at.max(initial=0)) + 1
+    every = [
+        ClassTable.of(np.bincount(at[rows], minlength=ranks_count)) for rows in (sets.positive, sets.negative)
+    ]
+    totals = [table.size for table in every]
+    lines = [(rows, line) for rows, line in zip(sets.members, report.subgroups, strict=True) if line.in_score]
+    weights, leap = settings.weights.as_dict(), 0.0
+    cells: dict[tuple[str, BiasAuc], _Cell] = {}
+    for term in BIAS_AUCS:
+        known = [(rows, line) for rows, line in lines if getattr(line, term) is not None]
+        sizes = np.array([[each.size for each in rows] for rows, _ in known], np.int64).reshape(-1, 2).T
+        if term in _BACKGROUND:
+            label = _BACKGROUND.index(term)
+            sizes[label] = totals[label] - sizes[label]
+        aucs = np.array([getattr(line, term) for _, line in known], np.float64)
+        slopes = weights[term] * _slopes(aucs, sizes, settings.power) / sizes[:, None]
+        leap += weights[term] * _leap(aucs, sizes, settings.power)
+        for number, (_, line) in enumerate(known):
+            cells[line.name, term] = _Cell(aucs[number], slopes[:, :, number])
+    found = np.zeros((2, 2, at.size))  # as a positive and as a negative row: influence and change
+    if report.overall_auc is not None:
+        of_all = weights["overall_auc"] * _slopes(np.ones(1), np.array([totals]).T, 1.0)[:, :, 0]
+        overall = _Cell(report.overall_auc, of_all / np.array([totals]).T)
+        for label in (0, 1):
+            found[label] += overall.effects(label, every[1 - label].doubled(at), totals[1 - label])
+    heights, constants = np.zeros((2, 2, ranks_count)), np.zeros((2, 2, 1))  # of background rows, by rank
+    for rows, line in lines:
+        members = np.concatenate(rows)
+        own = [_doubled(np.sort(at[each]), at[members]) for each in rows]
+        for label in (0, 1):
+            other = 1 - label
+            rest = every[other].doubled(at[members]) - own[other]
+            own_size, rest_size = rows[other].size, totals[other] - rows[other].size
+            if cell := cells.get((line.name, "subgroup_auc")):
+                found[label][:, members] += cell.effects(label, own[other], own_size)
+            if cell := cells.get((line.name, _BACKGROUND[other])):
+                found[label][:, members] += cell.effects(label, rest, rest_size)
+            if cell := cells.get((line.name, _BACKGROUND[label])):
+                found[label][:, members] -= cell.effects(
+                    label, own[other], own_size
+                )  # they are no background
+                steps = np.bincount(at[rows[other]], minlength=ranks_count) / own_size
+                heights[label] += np.multiply.outer(cell.slopes[label] * (1 - 2 * label), steps)
+                constants[label, :, 0] += cell.slopes[label] * (label - cell.auc)
+    found += (np.cumsum(heights, axis=2) - heights / 2 + constants)[:, :, at]
+    (as_positive, if_positive), (as_negative, if_negative) = found
+    return LabelEffects(
+        np.where(sets.split.labels, as_positive, as_negative), if_positive - if_negative, leap
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Cell:
+    """An AUC in the score, and the effect of a placement of 1: by label, for influence and change."""
+
+    auc: float
+    slopes: FloatArray
+
+    def effects(self, label: int, doubled: IndexArray, others: int) -> FloatArray:
+        """Return the effects of rows by their doubled placements among the rows of the other class."""
+        placed = doubled / (2 * others)
+        found: FloatArray = np.multiply.outer(
+            self.slopes[label], (1 - placed if label else placed) - self.auc
+        )
+        return found
+
+
+def _doubled(others: IndexArray, places: IndexArray) -> IndexArray:
+    found: IndexArray = np.searchsorted(others, places, "left") + np.searchsorted(others, places, "right")
+    return found
+
+
+def _slopes(aucs: FloatArray, sizes: IndexArray, power: float) -> FloatArray:
+    """Return by how much the power mean moves with each AUC that rows of either class move.
+
+    Returns
+    -------
+    ndarray of float64, shape (2, 2, AUCs)
+        By class: for influences, with the factor n / (n - 1) of a variance, and for changes.
+    """
+    found = np.zeros((2, 2, aucs.size))
+    for number, size in enumerate(sizes):
+        found[number, 0] = _derivative(np.maximum(aucs, 1 / size), power)
+        found[number, 0] *= np.sqrt(size / np.maximum(size - 1, 1))
+        found[number, 1] = _steepest(aucs, 1 / size, power)
+    return found
+
+
+def _steepest(aucs: FloatArray, units: FloatArray, power: float) -> FloatArray:
+    """Return the largest change per unit with one row up or down, or two where the extreme alone counts.
+
+    The AUCs start one row away from the end at which several of them hide each other.
+    """
+    base = np.maximum(aucs, units) if power < 1 else np.minimum(aucs, 1 - units)
+    found, middle = np.zeros(aucs.size), _means(base, base, power)
+    for rows in (-1, 1) if abs(power) <= _SMOOTH else (-2, -1, 1, 2):
+        moved = np.clip(base + rows * units, 0, 1)
+        distance, change = np.abs(moved - base), np.abs(_means(base, moved, power) - middle)
+        steep = np.divide(change, distance, out=np.zeros(aucs.size), where=distance > 1e-9)
+        found = np.maximum(found, steep)
+    return found
+
+
+def _derivative(values: FloatArray, power: float) -> FloatArray:
+    """Return the gradient of the power mean of positive values; equal extremes count the same."""
+    if abs(power) > _INFINITE:
+        extreme = values == (values.max(initial=0) if power > 0 else values.min(initial=1))
+        return np.asarray(extreme / max(np.count_nonzero(extreme), 1))
+    found: FloatArray = (_means(values, values, power) / values) ** (1 - power) / max(values.size, 1)
+    return found
+
+
+def _leap(aucs: FloatArray, sizes: IndexArray, power: float) -> float:
+    """Return by how much one row can raise a power mean from 0, less the farther the AUCs are from it."""
+    if abs(power) >= 1 or not aucs.size:
+        return 0.0
+    found = []
+    for size in sizes:
+        base = np.maximum(aucs, 1 / size)
+        change = _means(base, 1 / size, power) - _means(base, 0, power)
+        found.append(float((change * np.exp(-DECAY * aucs * size)).max()))
+    return max(found)
+
+
+def _means(base: FloatArray, moved: ArrayLike, power: float) -> FloatArray:
+    """Return for each value the power mean with this value moved and all others at their base."""
+    values = np.tile(base, (base.size, 1))
+    np.fill_diagonal(values, moved)
+    if abs(power) > _INFINITE:
+        return np.asarray(values.max(axis=1, initial=0) if power > 0 else values.min(axis=1, initial=1))
+    with np.errstate(divide="ignore"):
+        logs = np.log(values)
+    if abs(power) < 1e-6:
+        return np.asarray(np.exp(logs.sum(axis=1) / max(base.size, 1)))
+    total = np.logaddexp.reduce(power * logs, axis=1, initial=-np.inf)
+    return np.asarray(np.exp((total - math.log(max(base.size, 1))) / power))
