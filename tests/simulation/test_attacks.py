@@ -84,7 +84,7 @@ def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int) 
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", EXACT)
 def test_on_a_ladder_no_exact_condition_tells_a_label(name: str, files: int) -> None:
-    """Before errors were known under every condition, the first two gained 17 and 20 points."""
+    """Before errors were known under every condition, the first two gained 17 points each."""
     seeds = 3 if name.startswith("five") and files == 60 else 8
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, rows=20_000, seeds=seeds))
 

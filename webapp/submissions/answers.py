@@ -40,12 +40,7 @@ class Selection(Answer):
     limit: int
     selected: list[int]
     counts: list[Counted]
-    filled_later: Annotated[
-        int,
-        Field(
-            description="Places for the best true public scores, which this feedback hides until the reveal."
-        ),
-    ]
+    filled_later: int
 
 
 class Wait(Sent):

@@ -79,6 +79,8 @@ def show_selection(selection: Json | None) -> None:
     """Print which submissions count now, and why."""
     for each in (selection or {}).get("counts", ()):
         click.echo(f"#{each['submission']} counts: {REASONS.get(each['reason'], each['reason'])}.")
+    if later := (selection or {}).get("filled_later"):
+        click.echo(f"Free places: {later}. After the close the best exact public scores fill them.")
 
 
 def _show_scores(found: Submission) -> None:
