@@ -38,6 +38,7 @@ def demo(arena: Any, tmp_path: Path) -> Demo:
 def test_a_newcomer_downloads_the_data_runs_the_script_and_has_a_score(arena, demo, tmp_path):
     write_files(demo)
     create_competition(demo)
+    arena.format_texts()
     newcomer = arena.person("newcomer")
     home = newcomer.browser.get("/competitions/demo").text
     assert 'href="/competitions/demo/data"' in home

@@ -281,7 +281,7 @@ def test_dates_that_nobody_chose_follow_the_close(service: Any) -> None:
 def test_a_close_is_not_moved_into_the_past_or_after_it_has_come(service: Any) -> None:
     running = service.competition(closes_at=service.now + DAY)
     with pytest.raises(InvalidCompetition, match="must be in the future"):
-        change(service, running, closes_at=service.now)
+        change(service, running, closes_at=service.now - timedelta(seconds=1))
     over = service.competition("over", opens_at=service.now - 2 * DAY, closes_at=service.now)
     with pytest.raises(InvalidCompetition, match="is over"):
         change(service, over, closes_at=service.now + DAY)
