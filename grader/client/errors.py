@@ -1,6 +1,7 @@
 """What can go wrong between a client and its server: refused, failed, not reached, not scored in time."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,9 @@ from grader.errors import ErrorKind, FairboardError
 
 if TYPE_CHECKING:
     from grader.client.records import Submission
+
+# Escape sequences could rewrite a terminal; marks and overrides of the direction could disguise a name.
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class ClientError(FairboardError):
@@ -50,8 +54,8 @@ class Refused(ClientError):
     ----------
     name : str
         The server's name of the error, such as ``daily_limit_reached``.
-    problems : sequence
-        All problems, each a mapping with `code`, `message` and details such as `fields` or `line`.
+    problems : list of dict
+        All problems, each with the text `message`, and with details such as `fields` or `line`.
     """
 
     public_name = "refused_by_server"
@@ -64,8 +68,8 @@ class Refused(ClientError):
         self.answer = answer
         self.retry_after = retry_after
         self.name = str(answer.get("error") or f"http_{status}")
-        self.problems: Sequence[Any] = answer.get("problems") or ()
-        super().__init__(str(answer.get("message") or f"The server answered {status}."))
+        self.problems = as_problems(answer.get("problems"))
+        super().__init__(CONTROLS.sub("", str(answer.get("message") or f"The server answered {status}.")))
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -111,3 +115,10 @@ class NotScoredInTime(ClientError):
             f"Submission #{submission.id} is not scored yet. It stays in the queue: ask for it later."
         )
         self.submission = submission
+
+
+def as_problems(found: object) -> list[dict[str, Any]]:
+    """Return the problems of an answer, each with a text `message`, whatever the server sent instead."""
+    listed = found if isinstance(found, list | tuple) else [found] if found else []
+    problems = [each if isinstance(each, Mapping) else {"message": each} for each in listed]
+    return [{**each, "message": str(each.get("message") or each.get("code") or each)} for each in problems]

@@ -153,7 +153,7 @@ class _Transfer:
                     if not self._replaces():
                         raise Unusable(
                             f"{self._path} differs from the file of the server and was not replaced. Rename "
-                            "or delete it, or replace it (fairboard download --force)."
+                            "or delete it; `download --force` and, in Python, replace=True replace it."
                         )
                     self._receive(response)
                 return response.status_code != 304

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from grader.client.errors import Unusable
+from grader.client.errors import Unusable, as_problems
 from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
@@ -435,7 +435,7 @@ def require_done(job: Mapping[str, Any]) -> None:
     job : mapping
     """
     if job["state"] != "done":
-        sentences = [problem["message"] for problem in job["problems"]]
+        sentences = [problem["message"] for problem in as_problems(job["problems"])]
         raise Unusable(" ".join(sentences) or f"It failed; see incident {job['incident']} in the log.")
 
 

@@ -1,8 +1,8 @@
 """Requests to a server that survive a cut connection: one error shape, retries, pages of lists."""
 
-import re
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from grader.client.errors import (
+    CONTROLS,
     ClientError,
     LimitReached,
     Refused,
@@ -32,8 +33,6 @@ API = "api/v1/"
 JSON_MOST_BYTES, TEXT_MOST_BYTES = 64 * 2**20, 2**30
 JSON_MOST_LEVELS = 64
 MOST_PAGES = 10_000
-# Escape sequences could rewrite a terminal; overrides of the writing direction could disguise a name.
-CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Answer = TypeVar("Answer")
 Json = dict[str, Any]
@@ -71,7 +70,11 @@ class Transport:
         self.server = site_address(server)
         self._patience_seconds = patience_seconds
         self._on_pause = on_pause
-        headers = {"User-Agent": "fairboard-client", "Accept": "application/json"}
+        headers = {
+            "User-Agent": "fairboard-client",
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip",  # `_read` decodes no other
+        }
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
@@ -204,15 +207,25 @@ def _given(query: Mapping[str, Any]) -> Json:
 
 
 def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
-    """Return a response with its whole body; raise Unusable if that is larger than `most_bytes`."""
+    """Return a response with its whole body; raise Unusable if that is larger than `most_bytes`.
+
+    A small compressed piece can expand to any size, so the limit also applies within a piece.
+    """
+    headers = response.headers.copy()
+    encoding = headers.pop("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip"):
+        raise Unusable(f"{response.url} sent the Content-Encoding {encoding!r}, which was not asked for.")
+    gzip = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
     pieces, size = [], 0
-    for piece in response.iter_bytes():
+    for raw in response.iter_raw():
+        try:
+            piece = gzip.decompress(raw, most_bytes - size + 1) if gzip else raw
+        except zlib.error as error:
+            raise httpx.DecodingError(f"the answer is damaged ({error})") from error
         size += len(piece)
         if size > most_bytes:
             raise Unusable(f"{response.url} sent more than {most_bytes:,} bytes.")
         pieces.append(piece)
-    headers = response.headers.copy()
-    headers.pop("Content-Encoding", None)  # the pieces are decoded
     return httpx.Response(
         response.status_code, headers=headers, content=b"".join(pieces), request=response.request
     )

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
@@ -15,6 +16,7 @@ INSTRUCTIONS = (
     "submit it, and wait for its score."
 )
 PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INVALID_PARAMETERS = -32700, -32600, -32601, -32602
+INTERNAL_ERROR = -32603
 
 Json = Mapping[str, Any]
 
@@ -43,7 +45,7 @@ def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
     for line in filter(None, map(str.strip, lines)):
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             send({"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON."}})
             continue
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -71,6 +73,10 @@ def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
         result = _result(tools, message["method"], parameters if isinstance(parameters, dict) else {})
     except ProtocolError as error:
         send({"id": message["id"], "error": {"code": error.code, "message": str(error)}})
+    except Exception as error:  # the host would wait for an answer without end
+        traceback.print_exc()
+        sent = {"code": INTERNAL_ERROR, "message": f"An internal error: {type(error).__name__}."}
+        send({"id": message["id"], "error": sent})
     else:
         send({"id": message["id"], "result": result})
 

@@ -1,6 +1,7 @@
 """`grader.client` where something goes wrong: cut connections, refusals, limits, a server that is busy."""
 
 import contextlib
+import gzip
 import hashlib
 import itertools
 import socket
@@ -365,23 +366,32 @@ def test_a_download_writes_through_no_link(live_site: Any, tmp_path: Path, datab
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("body", "reason", "headers"),
     [
-        (b'{"competitions": ' + b"[" * 65 + b"]" * 65 + b"}", "no JSON object"),
-        (b'{"competitions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "no JSON object"),
-        (b'{"competitions": [], "next": "/api/v1/competitions"}', "more than 3 pages"),
-        (b'{"competitions": [], "padding": "' + b"x" * 300_000 + b'"}', "more than 250,000 bytes"),
+        (b'{"competitions": ' + b"[" * 65 + b"]" * 65 + b"}", "no JSON object", {}),
+        (b'{"competitions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "no JSON object", {}),
+        (b'{"competitions": [], "next": "/api/v1/competitions"}', "more than 3 pages", {}),
+        (b'{"competitions": [], "padding": "' + b"x" * 300_000 + b'"}', "more than 250,000 bytes", {}),
+        (gzip.compress(b" " * 2**25), "more than 250,000 bytes", {"Content_Encoding": "gzip"}),
+        (gzip.compress(gzip.compress(b"{}")), "which was not asked for", {"Content_Encoding": "gzip, gzip"}),
+        (b"{}", "Content-Encoding 'br'", {"Content_Encoding": "br"}),
     ],
-    ids=["deep", "very deep", "pages without an end", "large"],
+    ids=["deep", "very deep", "pages without an end", "large", "gzip", "gzip twice", "brotli"],
 )
 def test_a_hostile_server_cannot_exhaust_the_client(
-    live_site: Any, body: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+    live_site: Any, body: bytes, reason: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.client.transport.MOST_PAGES", 3)
     monkeypatch.setattr(Transport, "ask", partialmethod(Transport.ask, most_bytes=250_000))
-    live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body)
-    with live_site.client() as client, pytest.raises(Unusable, match=reason):
-        client.competitions()
+    live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body, **headers)
+    with live_site.client() as client:
+        tracemalloc.start()
+        try:
+            with pytest.raises(Unusable, match=reason):
+                client.competitions()
+            assert tracemalloc.get_traced_memory()[1] < 30_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site: Any, database_url: str) -> None:
@@ -389,7 +399,23 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site: Any
     live_site.around = lambda _site, _environ, start: answer(start, "400 Bad Request", body)
     with live_site.client() as client, pytest.raises(Refused, match=r"a\[2Jbc") as refused:
         client.competitions()
-    assert refused.value.problems == ["d\te"]
+    assert refused.value.problems == [{"message": "d\te"}]
+    marks = "https://x/\r\x1b\x9b\u061c\u200e\u200f"
+    assert Refused(302, {"message": f"{marks}\n\t."}).message == "https://x/\n\t."
+
+
+@pytest.mark.parametrize(
+    ("problems", "messages"),
+    [
+        (None, []),
+        ("late", ["late"]),
+        ({"message": "late"}, ["late"]),
+        (["late", {"code": "late"}, {"message": 1}, 7], ["late", "late", "1", "7"]),
+    ],
+)
+def test_problems_of_any_form_have_a_message(problems: Any, messages: list[str], database_url: str) -> None:
+    refused = Refused(400, {"problems": problems})
+    assert [each["message"] for each in refused.problems] == messages
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".bashrc", "a\nb", "a\x1b[2J"])

@@ -178,16 +178,20 @@ def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str) -> 
     out = io.StringIO()
     call = {"id": 1, "method": "tools/call", "params": {"name": "slow"}}
     wrong = {"id": 2, "method": "tools/call", "params": {"name": "slow", "arguments": [1]}}
-    serve(tools, [json.dumps(call), json.dumps(wrong)], out)  # type: ignore[arg-type]
+    tools.offered["broken"] = Tool("broken", "", "read", (), 0, lambda: {}["gone"])  # type: ignore[arg-type]
+    broken = {"id": 3, "method": "tools/call", "params": {"name": "broken"}}
+    serve(tools, map(json.dumps, (call, wrong, broken)), out)  # type: ignore[arg-type]
     answers = {each["id"]: each for each in map(json.loads, out.getvalue().splitlines())}
     assert answers[1]["result"]["structuredContent"] == {"done": True}
     assert answers[2]["error"]["message"] == "The arguments of slow must be an object."
+    assert answers[3]["error"] == {"code": -32603, "message": "An internal error: KeyError."}
 
 
 def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str) -> None:
     out = io.StringIO()
     lines = [
         "{",
+        "[" * 200_000,
         "[]",
         '{"method": 1}',
         '{"id": 4, "result": {}}',
@@ -199,6 +203,7 @@ def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_ur
     ]
     serve(None, lines, out)  # type: ignore[arg-type]
     answers = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert [each.get("error", {}).get("code") for each in answers[:4]] == [-32700, -32600, -32600, -32601]
-    assert answers[4]["result"] == {}
-    assert answers[5]["result"]["protocolVersion"] == "2025-11-25"
+    codes = [each.get("error", {}).get("code") for each in answers[:5]]
+    assert codes == [-32700, -32700, -32600, -32600, -32601]
+    assert answers[5]["result"] == {}
+    assert answers[6]["result"]["protocolVersion"] == "2025-11-25"

@@ -14,8 +14,8 @@ import click
 from grader.cli.client.connection import connected, connection_options
 from grader.cli.client.shown import show_json
 from grader.client import Client
+from grader.client.errors import CONTROLS
 from grader.client.organizer import Organizer, quoted
-from grader.client.transport import CONTROLS
 
 Act = Callable[..., tuple[Any, str]]
 Found = tuple[dict[str, Any], tuple[str, ...]]

@@ -11,6 +11,7 @@ from grader.cli.questions import is_answered_yes
 from grader.cli.remote.acts import act_over_http, plain
 from grader.cli.remote.setup import described, read_file
 from grader.client import Client, Unusable
+from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
 
 TABLES = ("submissions", "teams", "selections")
@@ -84,7 +85,7 @@ def _begin(desk: Organizer, solution: Path | None, settings: Path | None, reason
     if solution is not None:
         checked = desk.check_solution(solution)
         if checked["why_not"]:
-            problems = [each["message"] for each in checked["problems"]]
+            problems = [each["message"] for each in as_problems(checked["problems"])]
             raise Unusable("\n".join([checked["why_not"], *(f"- {each}" for each in problems)]))
         sent, report = {"solution": checked["job"]["id"]}, described(checked["report"])
     else:
@@ -94,7 +95,7 @@ def _begin(desk: Organizer, solution: Path | None, settings: Path | None, reason
         job = desk.call("POST", "rescoring/settings", json=wanted)
         checked = desk.ended("rescoring/settings", job="check")
         if checked["check"]["state"] != "done":
-            raise Unusable(" ".join(each["message"] for each in checked["check"]["problems"]))
+            raise Unusable(" ".join(each["message"] for each in as_problems(checked["check"]["problems"])))
         sent, report = {"settings": job["id"]}, ""
     return desk.call("POST", "rescoring", json={**sent, "reason": reason})["number"], report
 

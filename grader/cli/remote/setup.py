@@ -14,6 +14,7 @@ from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm
 from grader.cli.remote.acts import act_over_http, plain
 from grader.client import Client, Unusable
+from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -310,7 +311,7 @@ def _set_solution(desk: Organizer, path: Path) -> str:
     """Have a solution checked, make it the draft's, and return its report; raise Unusable if refused."""
     checked = desk.check_solution(path)
     if checked["why_not"]:
-        problems = [each["message"] for each in checked["problems"]]
+        problems = [each["message"] for each in as_problems(checked["problems"])]
         report = [described(checked["report"])] if checked["report"] else []
         raise Unusable("\n".join([checked["why_not"], *(f"- {each}" for each in problems), *report]))
     desk.accept_solution(checked)
