@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from flask import Blueprint, flash, g, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.models import Notification
@@ -11,7 +11,7 @@ from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
 from grader.services.paging import Part
 from webapp.http import auth, waiting
-from webapp.http.parameters import entered_number
+from webapp.http.parameters import asked_number, entered_number
 from webapp.http.site import current_site
 
 blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
@@ -65,7 +65,7 @@ class NotificationView:
 def index() -> ResponseReturnValue:
     """List what waits and the notifications, each with a link to its page."""
     with current_site().database.read() as session:
-        found = inbox.slice_of(session, user=g.user, part=Part(request.args.get("cursor", type=int)))
+        found = inbox.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
         unread = inbox.unread_ids(session, user=g.user)
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
     return render_template(

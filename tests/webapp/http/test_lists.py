@@ -89,7 +89,7 @@ def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people: Any) -> N
         assert "Page 99 does not exist: this list has 1 page." in " ".join(past.text.split()), address
         link = past.text.partition('">Go to the last page')[0].rpartition('href="')[2].replace("&amp;", "&")
         last = browser.get(link)
-        assert "There is no page" not in last.text, link
+        assert "does not exist" not in last.text, link
         assert last.text.count("<li>") + last.text.count("<tr") + last.text.count("dispute") > 1, link
         assert link.partition("?")[0] == address.partition("?")[0]
         assert all(asked in link for asked in address.partition("?")[2].split("&")), link
@@ -129,6 +129,13 @@ def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: 
             assert answer.json["message"].startswith("`cursor`"), value
         answer = api.get(with_page(address, 2), headers=ann.bearer)
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
+
+
+def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people: Any) -> None:
+    ann, _ = people
+    for value in ("x", "-1", "1.5", "2147483648", "9" * 30):
+        answer = ann.browser.get(f"/notifications?cursor={value}")
+        assert (answer.status_code, "`cursor` must be a whole number" in answer.text) == (400, True), value
 
 
 @pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
