@@ -62,7 +62,7 @@ USUAL_FEEDBACK = Feedback.OPEN
 
 
 class Step(enum.StrEnum):
-    """The step of a coarse mode: how wide a band is, what a ladder asks for, how far noise spreads."""
+    """The step of a coarse mode: band width, improvement that a ladder requires, or spread of the noise."""
 
     OF_0_0005 = "0.0005"
     OF_0_001 = "0.001"

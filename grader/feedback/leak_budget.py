@@ -87,7 +87,7 @@ class Identity:
     labels_per_file : float
         Estimate of how many one file reads, on average over all.
     ceiling : int
-        What all answers together hold, whatever the attack, as a number of these labels.
+        Upper bound on the labels that all responses together can reveal, for any attack.
     """
 
     public: PublicRows

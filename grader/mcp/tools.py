@@ -167,7 +167,7 @@ class Tools:
             ),
             Tool(
                 "read_leaderboard",
-                f"Read the public leaderboard: the first {ROWS} rows, and the own row.",
+                f"Read the public leaderboard: the first {ROWS} rows and your team's row.",
                 READ,
                 (COMPETITION,),
                 0,

@@ -59,8 +59,8 @@ class MetricSettings:
     label_threshold, identity_threshold : float
         A label, or an identity, is true at ``value >= threshold``. Finite.
     undefined : {"error", "skip"}
-        What an undefined AUC does to its power mean: makes it (and the score) undefined, or is
-        left out of it.
+        The handling of an undefined AUC: make its power mean (and the score) undefined, or leave
+        it out of the mean.
 
     Raises
     ------

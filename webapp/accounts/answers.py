@@ -15,11 +15,13 @@ LONGEST_DAYS = 36_500
 
 
 class TokenRequest(Sent):
-    """A token to make, which may do no more than the one that asks for it."""
+    """A token to create, with no more rights than the token of the request."""
 
     name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
     scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
-    competition: Annotated[Text | None, Field(description="The token serves in this one alone.")] = None
+    competition: Annotated[
+        Text | None, Field(description="The only competition that the token gives access to; null for all.")
+    ] = None
     days: Annotated[Whole | None, Field(ge=1, le=LONGEST_DAYS, description="Null for no end.")] = 90
 
 

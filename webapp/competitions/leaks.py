@@ -19,19 +19,24 @@ class SafeStep(Answer):
 
 
 class IdentityLeak(Answer):
-    """What a team can read of one identity in the mode that is set."""
+    """The labels of one identity that a team can infer in the configured mode."""
 
     name: str
     rows: Annotated[int, Field(description="Its public rows: the labels at stake.")]
     positives: int
     labels: Annotated[int, Field(description="Estimate of how many labels all files of a team read.")]
     labels_per_file: float
-    ceiling: Annotated[int, Field(description="What all answers hold, whatever the attack, in labels.")]
+    ceiling: Annotated[
+        int,
+        Field(
+            description="Upper bound on the labels that all responses together can reveal, for any attack."
+        ),
+    ]
     is_warned: Annotated[bool, Field(description="Whether `labels` is more than 5 % of `rows`.")]
 
 
 class ModeLeak(Answer):
-    """What a team can read in a mode, at the identity of which it can read the largest share."""
+    """The labels that a team can infer in a mode, for the identity with the largest share."""
 
     feedback: Feedback
     weakest: str

@@ -99,10 +99,12 @@ class CanaryRowsAnswer(Answer):
 
 
 class FairPlay(Answer):
-    """What may be worth a look in a competition; only organizers see it."""
+    """Signs of unfair play in a competition, visible only to organizers."""
 
     job: Job | None
-    looked_at: Annotated[Moment | None, Field(description="When what follows was found.")]
+    looked_at: Annotated[
+        Moment | None, Field(description="When the latest analysis finished; null if there is none.")
+    ]
     file_count: int
     unread_count: int
     older_count: int

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions.settings_model import METRIC_PARTS, SETTINGS
 from webapp.http.operations import KEY_HEADER, OPERATIONS, SPEC, Operation
-from webapp.openapi.vocabulary import describe, example
 
 INTRODUCTION = (
     "Everything that the pages of a Fairboard site do. Make a token on your account page and send it as "
@@ -52,6 +52,13 @@ ERROR = {"$ref": SCHEMAS + "Error"}
 ERRORS: dict[str, dict[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("errors.toml").read_text("utf-8")
 )
+# Descriptions and examples of properties and parameters, by name.
+VOCABULARY: dict[str, list[Any]] = tomllib.loads(
+    Path(__file__).with_name("vocabulary.toml").read_text("utf-8")
+)
+SETTINGS_MODELS = ("CompetitionSettings", "SettingsShown", "MetricSettings", "Weights")
+BY_FORMAT = {"date-time": "2030-01-31T12:00:00Z", "date": "2030-01-31"}
+BY_TYPE = {"boolean": True, "integer": 1, "number": 0.5, "string": "text", "null": None, "object": {}}
 WAIT = {"description": "In how many seconds to try again.", "schema": {"type": "integer"}}
 RATE = {
     "RateLimit-Limit": {
@@ -82,7 +89,7 @@ def document() -> dict[str, Any]:
     power = schemas["MetricSettings"]["properties"]["power"]
     power["anyOf"] = [{"type": power.pop("type")}, {"type": "string"}]  # `inf` and `-inf`
     for name, schema in schemas.items():
-        describe(name, schema.get("properties", {}))
+        _describe(name, schema.get("properties", {}))
     paths = {path: made["paths"][path] for path in sorted(made["paths"])}
     for methods in paths.values():
         for described in methods.values():
@@ -90,7 +97,7 @@ def document() -> dict[str, Any]:
     named = _named(paths, schemas)  # not the models of queries, which are parameters
     for name in named:
         if "properties" in schemas[name]:
-            schemas[name]["examples"] = [example(schemas[name], schemas)]
+            schemas[name]["examples"] = [_example(schemas[name], schemas)]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Fairboard API", "version": version("fairboard"), "description": INTRODUCTION},
@@ -135,7 +142,7 @@ def _complete(described: dict[str, Any], known: Operation, schemas: dict[str, An
     described["x-scope"] = known.scope.value if known.scope else None
     for parameter in described["parameters"]:
         _without_null(parameter["schema"])
-        describe(described["operationId"], {parameter["name"]: parameter["schema"]})
+        _describe(described["operationId"], {parameter["name"]: parameter["schema"]})
         parameter["description"] = parameter["schema"].pop("description", "")
     answers = described["responses"]
     answers.pop("422", None)
@@ -190,3 +197,36 @@ def _without_null(schema: dict[str, Any]) -> None:
     schema |= kinds[0] if len(kinds) == 1 else {}
     if "default" in schema and schema["default"] is None:
         del schema["default"]
+
+
+def _describe(owner: str, properties: dict[str, dict[str, Any]]) -> None:
+    """Add a description and an example to properties of a model, or to parameters of an operation."""
+    for name, schema in properties.items():
+        usual = [] if "description" in schema else VOCABULARY.get(name, [])
+        words = VOCABULARY.get(f"{owner}.{name}") or usual
+        setting = SETTINGS.get(name) or METRIC_PARTS.get(name)
+        if setting and (owner in SETTINGS_MODELS or not words):
+            schema.setdefault("description", f"{setting.label}: {setting.meaning or setting.help}.")
+        if words:
+            schema.setdefault("description", words[0])
+        if len(words) > 1 and schema.get("type") != "null":
+            schema["examples"] = [words[1]]
+
+
+def _example(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    """Return an example of a schema, composed of the examples of its parts."""
+    if "$ref" in schema:
+        return _example(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    if "examples" in schema:
+        return schema["examples"][0]
+    if schema.get("default") is not None:
+        return schema["default"]
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][0], schemas)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "properties" in schema:
+        return {name: _example(each, schemas) for name, each in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [_example(schema["items"], schemas)]
+    return BY_FORMAT.get(schema.get("format", "")) or BY_TYPE.get(schema.get("type", ""), "text")

@@ -241,7 +241,7 @@ class GrantRequest(Sent):
 
 
 class Disqualification(Confirmation):
-    """A disqualification, which the team and the public log are told at once, and its reason."""
+    """The confirmation and reason of a disqualification, which takes effect at once."""
 
     reason: Annotated[Text, Field(description="The reason, which only the team and organizers see.")] = ""
 

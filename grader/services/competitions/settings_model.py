@@ -197,11 +197,11 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="step of the feedback",
             label="Step",
-            help="Only for tiered, ladder and noised: how wide a band is, by how much a file must beat the "
-            "best, how far noise spreads.",
+            help="Only for tiered, ladder and noised: the width of a band, the improvement that a ladder "
+            "requires, or the spread of the noise.",
             key="feedback_step",
-            meaning='for "tiered", "ladder" and "noised" alone: how wide a band is, by how much a file must '
-            "beat the best, how far noise spreads",
+            meaning='only for "tiered", "ladder" and "noised": the width of a band, the improvement that a '
+            "ladder requires, or the spread of the noise",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
         ),

@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from tests.fixtures import raised_errors
 from webapp.http.operations import KEY_HEADER
-from webapp.openapi.vocabulary import VOCABULARY
+from webapp.openapi.document import VOCABULARY
 
 JSON = "application/json"
 SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
