@@ -10,6 +10,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
     MergeRequest,
+    Notification,
     Participation,
     Submission,
     Team,
@@ -230,6 +231,8 @@ def _end(session: Session, team: Team) -> None:
     """Delete a team without people and submissions; its name is free again."""
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
+    of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id
+    session.execute(delete(Notification).where(*of_team))
     webhooks.remove(session, Webhook.team_id == team.id)
     asked = or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id)
     session.execute(delete(MergeRequest).where(asked))

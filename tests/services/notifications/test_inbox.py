@@ -169,6 +169,24 @@ def test_a_merger_hands_a_teams_notifications_on(service: Any, act: Any, seen: A
     assert seen("cleo") == []
 
 
+def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_account(
+    service: Any, act: Any
+) -> None:
+    competition = service.competition()
+    ada = service.user("ada")
+    for name in ("Lovelace", "Byron"):
+        act(teams.create, competition=competition, user=ada, name=name)
+        given = {"competition": competition, "team": name, "actor": SHELL}
+        act(given_names.rename, name=f"{name} 2", reason="Rude", **given)
+        with service.database.write() as session:
+            inbox.mark_read(session, user=ada)
+        act(teams.leave, competition=competition, user=ada)
+    act(deletion.delete_account, user=ada)
+    with service.database.read() as session:
+        assert session.scalars(select(Notification.id)).all() == []
+        assert session.scalars(select(NotificationRead.user_id)).all() == []
+
+
 def test_marking_reads_own_notifications_and_no_others(service: Any, act: Any, seen: Any) -> None:
     competition = service.competition()
     ada, bob = service.user("ada"), service.user("bob")
