@@ -38,6 +38,7 @@ TOLD_OF_ONE = (
 ON_A_PAGE = (
     "next",
     "page",
+    "page_size",
     "page_count",
     "found_count",
     "team_count",
@@ -46,9 +47,12 @@ ON_A_PAGE = (
     "row_share",
 )
 LINE = {
-    **dict.fromkeys(("team", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM),
+    **dict.fromkeys(
+        ("team", "team_id", "members", "is_benchmark", "entries", "last_submitted_at"), Field.TEAM
+    ),
     **dict.fromkeys(("rank", "rank_change", "public_rank"), Field.PUBLIC_RANK),
     "score": Field.PUBLIC_SCORE,
+    "standard_error": Field.PUBLIC_SCORE,
     "terms": Field.PUBLIC_TERMS,
     "submission": Field.COUNTED,
 }
@@ -84,6 +88,9 @@ FILE = (
 OWN = {
     **dict.fromkeys((*FILE, "problems", "notes", "incident"), Field.FILE),
     "is_selected": Field.SELECTION,
+    "standard_errors": Field.PUBLIC_TERMS,
+    "standard_errors.score": Field.PUBLIC_SCORE,
+    "weakest_term": Field.PUBLIC_TERMS,
     "public_score": Field.PUBLIC_SCORE,
     **{key: field for key, field in RESULT.items() if key != "score"},
     **{f"private_{key}": PRIVATE[field] for key, field in RESULT.items()},
@@ -94,10 +101,11 @@ LIST = {
     "selection": Field.SELECTION,
     "limits": Field.ALLOWANCE,
     "next": Field.FILE,
+    "page_size": Field.FILE,
 }
 TEAM = {
     **dict.fromkeys(("entry", "accepted_rules_version", "joined_at"), Field.TEAM_AFFAIRS),
-    **dict.fromkeys(("team.name", "team.members", "team.leader"), Field.TEAM),
+    **dict.fromkeys(("team.id", "team.name", "team.members", "team.leader"), Field.TEAM),
     "team": Field.TEAM_AFFAIRS,
     "limits": Field.ALLOWANCE,
     "selection": Field.SELECTION,
@@ -118,7 +126,8 @@ PERSON = {
 ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
     f"{API}/competitions": (
         Viewer.PUBLIC,
-        {f"competitions.{key}": field for key, field in COMPETITION.items()} | {"next": Field.COMPETITION},
+        {f"competitions.{key}": field for key, field in COMPETITION.items()}
+        | dict.fromkeys(("next", "page_size"), Field.COMPETITION),
     ),
     HERE: (Viewer.PUBLIC, COMPETITION | dict.fromkeys(TOLD_OF_ONE, Field.COMPETITION)),
     f"{HERE}/team": (Viewer.TEAM, TEAM),
