@@ -101,6 +101,14 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+def text_of(path: Path) -> str:
+    """Return a file's text without a byte order mark; raise ClickException unless it is UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{path} is not UTF-8: byte {error.start + 1:,}.") from None
+
+
 class InputFile(LocalPath):
     """A file that is there; ``-`` is standard input.
 

@@ -181,7 +181,8 @@ class Organizer:
         Parameters
         ----------
         confirm : bool
-            Also where a date reveals the private leaderboard at once.
+            Also save a date of a published competition that has passed or is less than a day away; without
+            it the server refuses (``confirmation_needed``).
         **changes
             By the names that `settings` shows.
 

@@ -1,6 +1,6 @@
 """Organizers' operations of the API: the role that one needs, an act in one transaction, jobs under way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
@@ -24,12 +24,19 @@ Outcome = TypeVar("Outcome")
 
 
 class ConfirmationNeeded(BadRequest):
-    """An act that cannot be undone or takes effect at once, and was not confirmed."""
+    """Settings with a date that takes effect at once, and that were not confirmed."""
 
     public_name = "confirmation_needed"
 
-    def __init__(self, why: str = "") -> None:
-        super().__init__(f"{why} Send `confirm` as true if this is intended.".strip())
+    def __init__(self, faults: list[Fault]) -> None:
+        self._faults = faults
+        why = " ".join(each.sentence for each in faults)
+        super().__init__(f"{why} Add `?confirm=true` to the address if this is intended.")
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All dates that need a confirmation, each with its effect."""
+        return {"problems": [each.as_problem() for each in self._faults]}
 
 
 def _confirmed(value: bool) -> bool:

@@ -134,8 +134,8 @@ def organized_settings(slug: str) -> SettingsAnswer:
 def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Replace all settings of a competition; what the request does not name gets its default.
 
-    A date of a published competition that has passed or is less than a day away needs `confirm`. With
-    `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away needs `?confirm=true`.
+    With `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
     """
     return _change(slug, dict(json), is_confirmed=query.confirm)
 
@@ -145,8 +145,8 @@ def replace_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any
 def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
     """Change some settings of a competition; what the request does not name stays as it is.
 
-    A date of a published competition that has passed or is less than a day away needs `confirm`. With
-    `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
+    A date of a published competition that has passed or is less than a day away needs `?confirm=true`.
+    With `If-Match`, the ETag of the settings, the change is refused (412) if they have changed since.
     """
     sent = {name: getattr(json, name) for name in json.model_fields_set}
     return _change(slug, sent, is_confirmed=query.confirm)
@@ -427,7 +427,7 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         )
         doubtful = past_dates.to_confirm(competition, changed, now)
         if doubtful and not is_confirmed:
-            raise ConfirmationNeeded(" ".join(fault.sentence for fault in doubtful))
+            raise ConfirmationNeeded(doubtful)
     if changed.intersection(TEXTS):
         prose.format_saved(slug)
     found = _settings(slug)

@@ -35,7 +35,7 @@ from grader.cli.installation import Installation, opened
 from grader.cli.metric.check import check
 from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.metric.solution_report import describe
-from grader.cli.parameters import LocalPath, WeightsInAnyForm
+from grader.cli.parameters import LocalPath, WeightsInAnyForm, text_of
 from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
@@ -133,7 +133,7 @@ def create(
     metric = metric_settings(power, weights, threshold)
     settings = CompetitionSettings().changed(
         title=title,
-        overview=overview.read_text(encoding="utf-8") if overview else "",
+        overview=text_of(overview) if overview else "",
         opens_at=opens_at,
         closes_at=closes_at,
         identities=identities,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from grader.cli.parameters import Deadline, LocalPath
+from grader.cli.parameters import Deadline, LocalPath, text_of
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def plainly_given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the conditions that were given, under the names of the settings, as texts and numbers."""
     conditions = {name: value for name, value in options.items() if value is not None}
     if "rules" in conditions:
-        conditions["rules"] = conditions["rules"].read_text(encoding="utf-8")
+        conditions["rules"] = text_of(conditions["rules"])
     if "entry_code" in conditions:
         conditions.setdefault("entry_mode", "code")
     return {name: None if value == NO_LIMIT else value for name, value in conditions.items()}

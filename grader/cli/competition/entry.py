@@ -9,6 +9,7 @@ from grader.cli.competition.condition_options import condition_options, given
 from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.installation import opened
 from grader.cli.parameters import Deadline
+from grader.cli.questions import yes_option
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, settings
 from grader.services.people import directory
@@ -19,7 +20,8 @@ from grader.services.teams import admissions
 @click.argument("slug")
 @click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
 @condition_options
-def change(slug: str, **options: Any) -> None:
+@yes_option
+def change(slug: str, yes: bool, **options: Any) -> None:  # noqa: ARG001 # the same words as over HTTP
     """Change dates, limits, entry or rules of SLUG; everything else stays as it is.
 
     Changed rules get a new version, which people must accept before their next submission.

@@ -8,7 +8,7 @@ import click
 from grader import db
 from grader.cli.alignment import aligned
 from grader.cli.installation import opened
-from grader.cli.parameters import LocalPath
+from grader.cli.parameters import LocalPath, text_of
 from grader.models import AuditEntry, Role
 from grader.services.accounts import accounts, class_accounts
 from grader.services.audit import log
@@ -93,7 +93,7 @@ def create_accounts(slug: str, names: Path, with_tokens: bool) -> None:
             made = class_accounts.create_all(
                 session,
                 competition=lookup.get(session, slug=slug),
-                names=names.read_text(encoding="utf-8").splitlines(),
+                names=text_of(names).splitlines(),
                 with_tokens=with_tokens,
                 password_hash=password_hash,
                 actor=Actor.shell(),

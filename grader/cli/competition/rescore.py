@@ -15,6 +15,7 @@ from grader.cli.competition.rescoring_options import rescoring_options
 from grader.cli.competition.rescoring_publication import Agreement, switch_confirmed
 from grader.cli.installation import Installation, opened
 from grader.cli.metric.solution_report import describe
+from grader.cli.parameters import text_of
 from grader.cli.progress import ProgressLine
 from grader.crash_points import reach
 from grader.errors import OrganizerError
@@ -154,7 +155,7 @@ def _store_settings(
 ) -> StoredSolution:
     """Check the metric of a file against the solution in use."""
     live = lookup.live(competition)
-    text = path.read_text(encoding="utf-8") if path else ""
+    text = text_of(path) if path else ""
     before = competition_settings.of(competition)
     file = settings_file.read(text, before=before)
     file.require_readable()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.installation import opened
-from grader.cli.parameters import LocalPath, Time
+from grader.cli.parameters import LocalPath, Time, text_of
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup, pauses
 from grader.services.exports import tables
@@ -94,7 +94,7 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
             session,
             competition=lookup.get(session, slug=slug),
             title=title,
-            body=text.read_text(encoding="utf-8"),
+            body=text_of(text),
             by_mail=by_mail,
             actor=Actor.shell(),
         )

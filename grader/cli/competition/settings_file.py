@@ -13,7 +13,8 @@ from grader.cli.competition.data import check_data, look_through
 from grader.cli.competition.doubtful_settings import tell_of_doubts
 from grader.cli.installation import Installation, opened
 from grader.cli.metric.solution_report import describe
-from grader.cli.parameters import LocalPath
+from grader.cli.parameters import LocalPath, text_of
+from grader.cli.questions import yes_option
 from grader.errors import FairboardError, OrganizerError
 from grader.models import Competition, CompetitionState, User
 from grader.services.audit.log import Actor
@@ -69,7 +70,8 @@ def settings(slug: str) -> None:
 @click.command()
 @click.argument("slug")
 @click.argument("file", type=FILE)
-def apply(slug: str, file: Path) -> None:
+@yes_option
+def apply(slug: str, file: Path, yes: bool) -> None:  # noqa: ARG001 # the same words as over HTTP
     """Change the settings of SLUG to those of FILE, and add the files it names.
 
     Settings that FILE does not name stay as they are. If FILE changes a setting that is fixed by now, nothing
@@ -133,10 +135,7 @@ def publish(slug: str) -> None:
 
 
 def _read(path: Path, *, before: CompetitionSettings = settings_file.ORDINARY) -> CompetitionFile:
-    try:
-        return settings_file.read(path.read_text(encoding="utf-8-sig"), before=before)
-    except UnicodeDecodeError as error:
-        raise InvalidCompetition([f"{path} is not UTF-8: byte {error.start + 1:,}."]) from None
+    return settings_file.read(text_of(path), before=before)
 
 
 def _require_sound(path: Path, file: CompetitionFile, faults: list[str]) -> None:

@@ -13,6 +13,7 @@ import click
 
 from grader.cli.client.connection import connected, connection_options
 from grader.cli.client.shown import show_json
+from grader.cli.parameters import text_of
 from grader.client import Client
 from grader.client.errors import CONTROLS
 from grader.client.organizer import Organizer, quoted
@@ -100,4 +101,4 @@ def plain(value: Any) -> Any:
     """Return a value as JSON has it: times in ISO 8601, files as their text."""
     if isinstance(value, datetime):
         return value.isoformat()
-    return value.read_text(encoding="utf-8") if isinstance(value, Path) else value
+    return text_of(value) if isinstance(value, Path) else value

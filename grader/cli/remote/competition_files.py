@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.cli.parameters import text_of
 from grader.metrics import MetricSettings
 from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
@@ -30,10 +31,7 @@ def read(path: Path, before: Mapping[str, Any] | None) -> ReadFile:
     earlier = settings_file.ORDINARY
     if before is not None:
         earlier = CompetitionSettings().changed(metric=MetricSettings.from_dict(before["metric"]))
-    try:
-        found = settings_file.read(path.read_text(encoding="utf-8-sig"), before=earlier)
-    except UnicodeDecodeError as error:
-        raise InvalidCompetition([f"{path} is not UTF-8: byte {error.start + 1:,}."]) from None
+    found = settings_file.read(text_of(path), before=earlier)
     absent = [path.parent / name for name in found.files if not (path.parent / name).is_file()]
     if faults := [*found.problems, *(f"The file {name} does not exist." for name in absent)]:
         raise InvalidCompetition(faults)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from grader.cli.alignment import aligned
-from grader.cli.parameters import LocalPath
+from grader.cli.parameters import LocalPath, text_of
 from grader.cli.remote.acts import act_over_http
 from grader.client import Client, Unusable
 
@@ -98,7 +98,10 @@ def show_audit(client: Client, slug: str | None, action: str, person: str, page:
     Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
     """
     if slug is None:
-        raise Unusable("Over HTTP name a competition: the audit of the site is on its own pages.")
+        raise Unusable(
+            "Over HTTP, name a competition. The audit of the site is on its pages and in the shell of its "
+            "own machine."
+        )
     entries: list[dict[str, Any]] = []
     for part in client.organize(slug).pages("audit", action=action or None, by=person or None):
         entries += part["entries"]
@@ -156,7 +159,7 @@ def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -
 
     They are shown only now. Links set a password, once, within 14 days.
     """
-    sent = {"names": names.read_text(encoding="utf-8").splitlines(), "with_tokens": with_tokens}
+    sent = {"names": text_of(names).splitlines(), "with_tokens": with_tokens}
     answer = client.organize(slug).call("POST", "accounts", json=sent)
     made = answer["accounts"]
     return answer, "\n".join(f"{each['name']},{each['token'] or each['url']}" for each in made)

@@ -12,8 +12,9 @@ from grader.cli.competition.condition_options import condition_options, plainly_
 from grader.cli.competition.creation_options import creation_options
 from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm
+from grader.cli.questions import is_answered_yes, yes_option
 from grader.cli.remote.acts import act_over_http, plain
-from grader.client import Client, Unusable
+from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer
 
@@ -110,8 +111,9 @@ def settings(client: Client, slug: str) -> tuple[Any, str]:
 @click.command()
 @click.argument("slug")
 @click.argument("file", type=FILE)
+@yes_option
 @act_over_http
-def apply(client: Client, slug: str, file: Path) -> tuple[Any, str]:
+def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
     """Change the settings of SLUG to those of FILE, and add the files it names.
 
     Settings that FILE does not name stay as they are. If FILE changes a setting that is fixed by now, nothing
@@ -121,8 +123,7 @@ def apply(client: Client, slug: str, file: Path) -> tuple[Any, str]:
     read = read_file(file, desk.settings()["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
         raise Unusable(f"{slug} is published: to change its solution or metric, start a rescoring.")
-    answer = desk.change_settings(**read.changes)
-    _warn(answer)
+    answer = _change(desk, read.changes, yes=yes)
     changed = sorted(read.keys[name] for name in answer["changed"])
     lines = [f"Changed: {', '.join(changed) or 'nothing'}.", *_add_files(desk, file.parent, read)]
     return answer, "\n".join(lines)
@@ -168,8 +169,9 @@ def publish(client: Client, slug: str) -> tuple[Any, str]:
 @click.argument("slug")
 @click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
 @condition_options
+@yes_option
 @act_over_http
-def change(client: Client, slug: str, **options: Any) -> tuple[Any, str]:
+def change(client: Client, slug: str, yes: bool, **options: Any) -> tuple[Any, str]:
     """Change dates, limits, entry or rules of SLUG; everything else stays as it is.
 
     Changed rules get a new version, which people must accept before their next submission.
@@ -177,9 +179,7 @@ def change(client: Client, slug: str, **options: Any) -> tuple[Any, str]:
     changes = {name: plain(value) for name, value in plainly_given(options).items()}
     if not changes:
         raise click.UsageError("Give at least one option to change; `--help` lists them.")
-    answer = client.organize(slug).change_settings(**changes)
-    _warn(answer)
-    return answer, f"Changed {slug}."
+    return _change(client.organize(slug), changes, yes=yes), f"Changed {slug}."
 
 
 @click.command()
@@ -234,6 +234,21 @@ def _times(found: Any) -> str:
     begin = f"opens {found.opens_at:%Y-%m-%d %H:%M} UTC" if found.opens_at else "opens when it is published"
     until = f"closes {found.closes_at:%Y-%m-%d %H:%M} UTC" if found.closes_at else "has no closing date"
     return f"{begin}, {until}"
+
+
+def _change(desk: Organizer, changes: Mapping[str, Any], *, yes: bool) -> Mapping[str, Any]:
+    """Change settings and print warnings; ask before saving dates that the server wants confirmed."""
+    try:
+        answer = desk.change_settings(**changes, confirm=yes)
+    except Refused as error:
+        if error.name != "confirmation_needed":
+            raise
+        click.echo("\n".join(each["message"] for each in error.problems) or error.message, err=True)
+        if not is_answered_yes("Save this anyway?"):
+            raise Unusable("Nothing was changed. Answer y to save, or give --yes in a script.") from error
+        answer = desk.change_settings(**changes, confirm=True)
+    _warn(answer)
+    return answer
 
 
 def _warn(answer: Mapping[str, Any]) -> None:

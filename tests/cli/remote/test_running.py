@@ -61,6 +61,21 @@ def test_a_running_competition_is_steered(olga: Any, competition: Any, tmp_path:
     assert olga("competition", "mark", SLUG, "99", "hidden").exit_code == 3
 
 
+def test_names_of_a_class_are_read_in_utf_8_with_or_without_a_mark(
+    olga: Any, run: Any, service: Any, competition: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in service.settings.environment().items():
+        monkeypatch.setenv(name, value)
+    names = tmp_path / "names.txt"
+    for where, person in ((olga, "dora"), (run, "emil")):
+        names.write_text(person, encoding="utf-8-sig")
+        made = where("competition", "accounts", SLUG, names)
+        assert made.stdout.startswith(f"{person},"), made.output
+        names.write_bytes("J\xfcrgen".encode("latin-1"))
+        refused = where("competition", "accounts", SLUG, names)
+        assert (refused.exit_code, "is not UTF-8: byte 2." in refused.stderr) == (1, True), refused.output
+
+
 def test_people_are_listed_and_invited(olga: Any, run: Any, service: Any, live_site: Any) -> None:
     service.user("ann")
     assert "olga (administrator)" in olga("user", "list").stdout

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_a_file_makes_a_whole_competition_on_another_machine(
     (folder / "new.toml").write_text("[limits]\ndaily = 7\n")
     assert olga("competition", "apply", "hate", folder / "new.toml").stdout == "Changed: limits.daily.\n"
     assert olga("competition", "change", "hate", "--daily-limit", "none").stdout == "Changed hate.\n"
+    soon = f"{datetime.now(UTC) + timedelta(hours=3):%Y-%m-%dT%H:%M:00}"
+    (folder / "soon.toml").write_text(f"[dates]\ncloses = {soon}\n")
+    for words in (("apply", "hate", folder / "soon.toml"), ("change", "hate", "--closes", soon)):
+        kept = olga("competition", *words)
+        assert (kept.exit_code, "less than a day away" in kept.stderr) == (1, True), kept.output
+        assert "Nothing was changed. Answer y to save" in kept.stderr
+    assert olga("competition", *words, input="y\n").stdout == "Changed hate.\n"
+    later = olga("competition", "change", "hate", "--closes", "2999-03-01")
+    assert later.exit_code == 0, later.output
+    assert olga("competition", "apply", "hate", folder / "soon.toml", "--yes").exit_code == 0
     assert json.loads(olga("competition", "settings", "hate", "--json").stdout)["settings"]["title"]
     again = olga("competition", "apply", "hate", folder / "competition.toml")
     assert (again.exit_code, "start a rescoring" in again.stderr) == (1, True), again.output

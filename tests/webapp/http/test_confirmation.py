@@ -304,6 +304,8 @@ def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena: Any, peop
     sent = {"closes_at": soon.isoformat()}
     refused = client.patch(api, json=sent, headers=eva.bearer)
     assert (refused.status_code, refused.json["error"]) == (400, "confirmation_needed")
+    assert refused.json["message"].endswith("Add `?confirm=true` to the address if this is intended.")
+    assert [each["fields"] for each in refused.json["problems"]] == [["closes_at"]]
     with arena.database.read() as session:
         assert lookup.get(session, slug="toxicity").closes_at is None
     later = (arena.now() + timedelta(days=3)).isoformat()
