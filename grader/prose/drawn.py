@@ -6,7 +6,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 TOO_COMPLEX = (
-    "The text takes too long to format, so it is shown as it was written. Simplify its formulas and tables."
+    "The text is too complex to format, so it is shown as it was written. Simplify its formulas, tables and "
+    "links."
 )
 
 

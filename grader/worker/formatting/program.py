@@ -13,6 +13,7 @@ from grader.worker.process.limits import end_process_after_cpu, limit_memory
 
 CPU_SECONDS = 2.0
 MEMORY_MB = 1024
+MOST_CHARACTERS = 1_000_000  # of the HTML, which pages send whole: references repeat a long address
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ def main() -> None:
         try:
             drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))
             answer = [drawn.html, drawn.faults, summary.first_line(text)]
+            if len(drawn.html) > MOST_CHARACTERS:
+                answer[:2] = plain(text), [TOO_COMPLEX]
         except Exception:
             logger.exception("A text could not be formatted.")
             answer = [plain(text), [TOO_COMPLEX], ""]

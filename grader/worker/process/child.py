@@ -113,13 +113,13 @@ class AnsweringProcess(ChildProcess):
         descriptors = [file.fileno() for file in files]
         sent = socket.send_fds(self._socket, [question], descriptors) if descriptors else 0
         self._socket.sendall(question[sent:])
-        answer = b""
+        answer = bytearray()
         while not answer.endswith(b"\n"):
             piece = self._socket.recv(PIECE_BYTES)
             if not piece:
                 raise ConnectionResetError("The child has closed its end.")
             answer += piece
-        return answer
+        return bytes(answer)
 
     def close(self) -> None:
         """End it at once, where it still runs."""

@@ -46,6 +46,12 @@ def test_a_text_that_takes_too_long_ends_the_child_and_is_shown_as_it_was_writte
     assert formatter.format("**x**").html == "<p><strong>x</strong></p>\n"  # by a new child
 
 
+def test_a_text_whose_html_is_far_longer_is_shown_as_it_was_written(formatter: Formatter) -> None:
+    text = f"[a]: http://a/{'x' * 2000}\n\n{'[a] ' * 600}"
+    drawn = formatter.format(text)
+    assert (drawn.html, drawn.faults) == (plain(text), (TOO_COMPLEX,))
+
+
 def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter) -> None:
     first = formatter.format("$x$")
     formatter.close()
