@@ -1,5 +1,6 @@
 """The site as such: health, static files, errors in the shape their reader wants."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -133,3 +134,19 @@ def test_every_page_names_where_one_is(arena: Any) -> None:
     arena.competition()
     text = arena.app.test_client().get("/competitions/toxicity/leaderboard").text
     assert text.count('aria-current="page"') == 1
+
+
+def test_no_view_hides_a_function_of_all_templates(arena: Any) -> None:
+    """The layout calls these functions on every page: a variable with such a name breaks it."""
+    known = arena.app.jinja_env.globals.keys()
+    hidden = [
+        (path.name, keyword.arg)
+        for path in Path(webapp.__file__).parent.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "render_template"
+        for keyword in call.keywords
+        if keyword.arg in known
+    ]
+    assert hidden == []

@@ -94,7 +94,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             "leaderboards/counted_submission.html",
             competition=view,
             has_diagnosis=diagnosed is not None,
-            counted=CountedView(found, own_team_id=team.id if team else None),
+            submission=CountedView(found, own_team_id=team.id if team else None),
             own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
             shades=heat_shades.SHADES,
@@ -126,7 +126,7 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
         render_template(
             "leaderboards/diagnosis.html",
             competition=view,
-            counted=found,
+            submission=found,
             is_current=diagnoses.is_current(job, competition),
             splits=list(reports),
             split=split.value,

@@ -322,7 +322,7 @@ def _page(
         proposals={"feedback_step": proposal.sentence} if proposal else {},
         leaks=leaks,
         question=question,
-        version=version,
+        settings_version=version,
         conflicts=conflicts if is_stale else None,
     )
 
