@@ -292,9 +292,11 @@ def _page(
         version = competition_settings.version_of(settings, _settings_of(step))
         if is_refused and not is_stale:
             version = request.form.get("version", version)
-        conflicts = [shown[field.name] for field in form if field.data != shown[field.name].data]
-        if ticks and is_refused and sorted(sent or ()) != sorted(settings.identities or ()):
-            conflicts.append(shown["identities"])
+        conflicts = None
+        if is_stale:
+            conflicts = [shown[field.name] for field in form if field.data != shown[field.name].data]
+            if ticks and sorted(sent or ()) != sorted(settings.identities or ()):
+                conflicts.append(shown["identities"])
         groups = list(_groups(step, form, shown, locks))
         texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
         known = prose.Texts.of(session, competition) if texts else None
@@ -323,7 +325,7 @@ def _page(
         leaks=leaks,
         question=question,
         settings_version=version,
-        conflicts=conflicts if is_stale else None,
+        conflicts=conflicts,
     )
 
 
