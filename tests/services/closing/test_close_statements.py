@@ -27,6 +27,7 @@ write
     select mail
     insert mail
     lock webhook
+    insert notification
     insert audit_entry
     select standing
 """
@@ -40,6 +41,7 @@ write
     select standing
     select standing, team
     insert final_standing
+    insert notification
     insert audit_entry
 """
 
