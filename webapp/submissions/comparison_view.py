@@ -170,7 +170,7 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
 def _sentence(
     pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
 ) -> str:
-    """Return the difference, whether chance explains it, and the terms that it clearly comes from."""
+    """Return the difference with the terms that changed clearly, or its standard error for two other models."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."
@@ -181,15 +181,21 @@ def _sentence(
     said = f"{names[0]} is {difference} {'better' if units > 0 else 'worse'} than {names[1]}"
     errors = [each.errors["score"] for each in (one, other) if "score" in each.errors]
     if len(errors) == 2:
-        typical = error_text(paired_standard_error(max(errors)))
-        if not is_clear(units / 100_000, errors):
-            said += f". Chance can explain this: the standard error is about {typical}"
-        elif clear := [each for each in terms if each.is_clear]:
-            parts = [f"{each.term} {each.text} ({each.share})" for each in clear]
-            said += f": {', '.join(parts)}"
+        clear = [each for each in terms if each.is_clear] if is_clear(units / 100_000, errors) else []
+        if clear:
+            said += ": " + ", ".join(f"{each.term} {each.text} ({each.share})" for each in clear)
         else:
-            said += f", more than chance explains: the standard error is about {typical}"
+            said += _typical_error(errors)
     return f"{formats.capitalized(said)}."
+
+
+def _typical_error(errors: Sequence[float]) -> str:
+    """Return the assumed standard error; no verdict, because that of two similar files is far smaller."""
+    typical = error_text(paired_standard_error(max(errors)))
+    return (
+        f". For two different models, the estimated standard error of the difference is about {typical}; "
+        "for two similar files it is smaller"
+    )
 
 
 def _scores(caption: str, names: tuple[str, ...], scores: Sequence[str], terms: Sequence[Change]) -> Table:
