@@ -39,6 +39,11 @@ class Team(Base):
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")
 
+    @property
+    def is_disqualified(self) -> bool:
+        """Whether the organizers disqualified the team."""
+        return self.disqualified_at is not None
+
 
 class TeamMember(Base):
     """A person in a team; a person is in one team per competition."""

@@ -7,24 +7,27 @@ from flask import url_for
 
 from grader.services.quotas.limits import DailyLimitReached
 from grader.services.submissions import refusal, selections
+from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import Choice, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryPending, EntryRefused, NotJoined, RulesChanged
 from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
+from webapp.presentation import formats
 
 NEAR_CLOSE = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A button: its words and where it leads; a sentence below, and `until` what the sentence counts down."""
+    """A button: its words and address, a sentence below, `until` what it counts down, and a second button."""
 
     words: str
     address: str
     note: str = ""
     until: datetime | None = None
+    second: "NextStep | None" = None
 
 
 def of_stranger(view: CompetitionView) -> NextStep:
@@ -53,14 +56,18 @@ def of_person(view: CompetitionView, situation: Situation, choice: Choice | None
     if view.phase is Phase.SCHEDULED:
         return NextStep("How it is scored", _to("competitions.evaluation", view))
     refused = refusal.refusal(situation)
-    if finals is not None and (refused is not None or _is_near_close(view, situation.now)):
+    if isinstance(refused, TeamDisqualified):
+        note = "Your team cannot submit files, because the organizers disqualified it."
+        return NextStep("Your team", _to("teams.show", view), note)
+    if finals is not None and refused is not None:
         return finals
     if isinstance(refused, DailyLimitReached):
         note = "Nothing left today. New submissions in"
         return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
     if refused is not None:
         return NextStep("Submissions", _to("submissions.index", view), refused.message)
-    return NextStep("Submit", _to("submissions.index", view), _left(situation))
+    second = finals if _is_near_close(view, situation.now) else None
+    return NextStep("Submit", _to("submissions.index", view), _left(situation), second=second)
 
 
 def wants_choice(view: CompetitionView, situation: Situation) -> bool:
@@ -71,12 +78,18 @@ def wants_choice(view: CompetitionView, situation: Situation) -> bool:
 def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
     """Return the step to the final selection while places are free and there is something to choose."""
     is_open = selections.is_open(situation.competition, situation.now)
-    if choice is None or not is_open:
+    if choice is None or not is_open or (situation.team and situation.team.is_disqualified):
         return None
     if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
         return None
     free = choice.limit - len(choice.picked_ids)
-    note = f"{free} of {choice.limit} places are free: without a choice your {view.chosen_for} counts."
+    rest = (
+        f"is free: without a choice, it goes to your {view.chosen_for}."
+        if free == 1
+        else f"are free: without a choice, they go to your {view.chosen_for.replace('score', 'scores')}."
+    )
+    places = formats.counted(choice.limit, "place")
+    note = f"{free} of {places} {rest}"
     return NextStep("Choose finals", _to("submissions.index", view), note)
 
 

@@ -100,7 +100,9 @@ def _of_phase(refused: ParticipantError, found: Situation, competition: Competit
                 "Not open yet", competition.why_not_open, home, "See what it is about",
                 until=refused.opens_at, now=found.now,
             )  # fmt: skip
-        case refusal.CompetitionClosed() if selections.is_open(found.competition, found.now):
+        case refusal.CompetitionClosed() if selections.is_open(found.competition, found.now) and not (
+            found.team and found.team.is_disqualified
+        ):
             return _door("Closed", competition.why_not_open, FINALS, "Choose your finals")
         case _:
             board = "leaderboards.private" if competition.is_revealed else "leaderboards.public"

@@ -170,7 +170,7 @@ def _identity_changes(one: SplitResult, other: SplitResult) -> list[Change]:
 def _sentence(
     pair: tuple[Choice, Choice], one: SplitResult, other: SplitResult, terms: Sequence[Change]
 ) -> str:
-    """Return the difference with the terms that changed clearly, or its standard error for two other models."""
+    """Return the difference with the terms that changed clearly, else with its standard error."""
     names, units = [label(each) for each in pair], one.score_units - other.score_units
     if not units:
         return f"{formats.capitalized(names[0])} and {names[1]} have the same score."

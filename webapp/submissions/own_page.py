@@ -93,7 +93,8 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         )
         scores = own_scores.of_team(session, team=team, version=version, allowed=allowed) if team else []
         choice = None
-        if team is not None and not found.is_test:
+        is_out = team is not None and team.is_disqualified
+        if team is not None and not found.is_test and not is_out:
             choice = selections.would_count(session, competition=competition, team=team, now=now)
         standing, leader = _places(session, found, view.phase)
         outcome = None
@@ -125,7 +126,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         trend=own_list.trend(scores, leader=leader_units, decimals=decimals),
         first_score=own_list.first_score(scores, leader=leader_units, decimals=decimals),
         reason_words=REASONS,
-        can_select=selections.is_open(competition, now),
+        can_select=selections.is_open(competition, now) and not is_out,
         selection_closes_at=selections.closes_at(competition),
         live=live,
         etag=_etag(live),

@@ -79,7 +79,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         names = other_labels.names(session, competition_id=competition.id)
         earlier = own_submission.earlier(session, summary=summary)
         beside = neighbours.of(session, submission=submission)
-        can_select = selections.is_open(competition, now)
+        can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)

@@ -8,6 +8,10 @@ import pytest
 
 from grader.models import EntryMode
 from grader.prose.summary import MAX_LENGTH, cut, first_line
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup
+from grader.services.moderation import decisions
+from grader.services.teams import rosters
 from grader.visibility import Feedback
 from tests.fixtures.statements import recorded
 
@@ -50,13 +54,51 @@ def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None
         arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
     arena.score_all()
     assert seen()[0] == "Choose finals"
-    assert "2 of 2 places are free" in ann.browser.get(HERE).text
+    assert (
+        "2 of 2 places are free: without a choice, they go to your best public scores."
+        in ann.browser.get(HERE).text
+    )
     for submission_id in (1, 2):
         ann.post(f"{HERE}/submissions/{submission_id}/selection", {"selected": "yes"})
     assert seen()[0] == "Submissions"
     assert "Nothing left today" in ann.browser.get(HERE).text
     arena.reveal()
     assert seen() == ("See results", f"{HERE}/results")
+
+
+def test_submit_and_the_submissions_left_stay_beside_the_choice_of_finals_near_the_close(arena: Any) -> None:
+    arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
+    ann = arena.person("Ann")
+    arena.submit(ann, arena.truth.predictions(noise=2, seed=1))
+    arena.score_all()
+    page = ann.browser.get(HERE).text
+    assert button(page)[0] == "Submit"
+    assert re.search(r"Submit 3 left today Choose finals 2 of 2 places are free", words(page))
+
+
+def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena: Any) -> None:
+    arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
+    ann = arena.person("Ann")
+    for seed in (1, 2):
+        arena.submit(ann, arena.truth.predictions(noise=2, seed=seed))
+    arena.score_all()
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        team = rosters.find_team(session, competition=competition, user=ann.user)
+        team_id, actor = team.id, Actor(None, "tests")
+        decisions.disqualify(session, competition=competition, team=team.name, reason="Copied.", actor=actor)
+    home = ann.browser.get(HERE).text
+    assert button(home) == ("Your team", f"{HERE}/team")
+    assert re.search("Your rank . disqualified", words(home)) and "Choose finals" not in home
+    assert "You: disqualified" in words(ann.browser.get("/").text)
+    assert "left today" not in ann.browser.get("/").text
+    assert "Submit another" not in ann.browser.get(f"{HERE}/submissions/1").text
+    files = ann.browser.get(f"{HERE}/submissions").text
+    assert "Finals" not in files and "Keep it" not in files and "counts now" not in files
+    own = ann.browser.get(f"{HERE}/team").text
+    assert "cannot invite people or merge" in own and "Merge with another team" not in own
+    desk = arena.person("Root", is_admin=True).browser.get(f"{HERE}/organize/teams/{team_id}").text
+    assert "Reinstate the team before you give it extra submissions" in desk
 
 
 @pytest.mark.parametrize(

@@ -223,8 +223,8 @@ def test_a_small_difference_names_no_term_and_gets_no_verdict() -> None:
     risen = LOW | {"bnsp_auc": 0.71}
     found = sentence(result(72750, error=0.01, **risen), result(72500, error=0.01, **LOW))
     assert found == (
-        "#2 is 0.00250 better than #1. For two different models, the estimated standard error of the difference "
-        "is about 0.006; for two similar files it is smaller."
+        "#2 is 0.00250 better than #1. For two different models, the estimated standard error of the "
+        "difference is about 0.006; for two similar files it is smaller."
     )
 
 
@@ -237,8 +237,8 @@ def test_without_known_errors_the_sentence_says_nothing_of_chance_or_terms() -> 
 
 def test_where_terms_are_hidden_none_is_named() -> None:
     assert sentence(result(77500, error=0.001), result(72500, error=0.001)) == (
-        "#2 is 0.05000 better than #1. For two different models, the estimated standard error of the difference "
-        "is about 0.0006; for two similar files it is smaller."
+        "#2 is 0.05000 better than #1. For two different models, the estimated standard error of the "
+        "difference is about 0.0006; for two similar files it is smaller."
     )
 
 
