@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from contextlib import suppress
 from functools import cached_property
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, cast
@@ -63,7 +64,7 @@ class FairboardRequest(Request):
     def fingerprint(self, *, takes_file: bool) -> str:
         """Return a hash that is equal for two requests with the same operation, fields and files.
 
-        It does not depend on the encoding of a form, whose boundary differs each time it is sent.
+        It does not depend on a form's encoding, whose boundary differs each time, or on JSON's key order.
         """
         sent: object
         if self.is_form:
@@ -75,6 +76,8 @@ class FairboardRequest(Request):
             sent = self.body_file and sha256_of(self.body_file)
         else:
             sent = hashlib.sha256(self.get_data()).hexdigest()
+            with suppress(ValueError, RecursionError):  # invalid JSON; the operation rejects it
+                sent = json.dumps(json.loads(self.get_data()), sort_keys=True)
         operation = [self.method, self.path, sorted(self.args.items(multi=True))]
         return hashlib.sha256(json.dumps([operation, sent]).encode()).hexdigest()
 

@@ -152,7 +152,7 @@ def _add(owners: Owners) -> None:
             made = subscriptions.rotate(session, webhook=found, actor=Actor.of(g.user), now=db.now(session))
             return answers.with_secret(made), 201
 
-    @add("POST", "/<int:webhook_id>/test", "test_{}", answers=WebhookAnswer, status=202)
+    @add("POST", "/<int:webhook_id>/test", "test_{}", answers=WebhookAnswer, status=202, creates=True)
     def test(slug: str, webhook_id: int) -> tuple[WebhookAnswer, int]:
         """Send a test at once, and once."""
         with current_site().database.write() as session:
@@ -166,6 +166,7 @@ def _add(owners: Owners) -> None:
         "redeliver_{}",
         answers=WebhookAnswer,
         status=202,
+        creates=True,
     )
     def redeliver(slug: str, webhook_id: int, delivery: str) -> tuple[WebhookAnswer, int]:
         """Send an event of the log once more, with a new `delivery` and the old one as `redelivery_of`."""

@@ -53,8 +53,11 @@ class FileMissing(BadRequest):
 
     public_name = "file_missing"
 
-    def __init__(self) -> None:
-        super().__init__("No file has arrived. Send it as the form field `file`.")
+    def __init__(self, *, is_api: bool) -> None:
+        body = "as the whole body (`curl -H 'Content-Type: text/csv' --data-binary @FILE`)"
+        super().__init__(
+            f"No file has arrived. Send it as the form field `file`{f' or {body}' if is_api else ''}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,10 @@ def received_file() -> FileStorage:
     In the API the whole body may be the file, for a program that reads it piece by piece.
     """
     sent = cast(FairboardRequest, request)
-    file = sent.sent_file if request.blueprint == "api" else sent.files.get("file")
+    is_api = request.blueprint == "api"
+    file = sent.sent_file if is_api else sent.files.get("file")
     if file is None or not file.filename:
-        raise FileMissing
+        raise FileMissing(is_api=is_api)
     size_bytes = file.stream.seek(0, os.SEEK_END)
     if size_bytes > g.file_limit_bytes:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)

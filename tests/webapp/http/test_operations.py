@@ -262,6 +262,7 @@ def test_the_whole_body_may_be_the_file(ann: Any) -> None:
     assert call(ann, "GET", f"{answer.json['url']}/file").data == file
     empty = call(ann, "POST", f"{HERE}/submissions", data=b"", content_type="text/csv")
     assert (empty.status_code, empty.json["error"]) == (400, "file_missing")
+    assert "`curl -H 'Content-Type: text/csv' --data-binary @FILE`" in empty.json["message"]
 
 
 def test_an_answer_that_did_not_change_is_not_sent_again(ann: Any) -> None:

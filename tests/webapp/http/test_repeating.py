@@ -110,6 +110,18 @@ def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site) -> Non
     assert (other.status, other.data["error"]) == (409, "key_used")
 
 
+def test_the_key_order_of_json_is_no_part_of_the_request(site: Site) -> None:
+    bodies = [
+        b'{"slug": "n3", "title": "T"}',
+        b'{"title":"T","slug":"n3"}',
+        b'{"title":"U","slug":"n3"}',
+        b"{",
+    ]
+    first, again, *others = (site.send(f"{API}/competitions", each, "application/json") for each in bodies)
+    assert (first.status, again.status, again.data) == (201, 201, first.data)
+    assert [(each.status, each.data["error"]) for each in others] == [(409, "key_used")] * 2
+
+
 def test_an_upload_that_was_cut_down_keeps_its_key(site: Site) -> None:
     sent = (b"id\n1\n" + b"\n" * LARGE, "text/csv")
     site.send(f"{DRAFT}/data?file_name=a.csv", *sent)

@@ -200,7 +200,10 @@ def test_an_event_of_the_log_is_sent_again_from_its_page_and_by_the_api(arena: A
     assert ann.post(f"{TEAM}/1/redeliver", {"delivery": token[1]}).status_code == 303
     path = f"/api/v1{TEAM}/1/deliveries"
     client = arena.app.test_client()
-    assert client.post(f"{path}/{token[1]}/again", headers=ann.bearer).status_code == 202
+    key = ann.bearer | {"Idempotency-Key": "k"}
+    first, repeated = (client.post(f"{path}/{token[1]}/again", headers=key) for _ in range(2))
+    assert (first.status_code, repeated.status_code, repeated.data) == (202, 202, first.data)
+    assert repeated.headers["Idempotency-Replayed"] == "true"
     unknown = client.post(f"{path}/guessed/again", headers=ann.bearer)
     assert (unknown.status_code, unknown.json["error"]) == (404, "unknown_delivery")
     with arena.database.read() as session:
