@@ -63,13 +63,19 @@ class Formatter:
     ) -> dict[str, Drawn]:
         """Format and store texts without stored HTML, of one competition or of all; return them.
 
-        Raises ShareUsed; then the sweeper formats the remaining texts.
+        Raises ShareUsed for a person; then the sweeper formats the remaining texts. The sweeper goes on with
+        the other rows, so that one text cannot block them.
         """
         done: dict[str, Drawn] = {}
         with database.read() as session:
             waiting = formatted_texts.waiting(session, slug=slug, limit=AT_ONCE)
         for each in waiting:
-            drawn = {text: self.format(text, each.figures, who=who) for text in each.texts}
+            try:
+                drawn = {text: self.format(text, each.figures, who=who) for text in each.texts}
+            except ShareUsed:
+                if who is not None:
+                    raise
+                continue
             with database.write() as session:
                 formatted_texts.record(session, waiting=each, drawn=drawn)
             done |= drawn
@@ -86,6 +92,7 @@ class Formatter:
         self._turn = threading.Lock()
         self._shares = Shares("text", "format", "formatted")
         self._known: dict[tuple[str, tuple[Figure, ...]], Drawn] = {}
+        self._failed: set[str] = set()
         self._child = None  # a forked process has its own
 
     def _ask(self, text: str, figures: tuple[Figure, ...]) -> Drawn:
@@ -102,8 +109,12 @@ class Formatter:
             child.ends_within(1)
             code = child.code
             self.close()
-            if code not in ENDED_BY_TEXT:
+            # A second end from outside is attributed to the text: the machine may lack memory for it.
+            if code not in ENDED_BY_TEXT and text not in self._failed:
+                if len(self._failed) >= REMEMBERED:
+                    self._failed.clear()
+                self._failed.add(text)
                 raise ShareUsed("The text could not be formatted now.", 1) from error
-            logger.warning("A text of %s characters takes too long to format.", f"{len(text):,}")
+            logger.warning("A text of %s characters is too complex to format.", f"{len(text):,}")
             return Drawn(plain(text), (TOO_COMPLEX,))
         return Drawn(Markup(html), tuple(faults), summary)  # noqa: S704 - cleaned by the child

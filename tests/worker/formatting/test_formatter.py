@@ -21,6 +21,7 @@ from grader.services.figures import formatted_texts
 from grader.worker.formatting import formatter as formatting
 from grader.worker.formatting.formatter import Formatter
 from grader.worker.process import shares
+from grader.worker.process.child import AnsweringProcess
 from grader.worker.process.shares import ShareUsed
 from tests.services.figures.test_pictures import png
 
@@ -123,6 +124,28 @@ def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena: An
     sent = {"figure": (io.BytesIO(png(2, 2)), "p.png"), "title": "Toxicity"}
     assert root.post(f"{HERE}/organize/settings/basics/figures", sent).status_code == 200
     assert client.get(HERE).text.count('<img src="/competitions/toxicity/figures/p.png?version=') == 2
+
+
+def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the_second_time(
+    arena: Any, formatter: Formatter, monkeypatch: Any
+) -> None:
+    arena.competition(overview="bad")
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        news = Announcement(competition_id=competition.id, title="T", body="**b**", posted_at=arena.now())
+        session.add(news)
+    ask = AnsweringProcess.ask
+
+    def ask_or_kill(child: AnsweringProcess, question: bytes, **given: Any) -> bytes:
+        if b'"bad"' in question:
+            child.signal_all(signal.SIGKILL)
+        return ask(child, question, **given)
+
+    monkeypatch.setattr(AnsweringProcess, "ask", ask_or_kill)
+    assert "**b**" in formatter.format_waiting(arena.database)
+    assert formatter.format_waiting(arena.database)["bad"].faults == (TOO_COMPLEX,)
+    with arena.database.read() as session:
+        assert formatted_texts.waiting(session, limit=9) == []
 
 
 def test_html_is_recorded_only_for_the_text_that_was_formatted(arena: Any) -> None:
