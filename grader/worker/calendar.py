@@ -34,7 +34,7 @@ class Calendar:
             is_retry_due = retries.is_retry_due(session, now=now)
             is_deadline_near = deadlines.is_due(session, now=now)
             unlooked = fair_play.due(session, now=now)
-            uncompared = ties.due(session)
+            uncompared = ties.due(session, now=now)
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
@@ -55,7 +55,7 @@ class Calendar:
     def _compare(self, competition: Competition) -> None:
         with self._database.write() as session:
             locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
-            if any(each.id == locked.id for each in ties.due(session)):
+            if any(each.id == locked.id for each in ties.due(session, now=now)):
                 ties.request(session, competition=locked, actor=None, now=now)
 
     def _look(self, competition: Competition) -> None:

@@ -428,6 +428,7 @@ class CompetitionSettings(BaseModel):
             help="A worker compares the first 100 teams, each with the team above. Ranks do not change.",
             key="limits.ties",
             meaning="statistically tied teams are marked on the private leaderboard",
+            fixed=_REVEALED,
         ),
     ] = True
     identities: Annotated[

@@ -6,15 +6,16 @@ the private leaderboard has marks for everybody if the competition marks ties or
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session, aliased
 
 from grader.errors import OrganizerError
 from grader.models import (
     STANDING_ORDER,
+    AuditEntry,
     Competition,
     JobState,
     OrganizerJob,
@@ -31,6 +32,8 @@ from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson
 
 MAX_TEAMS = 100
+DECISIONS = ("team.disqualify", "team.reinstate", "submission.mark")  # they change the private leaderboard
+FAILED_AGAIN_AFTER = timedelta(days=1)
 
 
 class TiesNotPublishable(OrganizerError):
@@ -73,13 +76,24 @@ class SplitTies:
     is_stale: bool
 
 
-def due(session: Session) -> list[Competition]:
-    """Return the revealed competitions that mark ties and have no comparison of their live scores yet."""
-    compared = select(OrganizerJob.id).where(
-        OrganizerJob.competition_id == Competition.id,
-        OrganizerJob.kind == OrganizerJobKind.TIES,
-        OrganizerJob.created_at >= Competition.revealed_at,
-        OrganizerJob.parameters["scoring_version_id"].as_integer() == Competition.live_scoring_version_id,
+def due(session: Session, *, now: datetime) -> list[Competition]:
+    """Return the revealed competitions that mark ties and lack a comparison of their live scores.
+
+    A comparison before a decision of the organizers counts no more, nor one that failed a day ago.
+    """
+    job = aliased(OrganizerJob)
+    decided = select(AuditEntry.id).where(
+        AuditEntry.competition_id == job.competition_id,
+        AuditEntry.action.in_(DECISIONS),
+        AuditEntry.at > job.created_at,
+    )
+    compared = select(job.id).where(
+        job.competition_id == Competition.id,
+        job.kind == OrganizerJobKind.TIES,
+        job.created_at >= Competition.revealed_at,
+        job.parameters["scoring_version_id"].as_integer() == Competition.live_scoring_version_id,
+        or_(job.state != JobState.FAILED, job.finished_at > now - FAILED_AGAIN_AFTER),
+        ~decided.exists(),
     )
     query = select(Competition).where(
         Competition.revealed_at.is_not(None), Competition.marks_ties, ~compared.exists()

@@ -1,16 +1,19 @@
 """Which teams are tied with the one above: asked for, computed by a worker, stale when the board changes."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from grader import db
-from grader.models import OrganizerJob, Role
+from grader.models import JobState, OrganizerJob, Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
+from grader.services.competitions.settings_model import SETTINGS
 from grader.services.jobs import organizer_jobs
+from grader.services.moderation import decisions
 from grader.worker.calendar import Calendar
 from grader.worker.organizer_jobs.program import OrganizerWorker
 
@@ -105,6 +108,33 @@ def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(sce
     assert count_jobs(scene) == 1
     assert scene.app.test_client().get(board).text.count(mark) == 1
     assert mark not in scene.app.test_client().get(f"{HERE}/leaderboard").text
+
+
+def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scene: Any) -> None:
+    board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
+    calendar = Calendar(scene.database)
+    scene.reveal()
+    calendar.run_due()
+    work(scene)
+    with scene.database.write() as session:
+        found = lookup.get(session, slug="toxicity")
+        decisions.disqualify(session, competition=found, team="Cem", reason="Why", actor=Actor.shell())
+    assert mark not in scene.app.test_client().get(board).text
+    calendar.run_due()
+    calendar.run_due()
+    assert count_jobs(scene) == 2
+    work(scene)
+    assert scene.app.test_client().get(board).text.count(mark) == 1
+    for days, count in ((0, 2), (2, 3)):
+        with scene.database.write() as session:
+            job = session.scalars(select(OrganizerJob).order_by(OrganizerJob.id.desc())).first()
+            job.state, job.finished_at = JobState.FAILED, db.now(session) - timedelta(days=days)
+        calendar.run_due()
+        assert count_jobs(scene) == count
+
+
+def test_the_choice_to_mark_ties_is_fixed_once_the_leaderboard_is_revealed(scene: Any) -> None:
+    assert SETTINGS["marks_ties"].fixed == SETTINGS["reveals_at"].fixed
 
 
 def test_a_competition_that_does_not_mark_ties_compares_no_teams_by_itself(scene: Any) -> None:
