@@ -46,7 +46,7 @@ def test_the_first_rows_and_the_statistics_of_each_column_are_shown() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        gzip.compress(b"id,x\na,1\nb,2\n"),
+        gzip.compress(b"id,x\na,1\nb,2\n", mtime=0),
         b'{"id": "a", "x": 1}\n{"id": "b", "x": 2}\n',
         b"id\tx\na\t1\nb\t2\n",
     ],
