@@ -11,7 +11,7 @@ from grader.models import Competition
 from grader.services.accounts import accounts, api_tokens, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
-from grader.services.counting import counters
+from grader.services.counting import counters, named_locks
 from grader.services.counting.counters import DAY, Limit
 
 KIND = "class accounts"
@@ -28,7 +28,7 @@ class InvalidClass(SeveralProblems, OrganizerError):
 
 
 class TooManyClasses(OrganizerError):
-    """A competition got as many lists of accounts as it may in a day."""
+    """A competition, or a person in all competitions, has reached the daily limit of lists of accounts."""
 
     public_name = "too_many_classes"
     kind = ErrorKind.LIMITED
@@ -36,7 +36,7 @@ class TooManyClasses(OrganizerError):
     def __init__(self, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = free_at - now
         super().__init__(
-            f"A competition can create {CLASSES[0].count} lists of accounts a day. "
+            f"At most {CLASSES[0].count} lists of accounts a day are possible per person and competition. "
             f"The next one is possible {counters.when(free_at, now)}."
         )
 
@@ -69,9 +69,13 @@ def create_all(
     given = [name for name in names if name.strip()]
     if not 1 <= len(given) <= MOST:
         raise InvalidClass([f"Give 1 to {MOST} names, one per line; {len(given):,} were given."])
-    whose = f"{competition.id}"
-    if reached := counters.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
-        raise TooManyClasses(free_at=reached[1], now=now)
+    counted = [f"{competition.id}"]
+    if actor.user is not None:  # a person can own any number of drafts
+        counted.append(f"of {actor.user.id}")
+        named_locks.hold(session, f"class accounts of {actor.user.id}")
+    for whose in counted:
+        if reached := counters.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
+            raise TooManyClasses(free_at=reached[1], now=now)
     made, problems = [], []
     for name in given:
         try:
@@ -81,7 +85,8 @@ def create_all(
             problems.append(f"{name}: {error.message}")
     if problems:
         raise InvalidClass(problems)
-    counters.add(session, kind=KIND, whose=whose, now=now)
+    for whose in counted:
+        counters.add(session, kind=KIND, whose=whose, now=now)
     found = []
     for user in made:
         link = token = None

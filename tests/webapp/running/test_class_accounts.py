@@ -82,6 +82,18 @@ def test_a_competition_has_a_bounded_number_of_lists_a_day(olga: Desk) -> None:
     assert (refused.json["error"], int(refused.headers["Retry-After"]) > 3600) == ("too_many_classes", True)
 
 
+def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: Desk) -> None:
+    with olga.arena.database.write() as session:
+        given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": olga.arena.now()}
+        second = lookup.get(session, slug="second")
+        organizers.add(session, competition=second, user=olga.person.user, **given)
+    for number in range(5):
+        slug = ("toxicity", "second")[number % 2]
+        path = f"{API}/competitions/{slug}/organize/accounts"
+        olga("POST", path, json={"names": [f"Student {number}"]}, expect=201)
+    olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
+
+
 def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk) -> None:
     refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nOlga"})
     assert (refused.status_code, ">Fay\nOlga</textarea>" in refused.text.replace("\r", "")) == (422, True)
