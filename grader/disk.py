@@ -40,10 +40,10 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def is_short(settings: Settings, *, wanted_bytes: int = 0) -> bool:
+def is_short(settings: Settings, *, wanted_bytes: int = 0, only_blobs: bool = False) -> bool:
     """Return whether writing `wanted_bytes` would leave less than the reserve on one of the disks."""
     needed = settings.disk_reserve_mb * 1_000_000 + wanted_bytes
-    return any(free_bytes(folder) < needed for folder in folders(settings))
+    return any(free_bytes(folder) < needed for folder in folders(settings)[only_blobs:])
 
 
 def is_full(error: BaseException) -> bool:

@@ -74,7 +74,7 @@ def set_limit() -> None:
     upload = _found()
     g.file_limit_bytes = upload.size_bytes
     request.max_content_length = upload.size_bytes + 1  # a stream that ends there would be one too long
-    uploads.require_room()
+    uploads.require_room(continued_id=upload.id)
 
 
 @blueprint.put("/uploads/<token>")

@@ -120,10 +120,11 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
     return None
 
 
-def require_room() -> None:
+def require_room(*, continued_id: int | None = None) -> None:
     """Raise NoSpace before the first byte where the file would not leave the reserve free.
 
-    The oldest unused announced uploads are deleted first.
+    Expired and idle announced uploads are deleted first, except the one that the request continues, as long
+    as this frees space for blobs.
 
     Of a body over the limit nothing will be kept: it is refused for its size.
     """
@@ -132,11 +133,12 @@ def require_room() -> None:
     )
     site = current_site()
     while disk.is_short(site.settings, wanted_bytes=wanted_bytes):
-        with site.database.write() as session:
-            names = announced.forget_oldest(session, now=db.now(session))
-        if not names:
+        if not disk.is_short(site.settings, wanted_bytes=wanted_bytes, only_blobs=True):
             raise disk.NoSpace
-        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
+        with site.database.write() as session:
+            names = announced.forget_idle(session, now=db.now(session), except_id=continued_id)
+        if not blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta()):
+            raise disk.NoSpace
 
 
 def arrived() -> Upload:

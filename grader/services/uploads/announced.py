@@ -17,6 +17,7 @@ from grader.text.plain import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
 INCOMPLETE_KEPT = timedelta(hours=6)  # since its last part
+IDLE_AFTER = timedelta(minutes=15)  # since its last part; on a short disk
 NAME_MAX_LENGTH = 255
 MOST_PARTS = 200  # of a file; the kaggle command sends all the rest at once
 FORGOTTEN_AT_ONCE = 100
@@ -205,11 +206,13 @@ def forget_old(session: Session, *, now: datetime) -> set[str]:
     return _forget(session, AnnouncedUpload.expires_at <= now)
 
 
-def forget_oldest(session: Session, *, now: datetime) -> set[str]:
-    """Delete the oldest uploads that are incomplete or unused for hours; return the blobs that they named."""
+def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str]:
+    """Delete some uploads that are expired, or incomplete without a new part; return the blobs they named."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
-    is_late = AnnouncedUpload.sha256.is_not(None) & (AnnouncedUpload.created_at <= now - INCOMPLETE_KEPT)
-    return _forget(session, AnnouncedUpload.used_at.is_(None), is_incomplete | is_late)
+    is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
+    return _forget(
+        session, AnnouncedUpload.id.is_distinct_from(except_id), (AnnouncedUpload.expires_at <= now) | is_idle
+    )
 
 
 def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str]:

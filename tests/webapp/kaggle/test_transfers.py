@@ -192,17 +192,26 @@ def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(
     assert put(ann, whole, b"", "bytes */5").status_code == 200
 
 
-def test_a_short_disk_loses_incomplete_uploads_before_a_file_is_refused(
+def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
     arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
-    five = hashlib.sha256(b"01234").hexdigest()
+    _, active = begin(ann, 10)
+    assert put(ann, active, b"56789", "bytes 0-4/10").status_code == 308
+    with arena.database.write() as session:
+        session.query(AnnouncedUpload).first().expires_at -= announced.IDLE_AFTER
+    bob, five = arena.person("Bob"), hashlib.sha256(b"01234").hexdigest()
+    monkeypatch.setattr(disk, "is_short", lambda *_, only_blobs=False, **__: not only_blobs)
+    assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507  # deleting blobs would free nothing
     monkeypatch.setattr(disk, "is_short", lambda *_, **__: five in {b.sha256 for b in arena.storage.blobs()})
-    arena.submit(arena.person("Bob"), arena.truth.predictions())
+    assert put(ann, url, b"", "bytes */10").status_code == 507  # but the upload itself is not deleted
+    arena.submit(bob, arena.truth.predictions())
     assert put(ann, url, b"56789", "bytes 5-9/10").status_code == 404
     monkeypatch.setattr(disk, "is_short", lambda *_, **__: True)
-    assert put(ann, begin(ann, 10)[1], b"0123456789").status_code == 507
+    assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507
+    monkeypatch.undo()
+    assert put(ann, active, b"01234", "bytes 5-9/10").status_code == 200
 
 
 def test_a_download_serves_ranges(ann: Any) -> None:
