@@ -55,6 +55,8 @@ class Keeper:
             with self._database.write() as session:
                 names = announced.forget_old(session, now=db.now(session))
                 has_old = announced.has_old(session, now=db.now(session))
+            if names is None:
+                return  # other transactions hold the remaining rows
             blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
 
     def look(self) -> None:

@@ -137,7 +137,7 @@ def require_room(*, continued_id: int | None = None) -> None:
             raise disk.NoSpace
         with site.database.write() as session:
             names = announced.forget_idle(session, now=db.now(session), except_id=continued_id)
-        if not blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta()):
+        if not blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
             raise disk.NoSpace
 
 

@@ -91,8 +91,15 @@ def unread_ids(session: Session, *, user: User) -> set[int]:
 
 def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]:
     """Return a part of a person's notifications, the newest first."""
-    parts = (Notification.competition, Notification.team, Notification.announcement)
-    query = select(Notification).where(Notification.id.in_(_visible(user))).options(*map(joinedload, parts))
+    query = (
+        select(Notification)
+        .where(Notification.id.in_(_visible(user)))
+        .options(
+            joinedload(Notification.competition).load_only(Competition.slug, Competition.title),
+            joinedload(Notification.team),
+            joinedload(Notification.announcement).defer(Announcement.body),
+        )
+    )
     return slice_of_query(session, query, key=Notification.__table__.c.id, part=part)
 
 

@@ -201,13 +201,13 @@ def has_old(session: Session, *, now: datetime) -> bool:
     return session.scalar(old) is not None
 
 
-def forget_old(session: Session, *, now: datetime) -> set[str]:
-    """Delete expired uploads; return the blobs that they named, to be deleted at once."""
+def forget_old(session: Session, *, now: datetime) -> set[str] | None:
+    """Delete expired uploads; return the blobs that they named, to be deleted at once, None without one."""
     return _forget(session, AnnouncedUpload.expires_at <= now)
 
 
-def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str]:
-    """Delete some uploads that are expired, or incomplete without a new part; return the blobs they named."""
+def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str] | None:
+    """Delete some uploads that are expired, or incomplete without a new part; return as `forget_old`."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
     is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
     return _forget(
@@ -215,13 +215,13 @@ def forget_idle(session: Session, *, now: datetime, except_id: int | None = None
     )
 
 
-def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str]:
+def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | None:
     query = select(AnnouncedUpload).where(*conditions).order_by(AnnouncedUpload.id).limit(FORGOTTEN_AT_ONCE)
     found = session.scalars(query.with_for_update(skip_locked=True)).all()
     for each in found:
         session.delete(each)
     session.flush()
-    return {sha256 for each in found for sha256 in blobs_of(each)}
+    return {sha256 for each in found for sha256 in blobs_of(each)} if found else None
 
 
 class _Joined:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, inspect, select
 
 from grader.models import EntryMode, Notification, NotificationRead, Participation, TeamMember, User
 from grader.services.accounts import deletion
@@ -222,6 +222,17 @@ def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: 
         assert session.scalars(select(Notification.kind)).all() == ["announcement"]
         assert session.scalars(select(NotificationRead.user_id)).all() == []
         assert session.get_one(User, ada.id).deleted_at is not None
+
+
+def test_the_list_reads_no_texts_of_the_competitions(service: Any, act: Any) -> None:
+    competition = service.competition()
+    service.submit(competition)
+    announce(act, competition)
+    with service.database.read() as session:
+        (found,) = inbox.slice_of(session, user=service.user("ada"), part=Part()).rows
+    assert (found.competition.title, found.announcement.title) == (competition.title, "News")
+    assert "overview" in inspect(found.competition).unloaded
+    assert "body" in inspect(found.announcement).unloaded
 
 
 def test_an_invited_person_is_told_by_what_waits_and_not_twice(service: Any, act: Any, seen: Any) -> None:

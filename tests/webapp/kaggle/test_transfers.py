@@ -192,6 +192,15 @@ def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(
     assert put(ann, whole, b"", "bytes */5").status_code == 200
 
 
+def test_expired_uploads_that_others_hold_are_left_to_the_next_round(
+    arena: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([True] * 3)
+    monkeypatch.setattr(announced, "has_old", lambda *_, **__: next(answers))
+    Keeper(arena.database, arena.storage).forget_uploads()
+    assert next(answers)
+
+
 def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
     arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
