@@ -49,7 +49,7 @@ WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
     "twice": lambda file: file + file,
     "with junk": lambda file: file + b"\xff\xfe\x00",
 }
-SCORES = ("public_score", "terms", "identities")
+SCORES = ("public_score", "standard_errors", "terms", "weakest_term", "identities")
 places = st.integers(0, 319)
 changes = st.one_of(
     st.tuples(st.just("drop"), places),
