@@ -1,4 +1,4 @@
-"""Standard errors of scores, and whether ties are marked automatically after the reveal."""
+"""Standard errors of scores, whether ties are marked automatically, and hidden standings computed again."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,10 +13,18 @@ STORED_JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 
 def upgrade() -> None:
-    """Add the columns; existing competitions keep publishing ties by hand."""
+    """Add the columns; existing competitions keep publishing ties by hand.
+
+    The calendar settles closed competitions with coarse feedback again, because automatic finals now go by
+    the true public score.
+    """
     op.add_column("score", sa.Column("errors", STORED_JSON, nullable=True))
     op.add_column(
         "competition", sa.Column("marks_ties", sa.Boolean(), nullable=False, server_default=sa.false())
+    )
+    op.execute(
+        "UPDATE competition SET settled_at = NULL "
+        "WHERE revealed_at IS NULL AND feedback NOT IN ('open', 'terms', 'score')"
     )
 
 

@@ -276,3 +276,29 @@ def test_going_down_shows_no_score_that_is_hidden_until_the_reveal(empty_databas
     schema.downgrade(empty_database, "0009")
     with empty_database.read() as session:
         assert session.scalar(text("SELECT feedback FROM competition")) == "score"
+
+
+def test_hidden_standings_of_coarse_competitions_are_computed_again(empty_database: Database) -> None:
+    schema.upgrade(empty_database, "0019")
+    with empty_database.write() as session:
+        for number, (feedback, revealed_at) in enumerate(
+            (("ladder", None), ("ladder", NOON), ("open", None)), 1
+        ):
+            session.execute(
+                text(
+                    "INSERT INTO competition (id, slug, title, state, feedback, overview, created_at, "
+                    "settled_at, revealed_at) "
+                    "VALUES (:id, :slug, 'A', 'published', :feedback, '', :now, :now, :revealed_at)"
+                ),
+                {
+                    "id": number,
+                    "slug": str(number),
+                    "feedback": feedback,
+                    "revealed_at": revealed_at,
+                    "now": NOON,
+                },
+            )
+    schema.upgrade(empty_database)
+    with empty_database.read() as session:
+        found = session.scalars(text("SELECT settled_at IS NULL FROM competition ORDER BY id"))
+        assert [bool(each) for each in found] == [True, False, False]

@@ -19,6 +19,7 @@ from grader.models import (
     Competition,
     CompetitionState,
     FinalBoard,
+    Notification,
     Split,
     Submission,
     SubmissionKind,
@@ -179,7 +180,12 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     was_settled = phases.is_settled(competition)
     _settle(session, competition, _counts(session, competition)[SubmissionStatus.PENDING], now)
     session.flush()
-    if not was_settled:
+    told = select(Notification.id).where(
+        Notification.competition_id == competition.id,
+        Notification.kind == NotificationKind.CLOSED,
+        Notification.created_at >= competition.closes_at,
+    )
+    if not was_settled and session.scalar(told.limit(1)) is None:
         inbox.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
     return competition
 

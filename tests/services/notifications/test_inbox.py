@@ -4,9 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, func, inspect, select
+from sqlalchemy import delete, func, inspect, select, update
 
-from grader.models import EntryMode, Notification, NotificationRead, Participation, TeamMember, User
+from grader.models import (
+    Competition,
+    EntryMode,
+    Notification,
+    NotificationRead,
+    Participation,
+    TeamMember,
+    User,
+)
 from grader.services.accounts import deletion
 from grader.services.audit.log import Actor
 from grader.services.closing import close
@@ -222,6 +230,18 @@ def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: 
         assert session.scalars(select(Notification.kind)).all() == ["announcement"]
         assert session.scalars(select(NotificationRead.user_id)).all() == []
         assert session.get_one(User, ada.id).deleted_at is not None
+
+
+def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(
+    service: Any, act: Any, seen: Any
+) -> None:
+    competition = service.competition(closes_at=service.now + DAY)
+    service.score(service.submit(competition))
+    for _ in range(2):
+        act(close.settle, competition=competition, after=2 * DAY)
+        with service.database.write() as session:
+            session.execute(update(Competition).values(settled_at=None))
+    assert seen("ada") == ["closed*"]
 
 
 def test_the_list_reads_no_texts_of_the_competitions(service: Any, act: Any) -> None:
