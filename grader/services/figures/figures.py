@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Announcement, Competition, Figure
+from grader.models.competitions import TEXTS
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
 from grader.services.figures.pictures import Picture, picture_of
@@ -24,6 +25,7 @@ SUFFIXES = {
     "image/webp": (".webp",),
 }
 
+_FIGURE = "!["  # the beginning of each figure in Markdown
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
@@ -134,11 +136,11 @@ def copy_all(session: Session, *, source: Competition, draft: Competition, now: 
 
 
 def _format_again(session: Session, competition: Competition) -> None:
-    """Have the texts formatted again, as they may show other figures now."""
-    competition.formatted = None
-    session.execute(
-        update(Announcement).where(Announcement.competition_id == competition.id).values(formatted=None)
-    )
+    """Have the texts with figures formatted again, as they may show other figures now."""
+    if any(_FIGURE in getattr(competition, name) for name in TEXTS):
+        competition.formatted = None
+    here = Announcement.competition_id == competition.id, Announcement.body.contains(_FIGURE, autoescape=True)
+    session.execute(update(Announcement).where(*here).values(formatted=None))
 
 
 def _name_of(name: str, picture: Picture) -> str:

@@ -16,8 +16,11 @@ from sqlalchemy import select
 from grader.models import Announcement, Competition
 from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, plain
+from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.figures import formatted_texts
+from grader.services.figures import figures, formatted_texts
+from grader.services.figures.pictures import picture_of
+from grader.storage import StoredBlob
 from grader.worker.formatting import formatter as formatting
 from grader.worker.formatting.formatter import Formatter
 from grader.worker.process import shares
@@ -146,6 +149,29 @@ def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the
     assert formatter.format_waiting(arena.database)["bad"].faults == (TOO_COMPLEX,)
     with arena.database.read() as session:
         assert formatted_texts.waiting(session, limit=9) == []
+
+
+def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena: Any) -> None:
+    arena.competition(rules="*old*")
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        for body in ("**b**", "![P](p.png)"):
+            session.add(
+                Announcement(competition_id=competition.id, title="T", body=body, posted_at=arena.now())
+            )
+    arena.format_texts()
+    with arena.database.write() as session:
+        figures.add(
+            session,
+            competition=lookup.get(session, slug="toxicity"),
+            name="p.png",
+            picture=picture_of(png(2, 2)),
+            blob=StoredBlob("0" * 64, 1),
+            actor=Actor.shell(),
+            now=arena.now(),
+        )
+        (waiting,) = formatted_texts.waiting(session, limit=9)
+    assert waiting.texts == ("![P](p.png)",)
 
 
 def test_html_is_recorded_only_for_the_text_that_was_formatted(arena: Any) -> None:
