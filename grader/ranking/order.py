@@ -96,8 +96,10 @@ def score_text(units: int, decimals: int = SCORE_DECIMALS) -> str:
 
 def error_text(error: float) -> str:
     """Return a standard error with one digit, two after a leading 1: ``0.003``, ``0.0014``."""
-    digits = 2 if f"{error:.1e}" < "2" else 1
-    return f"{Decimal(f'{error:.{digits}g}'):f}"
+    exact, rounded = f"{error:.1e}", f"{error:.0e}"
+    if not exact.startswith("1"):  # 0.0096 is rounded to 0.01, which is 0.010
+        exact = f"{float(rounded):.1e}"
+    return f"{Decimal(exact if exact.startswith('1') else rounded):f}"
 
 
 def signed_text(units: int) -> str:

@@ -57,6 +57,8 @@ class NotificationView:
         number: dict[str, Any] = {}
         if endpoint == "submissions.show":
             number["submission_id"] = self.row.subject_id
+        if self.row.announcement:
+            number["_anchor"] = f"announcement-{self.row.subject_id}"
         return url_for(endpoint, slug=self.row.competition.slug, **number)
 
 

@@ -158,8 +158,9 @@ def _columns(board: Board, classes: Classes) -> list[tuple[Sort, str, str, str]]
         if board.split is Split.PRIVATE
         else "since the day began (00:00 UTC)"
     )
-    score = (
-        "± is the standard error. The last number is what is missing to the leader. The bar shows the range "
+    has_errors = any(row.error for row in board.rows)
+    score = ("± is the standard error. " if has_errors else "") + (
+        "The last number is what is missing to the leader. The bar shows the range "
         "of this page's scores; a hollow bar is far below it."
     )
     terms = [

@@ -6,17 +6,20 @@ from grader.visibility import Feedback, Step
 _SHOWN = {
     Feedback.TIERED: "Until the reveal scores are shown in bands of {step}: "
     "each by the lower end of its band.",
-    Feedback.LADDER: "Until the reveal a score is shown, rounded to {step} and with a little secret noise, "
-    "only when the file is clearly better than the team's best so far.",
+    Feedback.LADDER: "Until the reveal a score is shown only when the file is clearly better than the team's "
+    "best so far. It contains secret noise, which can be several steps large, and is rounded to {step}.",
     Feedback.NOISED: "Until the reveal scores are shown with secret noise of about {step}, "
     "which is always the same for the same file.",
     Feedback.BLIND: "This competition shows no scores before the reveal.",
 }
 
+_HIDDEN = "Terms, identity tables and standard errors are hidden until the reveal."
+
 
 def of(competition: Competition) -> str:
     """Return what everybody should know of the scores that they see; empty where it is the score itself."""
-    return note(competition.feedback, competition.feedback_step)
+    shown = note(competition.feedback, competition.feedback_step)
+    return f"{shown} {_HIDDEN}" if competition.feedback.has_step else shown
 
 
 def note(feedback: Feedback, step: Step) -> str:

@@ -119,7 +119,8 @@ def _disqualify(session: Any, **given: Any) -> None:
             sentences=(
                 "The team is removed from every leaderboard, and the teams below it move up.",
                 "It cannot submit files any more.",
-                f"Its members see this reason on every page: {team.disqualification_reason}",
+                f"Its members see this reason on this competition's pages: {team.disqualification_reason}",
+                "The public log shows the disqualification, but not the reason.",
                 "You can reinstate the team later.",
             ),
             button="Disqualify the team",

@@ -10,7 +10,7 @@ from wtforms import Field
 
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, score_text
 from grader.services.analysis import feedback_proposals, leak_budget
 from grader.services.analysis.feedback_proposals import Audience
 from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
@@ -349,12 +349,16 @@ def _question(
 
 
 def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackStep) -> dict[str, Any]:
+    decimals = step.decimals if mode.has_step else SCORE_DECIMALS
     return {
         "key": key,
         "title": f"{mode.value} with the step {step.value}" if mode.has_step else mode.value,
         "note": feedback_words.note(mode, step),
         "files": [
-            (score_text(exact), feedback_words.unshown(mode) if shown is None else score_text(shown))
+            (
+                score_text(exact),
+                feedback_words.unshown(mode) if shown is None else score_text(shown, decimals),
+            )
             for exact, shown in feedback_proposals.example(competition, mode, step)
         ],
     }

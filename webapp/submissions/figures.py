@@ -18,10 +18,10 @@ class Figure:
 
 
 def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, ...]:
-    """Return the figures of a score, all from its displayed digits; none without a score."""
-    if summary.public is None:
-        return ()
+    """Return the figures of a score, all from its displayed digits; without one the team's rank."""
     whose = "the team's" if is_organizers else "your"
+    if summary.public is None:
+        return _rank(summary, whose)
     weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
     notes = [f"standard error {error_text(error)}"] if error else []
     notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []

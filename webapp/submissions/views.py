@@ -129,9 +129,9 @@ def _other_best(summary: Summary, own_id: int) -> int | None:
 
 def _withheld(public: SplitView | None) -> str:
     """Return what this competition shows of a score only after the reveal."""
-    if public is None or public.identities:
+    if public and public.identities:
         return ""
-    if public.terms:
+    if public and public.terms:
         return "This competition shows the identity table after the reveal."
     return "This competition shows the four terms and the identity table after the reveal."
 

@@ -183,8 +183,8 @@ class CompetitionSettings(BaseModel):
                 Feedback.TERMS: "terms: the public score and its four terms, but no tables",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
                 Feedback.TIERED: "tiered: only the band in which the public score lies, as wide as the step",
-                Feedback.LADDER: "ladder: a team sees a score, in steps, only when a file is clearly better "
-                "than its best so far",
+                Feedback.LADDER: "ladder: a team sees a score, in steps and with secret noise, only when a "
+                "file is clearly better than its best so far",
                 Feedback.NOISED: "noised: the public score with random noise of about the step; the same "
                 "file shows the same again",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",

@@ -116,7 +116,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         "previous_id": earlier[-1].exact.submission_id if earlier else None,
         "best_shown_before_id": before_shown.submission_id if before_shown else None,
     }
-    if public is None:
+    if public is None and Field.PUBLIC_RANK not in allowed:
         return Summary(private=results.get(Split.PRIVATE), **earlier_ids)
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
     standing = places.standing_of(
@@ -124,6 +124,13 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     )
     stands = standing is not None and standing.submission_id == submission.id
     team_rank = _rank(session, version, standing) if standing is not None else None
+    if public is None:
+        return Summary(
+            private=results.get(Split.PRIVATE),
+            best_id=standing.submission_id if standing else None,
+            team_rank=team_rank,
+            **earlier_ids,
+        )
     return Summary(
         public=public,
         private=results.get(Split.PRIVATE),

@@ -37,7 +37,7 @@ def test_an_announcement_rings_the_bell_and_opening_it_marks_it_as_read(arena: A
     assert "Announcement: New &lt;data&gt;" in page and ">Toxicity</a>" in page
     number = re.findall(r'name="id" value="(\d+)"', page)[-1]
     opened = ann.post("/notifications/read", {"id": number})
-    assert (opened.status_code, opened.headers["Location"]) == (303, HERE)
+    assert (opened.status_code, opened.headers["Location"]) == (303, f"{HERE}#announcement-1")
     page = ann.browser.get("/notifications").text
     assert 'aria-label="1 new notification"' in page and page.count(">new</span>") == 1
     ann.post("/notifications/read")
@@ -64,7 +64,7 @@ def test_programs_list_notifications_by_cursor_and_mark_them(arena: Any) -> None
         "kind": "announcement",
         "competition": "toxicity",
         "text": "Announcement: News 51",
-        "url": HERE,
+        "url": f"{HERE}#announcement-52",
         "at": told[0]["at"],
         "is_read": False,
     }

@@ -506,6 +506,9 @@ def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
         )
         assert {len(each) - 2 for each in re.findall(r"\b[01]\.\d{2,}\b", page)} - {2} <= {decimals}, path
         assert "scores are exact" not in page or path == "/"
+    board = ann.browser.get(BOARD).text
+    assert "± is the standard error" not in board
+    assert 'data-unit="entry">1<' in board and 'data-unit="entries">2<' in board
 
 
 def test_the_footer_says_that_scores_are_exact_where_they_are(arena: Any) -> None:

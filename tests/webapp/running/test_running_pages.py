@@ -156,6 +156,7 @@ def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any)
     assert "Give the reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
     asked = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts"})
     assert asked.status_code == 409 and "removed from every leaderboard" in asked.text
+    assert "s pages: Two accounts" in asked.text and "public log" in asked.text
     assert "disqualified your team" not in desk.ann.browser.get(HERE).text
     kept = desk.ed.post(f"{team}/disqualification", {"reason": "Two accounts", "change": "yes"}).text
     assert 'value="Two accounts"' in kept

@@ -105,6 +105,7 @@ def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena: Any, root: Any) -
         assert len(cells) == 10
     assert shown["blind"] == ["not shown"] * 5
     assert [each == "no new best" for each in shown["ladder"]] == [False, True, False, True, False]
+    assert {len(each) for mode in ("tiered", "noised") for each in shown[mode]} == {len("0.905")}
     assert all(float(each) * 1000 % 5 == 0 for each in shown["tiered"] + shown["noised"])
 
 

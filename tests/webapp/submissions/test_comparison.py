@@ -247,3 +247,14 @@ def test_of_coarse_scores_only_the_shown_values_are_compared(arena: Any) -> None
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
     assert re.search(rf"The shown score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
     assert "chance" not in page
+    assert "Until the reveal scores are shown in bands" in page
+
+
+def test_a_ladder_states_its_rule_and_the_hidden_parts_also_beside_a_file_without_a_score(arena: Any) -> None:
+    first, second = entered(arena, Feedback.LADDER)
+    page = arena.ann.browser.get(f"{HERE}/submissions/{second}").text
+    assert "No new best" in page and f"by your best, #{first}" in page
+    for path in ("", "/leaderboard", "/submissions", f"/submissions/{first}", f"/submissions/{second}"):
+        page = arena.ann.browser.get(HERE + path).text
+        assert page.count("secret noise, which can be several steps large") == 1, path
+        assert "Terms, identity tables and standard errors are hidden until the reveal." in page, path

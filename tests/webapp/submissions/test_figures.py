@@ -158,5 +158,5 @@ def test_without_terms_or_with_equal_ones_nothing_is_called_weakest() -> None:
 
 
 def test_a_standard_error_has_one_digit_and_two_after_a_leading_one() -> None:
-    shown = [error_text(each) for each in (0.0034, 0.0014, 0.00096, 0.02, 0.012)]
-    assert shown == ["0.003", "0.0014", "0.001", "0.02", "0.012"]
+    shown = [error_text(each) for each in (0.0034, 0.0014, 0.00096, 0.02, 0.012, 0.0104, 0.0196, 0.0)]
+    assert shown == ["0.003", "0.0014", "0.0010", "0.02", "0.012", "0.010", "0.02", "0"]

@@ -459,6 +459,7 @@ def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena: Any, ma
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").max_total_submissions = 2
     page = ann.browser.get(f"{HERE}/submissions").text
+    assert re.search(r"You can submit in</p>.+?from <time [^>]+>[^<]+ 00:00 UTC<", page, re.DOTALL)
     assert re.search(r'<p class="until"><time datetime="[^"]+T00:00:00\+00:00" data-form="left"', page)
     refused = post(ann, arena.truth.predictions(seed=5), as_json=True, check="only")
     assert (refused.status_code, refused.json["error"]) == (429, "daily_limit_reached")
