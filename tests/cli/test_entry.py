@@ -144,5 +144,6 @@ def test_accounts_are_admitted_and_refused(create, admin, service):
 
 def test_the_help_names_the_options_that_change_shares_with_create(admin):
     shared = set(re.findall(r"--[a-z-]+", admin("competition", "change", "--help").stdout)) - {"--help"}
+    shared -= {"--server", "--yes"}
     created = set(re.findall(r"--[a-z-]+", admin("competition", "create", "--help").stdout))
     assert {"--rules", "--entry", "--team-size", "--no-late"} <= shared <= created
