@@ -29,6 +29,7 @@ from grader.services.rescoring import preparation, publication
 from grader.services.solutions import intake
 from grader.services.standings import rows as standing_rows
 from grader.services.standings import scored_submissions
+from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.teams import mergers, named_team, rosters
 from grader.visibility import Phase
 from tests.fixtures import rescorings
@@ -56,7 +57,10 @@ class Organizer:
         self.clock += self.dice.choice((timedelta(), MINUTE))
         seed = self.dice.randrange(FILES)
         name = self.dice.choice(NAMES)
-        accepted = self.service.submit(self.competition, user=name, seed=seed, after=self.clock)
+        try:
+            accepted = self.service.submit(self.competition, user=name, seed=seed, after=self.clock)
+        except TeamDisqualified:
+            return
         if self.dice.random() < 0.9:
             self.service.score(accepted)
 
