@@ -130,6 +130,7 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
     sent_id = arena.submit(ann, arena.truth.predictions())
     arena.score_all()
     assert team()["team"] == {
+        "id": 1,
         "name": "Ann",
         "name_held_because": None,
         "leader": "Ann",
