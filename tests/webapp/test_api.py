@@ -86,10 +86,12 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
         "page_count",
         "rows",
         "own",
+        "page_size",
         "next",
     ]
     assert list(board["rows"][0]) == [
         "rank",
+        "team_id",
         "team",
         "members",
         "is_benchmark",
@@ -98,6 +100,7 @@ def test_nothing_stands_in_the_answer_but_what_is_promised(arena: Any, ann: Any)
         "entries",
         "last_submitted_at",
         "rank_change",
+        "standard_error",
     ]
 
 
