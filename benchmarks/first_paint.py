@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, sync_playwright
 from werkzeug.serving import make_server
 
 from grader.db import Database
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.services.competitions import lookup
 from tests.fixtures import crowds
 from tests.fixtures.arena import Arena, Person

@@ -22,12 +22,12 @@ from sqlalchemy import event, select
 
 from grader.db import Database
 from grader.files import read_solution
+from grader.maintenance import schema
 from grader.models import DailyRank
-from grader.operations import schema
 from grader.services.audit.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from tests.fixtures import crowds
 from tests.fixtures.competitions import publish_competition
 from webapp.app import create_app

@@ -21,12 +21,12 @@ from urllib.parse import urlencode
 from grader import db
 from grader.db import Database
 from grader.files import read_solution
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from grader.supervisor import programs
 from grader.supervisor.child import Child
 from grader.supervisor.listener import open_listener

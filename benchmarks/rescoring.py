@@ -31,14 +31,14 @@ from sqlalchemy import insert, select
 
 from grader.db import Database
 from grader.files import read_solution
+from grader.maintenance import schema
 from grader.models import Competition, Score, ScoringVersion, Split, Submission, Team, User
-from grader.operations import schema
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
 from grader.services.solutions import intake
 from grader.settings import Settings
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.worker.scoring.batch_scorer import BATCH_JOBS, BatchScorer
 from grader.worker.scoring.child import ScoringChild
 from tests.fixtures.competitions import publish_competition

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.disk_cache import DiskCache
 from grader.fair_play import FileOrder, TeamFiles, is_listed, matches, secret_rows, sketch_of
 from grader.metrics import RankedSplit, count_ranks, dense_ranks, prepare
+from grader.storage.disk_cache import DiskCache
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
 
 IDENTITIES = 9

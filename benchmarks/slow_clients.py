@@ -23,10 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.db import Database
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.services.accounts import api_tokens
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from tests.fixtures.service import Service, write_predictions
 from tests.fixtures.slow_clients import SlowClients
 from tests.fixtures.web import Caller
@@ -37,7 +37,7 @@ PEOPLE = ("ada", "bob", "eve")
 TIMEOUT_SECONDS = 10  # an answer that takes longer counts as none
 GUNICORN = (sys.executable, "-m", "gunicorn", "webapp.wsgi:app", "--no-control-socket", "--workers=2")
 SERVERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "fairboard": ("waitress", (*GUNICORN, "--worker-class=webapp.front.worker.Worker", "--threads=16")),
+    "fairboard": ("waitress", (*GUNICORN, "--worker-class=webapp.server.worker.Worker", "--threads=16")),
     "gunicorn gthread": ("gunicorn", (*GUNICORN, "--worker-class=gthread", "--threads=16")),
     "gunicorn gevent": ("gevent", (*GUNICORN, "--worker-class=gevent", "--worker-connections=1000")),
     "waitress": (

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.db import Database
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.services.accounts import api_tokens
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from tests.fixtures.service import Service
 from tests.fixtures.web import Web
 

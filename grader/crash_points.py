@@ -21,7 +21,8 @@ class Point(NamedTuple):
 
 POINTS = {
     "blob.before_rename": Point(
-        "grader/storage.py", "A blob is written and synced, and has no name that anything could refer to."
+        "grader/storage/stores.py",
+        "A blob is written and synced, and has no name that anything could refer to.",
     ),
     "accept.after_blob": Point(
         "webapp/submissions/uploads.py", "An upload's blob is stored; no row knows of it."

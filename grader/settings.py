@@ -25,7 +25,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from grader import local_paths
+from grader.storage import local_paths
 
 PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"

@@ -1,4 +1,4 @@
-"""Alembic's environment. `grader.operations.schema` hands in the open connection; nothing else runs it."""
+"""Alembic's environment. `grader.maintenance.schema` hands in the open connection; nothing else runs it."""
 
 from alembic import context
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.disk_cache import ALIGNMENT, DiskCache
+from grader.storage.disk_cache import ALIGNMENT, DiskCache
 
 MB = 1_000_000
 DAYS = 24 * 3600
@@ -19,7 +19,7 @@ FACTS = {"notes": [{"code": "outside", "count": 3}], "mean": 0.1}
 WRITER = """
 import sys
 from pathlib import Path
-from grader.disk_cache import DiskCache
+from grader.storage.disk_cache import DiskCache
 cache = DiskCache(Path(sys.argv[1]), max_bytes=10**8)
 for turn in range(10**9):
     number = turn % 5

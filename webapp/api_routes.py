@@ -4,20 +4,20 @@ from flask import Flask
 
 from webapp.accounts import api as accounts
 from webapp.accounts import notifications_api, people_api
-from webapp.closing import api as closing
 from webapp.competitions import api as competitions
-from webapp.fair_play import api as fair_play
-from webapp.fair_play import same_people_api
 from webapp.http.api import blueprint
-from webapp.integrations import api as integrations
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import pages
-from webapp.rescoring import api as rescoring
-from webapp.running import console_api, submissions_api, teams_api
-from webapp.setup import api as setup
+from webapp.organizers.closing import api as closing
+from webapp.organizers.console import console_api, submissions_api, teams_api
+from webapp.organizers.fair_play import api as fair_play
+from webapp.organizers.fair_play import same_people_api
+from webapp.organizers.rescoring import api as rescoring
+from webapp.organizers.setup import api as setup
 from webapp.submissions import api as submissions
 from webapp.teams import api as teams
 from webapp.teams import profile_api, requests_api, waiting_api
+from webapp.webhooks import api as integrations
 
 # They have added themselves to the blueprint.
 ROUTES = (

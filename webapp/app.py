@@ -8,7 +8,7 @@ from grader.services.accounts.accounts import password_hasher
 from grader.services.analysis.histograms import Histograms
 from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.worker.checking.checker import Checker
 from grader.worker.formatting.formatter import Formatter
 from grader.worker.hints import Hints

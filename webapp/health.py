@@ -7,9 +7,10 @@ from flask import Blueprint, Flask
 from flask.typing import ResponseReturnValue
 from redis import Redis
 
-from grader import db, disk
-from grader.operations import schema
+from grader import db
+from grader.maintenance import schema
 from grader.services.scoring import jobs
+from grader.storage import disk
 from webapp.http.errors import RETRY_SECONDS
 from webapp.http.rate_limit_store import TIMEOUTS, broker_url
 from webapp.http.site import Site, current_site

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from webapp.kaggle import (
+from webapp.kaggle_protocol import (
     competitions,
     data,
     introspection,

@@ -7,21 +7,14 @@ from markupsafe import Markup
 
 from grader.settings import SignUp
 from webapp.accounts import access, notifications_page, own_account, people, personal_page
-from webapp.closing import pages as closing_pages
 from webapp.competitions import data_pages, figure_pages, log_page, not_ready, solution_download
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
-from webapp.fair_play import pages as fair_play_pages
-from webapp.fair_play import same_people_page
 from webapp.http.site import current_site
-from webapp.integrations import organizers_page as organizers_webhooks_page
-from webapp.integrations import team_page as team_webhooks_page
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.leaderboards import rescored_page
-from webapp.presentation import design_page
-from webapp.rescoring import difference_page, version_page
-from webapp.rescoring import pages as rescoring_pages
-from webapp.running import (
+from webapp.organizers.closing import pages as closing_pages
+from webapp.organizers.console import (
     announcements_page,
     audit_page,
     console_page,
@@ -33,10 +26,24 @@ from webapp.running import (
     teams_page,
     ties_page,
 )
-from webapp.setup import create_page, data_page, preview_page, publish_page, settings_page, solution_page
+from webapp.organizers.fair_play import pages as fair_play_pages
+from webapp.organizers.fair_play import same_people_page
+from webapp.organizers.rescoring import difference_page, version_page
+from webapp.organizers.rescoring import pages as rescoring_pages
+from webapp.organizers.setup import (
+    create_page,
+    data_page,
+    preview_page,
+    publish_page,
+    settings_page,
+    solution_page,
+)
+from webapp.presentation import design_page
 from webapp.submissions import comparison_page, submit_page
 from webapp.teams import entry_pages, profile_page
 from webapp.teams import pages as team_pages
+from webapp.webhooks import organizers_page as organizers_webhooks_page
+from webapp.webhooks import team_page as team_webhooks_page
 
 FAMILIES = (
     *(own_account, notifications_page, people, design_page),

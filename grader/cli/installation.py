@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, InternalError, OperationalError, SQLAlchemyError
 
-from grader import disk
 from grader.db import Database
 from grader.errors import OrganizerError
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.settings import PREFIX, Settings, unknown_variables
-from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.storage import disk
+from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader import local_paths
+from grader.storage import local_paths
 from grader.text.times import utc
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from grader.worker.broker import QUEUE, RESCORING_QUEUE
 # -P: whatever lies in the folder that `serve` was started from is not imported.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
-WEB_WORKER = "webapp.front.worker.Worker"  # named, not imported: the arrows point down
+WEB_WORKER = "webapp.server.worker.Worker"  # named, not imported: the arrows point down
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 

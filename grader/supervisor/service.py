@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.operations import backups
+from grader.maintenance import backups
 from grader.services.accounts import first_administrator
 from grader.settings import PREFIX, Settings
 from grader.supervisor import leftovers, listener, lock, programs, valkey

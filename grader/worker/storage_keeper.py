@@ -5,12 +5,13 @@ import threading
 import time
 from datetime import timedelta
 
-from grader import blobs, db
-from grader.blobs import SuspiciousStorage
+from grader import db
 from grader.db import Database
 from grader.services.submissions import rejected_files
 from grader.services.uploads import announced
-from grader.storage import Storage
+from grader.storage import blobs
+from grader.storage.blobs import SuspiciousStorage
+from grader.storage.stores import Storage
 from grader.worker.process.retrying import tell_of
 
 FIRST_AFTER_SECONDS = 600  # a sweeper that is started again and again need not list the storage each time

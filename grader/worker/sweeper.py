@@ -17,9 +17,8 @@ from grader.services.data_files import checks
 from grader.services.jobs import lost_claims, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from grader.text.wording import counted
-from grader.worker.calendar import Calendar
 from grader.worker.expired_records import INTERVAL_SECONDS as FORGETTING_SECONDS
 from grader.worker.expired_records import Forgetting
 from grader.worker.formatting.formatter import Formatter
@@ -29,6 +28,7 @@ from grader.worker.organizer_jobs.child import OrganizerChild
 from grader.worker.process import holders
 from grader.worker.process.retrying import tell_of
 from grader.worker.process.shares import ShareUsed
+from grader.worker.scheduled_tasks import Calendar
 from grader.worker.scoring.child import ScoringChild
 from grader.worker.storage_keeper import Keeper
 

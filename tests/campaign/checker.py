@@ -32,7 +32,7 @@ from grader.models import (
 from grader.receipts.recount import TERMS
 from grader.receipts.verification import shown
 from grader.services.solutions import canonical
-from grader.storage import BlobDamaged, BlobMissing, Storage
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 from tests.campaign import boards
 from tests.campaign.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
 from tests.campaign.oracle import Oracle, Recounted

@@ -19,13 +19,13 @@ from redis import Redis
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.operations import schema
+from grader.maintenance import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
 from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.supervisor import leftovers, valkey
 from grader.worker.hints import Hints
 from tests.campaign.mutations import drop_unique_constraint

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from grader.maintenance import schema
 from grader.models import ScoringVersionState
-from grader.operations import schema
 from grader.services.accounts import (
     accounts,
     api_tokens,

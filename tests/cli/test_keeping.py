@@ -14,9 +14,9 @@ from sqlalchemy.exc import OperationalError
 
 from grader import db
 from grader.db import Database
+from grader.maintenance import doctor_stored, schema
+from grader.maintenance.doctor_stored import Level
 from grader.models import Submission
-from grader.operations import doctor_stored, schema
-from grader.operations.doctor_stored import Level
 from grader.supervisor.service import _prepare_database
 from grader.worker.storage_keeper import Keeper
 
@@ -154,7 +154,7 @@ def test_the_doctor_says_what_to_free_when_the_disk_is_short(admin, service, mon
     kept.mkdir(parents=True)
     (kept / "entry").write_bytes(bytes(3_000_000))
     service.competition()
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 100_000_000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 100_000_000)
     code, found = findings(admin)
     told = [message for _, subject, message in found if subject == "disk"]
     assert code == 1

@@ -7,9 +7,9 @@ from typing import Any
 import click
 import pytest
 
-from grader import local_paths
 from grader.cli import main
 from grader.cli.parameters import LocalPath
+from grader.storage import local_paths
 
 ADDRESSES = (
     "s3://bucket/x",

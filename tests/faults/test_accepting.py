@@ -14,9 +14,9 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select
 
-from grader import blobs
 from grader.models import ScoringJob, Submission
 from grader.settings import Settings
+from grader.storage import blobs
 from grader.worker.broker import QUEUE
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.web import BOUNDARY, form

@@ -12,11 +12,11 @@ from sqlalchemy import select
 
 from grader import db
 from grader.db import Database
+from grader.maintenance import backups
 from grader.models import Submission, User
-from grader.operations import backups
 from grader.services.mail import outbox
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from tests.fixtures.patience import HANG_SECONDS
 
 PEOPLE = ("ada", "bob")

@@ -18,8 +18,8 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from grader.db import Database
+from grader.maintenance import schema
 from grader.models import JobState, ScoringJob, Submission
-from grader.operations import schema
 from grader.settings import Settings
 from grader.worker import broker
 from tests.fixtures.patience import HANG_SECONDS, eventually

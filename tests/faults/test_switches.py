@@ -16,8 +16,8 @@ from sqlalchemy import func, select, update
 from grader.cli import main
 from grader.db import Database
 from grader.files import read_solution
+from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.operations import backups
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.lease import OPEN_STATES
@@ -26,7 +26,7 @@ from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from grader.worker.scoring.batch_scorer import BatchScorer
 from tests.campaign.findings import BoardLine, BoardRead
 

@@ -32,8 +32,8 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
+from grader.services.limits import limits
 from grader.services.moderation import decisions
-from grader.services.quotas import limits
 from grader.services.rescoring import preparation, publication
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
@@ -42,7 +42,7 @@ from grader.services.submissions import accepting, selections
 from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualified
 from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
-from grader.storage import open_storage
+from grader.storage.stores import open_storage
 from grader.visibility import Phase, Viewer
 from grader.worker.scoring.scorer import Scorer
 from tests.campaign.checker import Checker, History

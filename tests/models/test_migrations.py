@@ -15,7 +15,7 @@ from sqlalchemy import MetaData, Table, inspect, select, text
 
 import migrations
 from grader.db import Base, Database
-from grader.operations import schema
+from grader.maintenance import schema
 from tests.fixtures.patience import HANG_SECONDS
 
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123, tzinfo=UTC)
@@ -163,7 +163,7 @@ def test_upgrading_a_current_database_changes_nothing(database: Database) -> Non
 def test_processes_that_start_together_migrate_once(empty_database: Database) -> None:
     url = empty_database.engine.url.render_as_string(hide_password=False)
     program = (
-        "import sys; from grader.db import Database; from grader.operations import schema\n"
+        "import sys; from grader.db import Database; from grader.maintenance import schema\n"
         "schema.upgrade(Database(sys.argv[1]))"
     )
     started = [subprocess.Popen([sys.executable, "-c", program, url]) for _ in range(3)]

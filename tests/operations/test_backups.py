@@ -14,14 +14,14 @@ from sqlalchemy.exc import DBAPIError
 
 from grader import db
 from grader.db import Database
+from grader.maintenance import backups, schema
+from grader.maintenance.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.models import AuditEntry, Mail, OrganizerJobKind, SubmissionStatus, User
-from grader.operations import backups, schema
-from grader.operations.backups import CannotBackUp, CannotRestore, NotABackup
 from grader.services.jobs import organizer_jobs
 from grader.services.mail import outbox
 from grader.services.scoring import jobs
 from grader.settings import Settings
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.worker.scoring.scorer import Scorer
 
 
@@ -203,7 +203,7 @@ def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
 def test_a_backup_with_too_little_room_is_not_begun(
     service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
         backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
     assert "migrate" not in str(refused.value)
@@ -214,7 +214,7 @@ def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_with
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema.downgrade(service.database, "0002")
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match=r"No table was changed.*`fairboard migrate --without-backup`"):
         backups.migrate(service.settings, service.database, say=print)
     assert schema.current(service.database) == "0002"

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.disk_cache import DiskCache
 from grader.feedback import Rule, show
 from grader.metrics import bias_report
 from grader.ranking.order import score_units
@@ -13,6 +12,7 @@ from grader.services.analysis.histograms import Histograms
 from grader.simulation import Competition, Honest, MemoryOracle, drawn
 from grader.simulation.competitions import FloatArray
 from grader.simulation.progress import rank_correlation
+from grader.storage.disk_cache import DiskCache
 from grader.visibility import Feedback
 
 ROWS = 2000

@@ -12,14 +12,15 @@ import pytest
 from sqlalchemy import JSON, String, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from grader import blobs, db
-from grader.blobs import SuspiciousStorage
+from grader import db
 from grader.db import Base
 from grader.models import OrganizerJob, OrganizerJobKind
 from grader.services.audit.log import Actor
 from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
-from grader.storage import BlobMissing
+from grader.storage import blobs
+from grader.storage.blobs import SuspiciousStorage
+from grader.storage.stores import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
 
 # Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
@@ -82,7 +83,7 @@ def test_every_column_that_could_name_a_blob_is_known_to_the_collector() -> None
         if isinstance(column.type, JSON) or (isinstance(column.type, String) and column.type.length == 64)
     }
     known = {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
-    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.blobs what it names."
+    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.storage.blobs what it names."
     assert not known & set(NAME_NO_BLOB)
     assert all(name in known for name in could if name.endswith("sha256") and "token" not in name)
 

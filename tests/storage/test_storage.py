@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from grader.storage import (
+from grader.storage.stores import (
     BlobDamaged,
     BlobMissing,
     BlobTooLarge,
@@ -188,7 +188,7 @@ def test_an_old_object_of_a_bucket_is_young_after_a_touch(
     storage.touch(sha256)
     (young,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
     assert young.touched_at == first.touched_at
-    monkeypatch.setattr("grader.storage.YOUNG", timedelta())
+    monkeypatch.setattr("grader.storage.stores.YOUNG", timedelta())
     storage.touch(sha256)
     (touched,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
     assert touched.touched_at > first.touched_at

@@ -73,7 +73,7 @@ def test_a_process_whose_database_and_disk_are_gone_lives(arena: Any, monkeypatc
 
     monkeypatch.setattr("grader.db.Database.read", gone)
     monkeypatch.setattr("grader.db.Database.write", gone)
-    monkeypatch.setattr("grader.disk.free_bytes", gone)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", gone)
     answer = arena.app.test_client().get("/livez")
     assert (answer.status_code, answer.json) == (200, {"status": "alive"})
     assert answer.headers["Cache-Control"] == "no-store"
@@ -87,14 +87,14 @@ def test_readiness_waits_for_nobody_who_writes(arena: Any) -> None:
 
 
 def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("grader.operations.schema.head", lambda: "9999")
+    monkeypatch.setattr("grader.maintenance.schema.head", lambda: "9999")
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["database"]) == (503, False)
     assert answer.headers["Retry-After"] == "5"
 
 
 def test_a_site_without_room_on_its_disk_is_not_ready(arena: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 0)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 0)
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["disk"]) == (503, False)
 

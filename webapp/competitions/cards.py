@@ -10,7 +10,7 @@ from flask import g
 from grader.models import Competition
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.glance import Figures
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
 from webapp.competitions.views import CompetitionView

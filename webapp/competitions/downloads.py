@@ -12,7 +12,7 @@ from grader.services.data_files import files as data_files
 from grader.services.data_files import release
 from grader.services.data_files.archive import Packed
 from grader.services.teams import participations
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 from webapp.http.site import current_site
 
 

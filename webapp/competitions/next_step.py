@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from flask import url_for
 
-from grader.services.quotas.limits import DailyLimitReached
+from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import refusal, selections
 from grader.services.submissions.refusal import TeamDisqualified
 from grader.services.submissions.selections import Choice, Reason

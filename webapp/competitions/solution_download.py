@@ -4,7 +4,7 @@ from flask import Blueprint, Response, send_file
 
 from grader.services.solutions import publication
 from grader.services.solutions.publication import SolutionNotWritten
-from grader.storage import BlobMissing
+from grader.storage.stores import BlobMissing
 from webapp.http import lookups
 from webapp.http.site import current_site
 

@@ -17,9 +17,10 @@ from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden, HTTPException
 
-from grader import db, disk
+from grader import db
 from grader.models import ApiToken, Login, User
 from grader.services.accounts import api_tokens, known_addresses, login_guesses, login_places, logins
+from grader.storage import disk
 from webapp.http import devices
 from webapp.http.errors import LoginNeeded, wants_json
 from webapp.http.site import Site, current_site

@@ -18,9 +18,10 @@ from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from grader import db, disk
+from grader import db
 from grader.errors import ErrorKind, FairboardError, ParticipantError
-from grader.storage import StorageUnavailable
+from grader.storage import disk
+from grader.storage.stores import StorageUnavailable
 from webapp.presentation import formats
 
 log = logging.getLogger(__name__)

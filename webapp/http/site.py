@@ -11,7 +11,7 @@ from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.analysis.histograms import Histograms
 from grader.services.data_files.archive import Checksums
 from grader.settings import Settings
-from grader.storage import Storage
+from grader.storage.stores import Storage
 from grader.worker.checking.checker import Checker
 from grader.worker.formatting.formatter import Formatter
 from webapp.http.frontiers import Frontiers

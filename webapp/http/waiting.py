@@ -4,10 +4,11 @@ import logging
 
 from flask import Flask, g
 
-from grader import db, disk
+from grader import db
 from grader.services.accounts.api_tokens import Scope
 from grader.services.teams import mail, waiting
 from grader.services.teams.waiting import Inbox, Waiting, WaitingKind
+from grader.storage import disk
 from webapp.http.site import current_site
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from grader import db
 from grader.db import Database
 from grader.services.leaderboards import changes
 from grader.services.leaderboards.changes import Changed, Watcher
-from webapp.front import stopping
+from webapp.server import stopping
 
 LONGEST_SECONDS = 60
 LOOK_SECONDS = 0.5

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from grader.models import Competition
-from grader.services.quotas.limits import Allowance
+from grader.services.limits.limits import Allowance
 
 
 class AllowanceView:

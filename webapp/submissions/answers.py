@@ -6,7 +6,7 @@ from pydantic import Field
 
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.services.leaderboards.submission_results import SplitResult, Summary
-from grader.services.quotas.limits import Allowance
+from grader.services.limits.limits import Allowance
 from grader.services.submissions.selections import Choice, Reason
 from webapp.http.fields import Answer, FileForm, Moment, Number, PageSize, Problems, Score, Sent, Text
 

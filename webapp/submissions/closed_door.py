@@ -8,7 +8,7 @@ from flask import url_for
 
 from grader.errors import ParticipantError
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.submissions import refusal, selections
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations

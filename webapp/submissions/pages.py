@@ -23,8 +23,8 @@ from grader.models import Submission, SubmissionStatus
 from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
+from grader.services.limits import limits
 from grader.services.moderation import disputes
-from grader.services.quotas import limits
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
 from grader.services.competitions import lookup
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import SentFile
 from webapp.http import auth, errors, lookups

@@ -9,7 +9,7 @@ from flask import g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import FileStorage
 
-from grader import blobs, db, disk
+from grader import db
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
@@ -21,7 +21,8 @@ from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
 from grader.services.uploads import announced
-from grader.storage import BlobMissing, StoredBlob
+from grader.storage import blobs, disk
+from grader.storage.stores import BlobMissing, StoredBlob
 from webapp.http import auth, early_answers, lookups
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES

@@ -8,8 +8,8 @@ from flask import g
 from grader import db
 from grader.models import Competition, User
 from grader.services.accounts.api_tokens import Scope
+from grader.services.limits import limits
 from grader.services.people import directory
-from grader.services.quotas import limits
 from grader.services.submissions import selections
 from grader.services.teams import (
     given_names,

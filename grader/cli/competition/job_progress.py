@@ -7,7 +7,7 @@ from grader.cli.installation import Installation
 from grader.cli.progress import ProgressLine
 from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob
-from grader.storage import StorageUnavailable
+from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.program import HANDLERS, OrganizerWorker
 

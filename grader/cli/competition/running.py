@@ -12,8 +12,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup, pauses
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind
+from grader.services.limits import grants
 from grader.services.people import names
-from grader.services.quotas import grants
 from grader.services.scoring import retries
 from grader.services.teams import given_names, named_team, rosters
 

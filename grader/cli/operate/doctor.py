@@ -12,10 +12,10 @@ from redis.exceptions import RedisError
 
 from grader.cli.installation import load_settings, make_data_folder, opened_database, require_entry
 from grader.db import Database
-from grader.operations import doctor_machine, doctor_stored, schema
-from grader.operations.doctor_stored import Finding, Level
+from grader.maintenance import doctor_machine, doctor_stored, schema
+from grader.maintenance.doctor_stored import Finding, Level
 from grader.settings import PREFIX, Settings
-from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.supervisor import lock, valkey
 
 MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}

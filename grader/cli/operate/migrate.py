@@ -3,7 +3,7 @@
 import click
 
 from grader.cli.installation import load_settings, opened_database, running_out_of_room_in_a_sentence
-from grader.operations import backups, schema
+from grader.maintenance import backups, schema
 
 
 @click.command()

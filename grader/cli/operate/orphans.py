@@ -2,8 +2,9 @@
 
 import click
 
-from grader import blobs, db
+from grader import db
 from grader.cli.installation import opened
+from grader.storage import blobs
 from grader.text.wording import counted
 
 

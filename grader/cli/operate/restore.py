@@ -7,8 +7,8 @@ import click
 from grader.cli.installation import load_settings, opened_database, running_out_of_room_in_a_sentence
 from grader.cli.parameters import LocalPath
 from grader.cli.progress import ProgressLine
-from grader.operations import backups
-from grader.storage import open_storage
+from grader.maintenance import backups
+from grader.storage.stores import open_storage
 from grader.supervisor import lock
 from grader.text.wording import counted
 

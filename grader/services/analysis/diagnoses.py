@@ -26,7 +26,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import counted_submission
 from grader.services.moderation.decisions import UnknownSubmissionHere
 from grader.services.stored_json import StoredJson
-from grader.storage import Storage
+from grader.storage.stores import Storage
 from grader.visibility import Phase, Viewer
 
 

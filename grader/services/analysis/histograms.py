@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from grader.disk_cache import DiskCache
 from grader.fair_play.orders import FileOrder
 from grader.metrics import dense_ranks
 from grader.metrics.analysis.distributions import Distribution, distribution, even_edges
 from grader.metrics.prepared import FloatArray
 from grader.settings import Settings
+from grader.storage.disk_cache import DiskCache
 
 # Raised whenever a file may give another histogram than before.
 FORMAT = 1

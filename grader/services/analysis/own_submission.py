@@ -19,7 +19,7 @@ from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.analysis.histograms import Agreement, Histograms
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards.submission_results import SplitResult, Summary
-from grader.storage import BlobDamaged, BlobMissing, Storage, StorageUnavailable
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 # What is read while somebody waits for a page, where no worker kept the histogram of a larger file.
 MAX_ROWS = 500_000

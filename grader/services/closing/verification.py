@@ -23,7 +23,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.standings import scored_submissions
 from grader.services.stored_json import StoredJson
-from grader.storage import BlobDamaged, BlobMissing
+from grader.storage.stores import BlobDamaged, BlobMissing
 
 
 class NotSettled(OrganizerError):

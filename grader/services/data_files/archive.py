@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
-from grader import blob_streams
-from grader.disk_cache import DiskCache
 from grader.settings import Settings
-from grader.storage import CHUNK_BYTES, Storage, StoredBlob
-from grader.stored_zip import Member, StoredZip
+from grader.storage import blob_streams
+from grader.storage.disk_cache import DiskCache
+from grader.storage.stored_zip import Member, StoredZip
+from grader.storage.stores import CHUNK_BYTES, Storage, StoredBlob
 
 MAX_BYTES = 20_000_000  # about 5,000 of them
 

@@ -12,7 +12,7 @@ from grader.models import Competition, DataFile
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, phases
 from grader.services.data_files import checks
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 from grader.text.plain import is_storable, one_line
 from grader.visibility import Phase
 

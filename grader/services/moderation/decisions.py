@@ -10,7 +10,7 @@ from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.standings import final_standings, rows
 from grader.services.teams import mail, named_team
 from grader.services.teams.named_team import REASON_MAX_LENGTH, ReasonNeeded

@@ -12,7 +12,7 @@ from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, ScoringVersion
 from grader.services.audit.log import Actor
 from grader.services.competitions import settings
-from grader.services.quotas import grants
+from grader.services.limits import grants
 from grader.services.submissions import selections
 from grader.text.plain import plain_text
 from grader.text.wording import counted

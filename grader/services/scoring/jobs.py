@@ -27,7 +27,7 @@ from grader.models import (
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import lease
 from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.scoring import result_mail, score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import other_labels

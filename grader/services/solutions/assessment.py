@@ -25,7 +25,7 @@ from grader.services.solutions.canary_rows import Canaries, CanaryRequest
 from grader.services.solutions.report import Told
 from grader.services.solutions.split import split_in_half
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
-from grader.storage import Storage
+from grader.storage.stores import Storage
 
 SHOWN_IDS = 5
 

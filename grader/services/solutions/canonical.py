@@ -14,7 +14,7 @@ from grader.models import Solution
 from grader.services.solutions import intake
 from grader.services.solutions.intake import Commitment
 from grader.services.solutions.truth import Truth
-from grader.storage import Storage
+from grader.storage.stores import Storage
 
 
 def pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]:

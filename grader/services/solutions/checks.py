@@ -23,7 +23,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.stored_json import StoredJson
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 
 FORGOTTEN = ""  # in place of the name of a blob
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")

@@ -20,7 +20,7 @@ from grader.services.solutions.assessment import (
     assess_corrected,
 )
 from grader.services.stored_json import StoredJson
-from grader.storage import Storage
+from grader.storage.stores import Storage
 
 NONCE_BYTES = 32
 

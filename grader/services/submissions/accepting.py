@@ -22,16 +22,16 @@ from grader.models import (
     User,
 )
 from grader.services.competitions import lookup, organizers
+from grader.services.limits import limits
+from grader.services.limits.limits import Allowance
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, page_of_query, slice_of_query
-from grader.services.quotas import limits
-from grader.services.quotas.limits import Allowance
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import situation
 from grader.services.submissions.refusal import NothingToScore, kind, refusal
 from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.teams import organizers_team, participations, rosters
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 from grader.text.plain import one_line
 
 DESCRIPTION_MAX_LENGTH = 500

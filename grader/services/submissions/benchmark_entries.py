@@ -15,7 +15,7 @@ from grader.services.setup import lifecycle
 from grader.services.submissions.accepting import Entered, versions_in_use
 from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import organizers_team
-from grader.storage import Storage, StoredBlob
+from grader.storage.stores import Storage, StoredBlob
 from grader.text.plain import one_line
 
 SAMPLE_NAME = "Sample submission"

@@ -10,7 +10,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, SubmissionKind, Team
 from grader.services.competitions import phases
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.submissions import repeats
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from grader import blobs, db
+from grader import db
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus, Team
-from grader.storage import Storage
+from grader.storage import blobs
+from grader.storage.stores import Storage
 
 KEPT_FOR = timedelta(days=1)
 QUOTA_WINDOW = timedelta(hours=1)

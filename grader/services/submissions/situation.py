@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Organizer, Participation, Role, Submission, Team, TeamMember, User
 from grader.services.competitions import organizers
-from grader.services.quotas import limits
-from grader.services.quotas.limits import Allowance
+from grader.services.limits import limits
+from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
 from grader.services.submissions.repeats import NOTHING_EARLIER, Earlier, SentFile
 from grader.services.teams import organizers_team

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, TeamMember, User
-from grader.services.quotas import limits
+from grader.services.limits import limits
 from grader.services.teams import invitations, mergers, participations, rosters
 from grader.services.teams.mergers import Sum
 from grader.services.teams.participations import EntryState

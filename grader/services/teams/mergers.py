@@ -21,10 +21,10 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
 from grader.services.notifications import inbox
 from grader.services.people import names
-from grader.services.quotas import limits
 from grader.services.standings import rows, scored_submissions
 from grader.services.teams import invitations, mail, rosters
 from grader.services.teams.rosters import TeamRefusal

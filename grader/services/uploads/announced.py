@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import AnnouncedUpload, Competition, User
 from grader.services.counting import named_locks
-from grader.storage import Storage, StoredBlob
+from grader.storage.stores import Storage, StoredBlob
 from grader.text.plain import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days

@@ -9,7 +9,7 @@ from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.settings import Settings
-from grader.storage import Storage
+from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0

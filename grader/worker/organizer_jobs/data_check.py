@@ -15,7 +15,7 @@ from grader.models import Competition, DataFile, Solution
 from grader.services.data_files import check_outcomes, checks
 from grader.services.solutions import canary_rows
 from grader.services.solutions.truth import Truth
-from grader.storage import StorageUnavailable
+from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.process.limits import memory_limited_beyond_now
 

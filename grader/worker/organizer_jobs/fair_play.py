@@ -43,7 +43,7 @@ from grader.services.fair_play.report import (
 )
 from grader.services.solutions import canary_rows, other_labels
 from grader.services.solutions.assessment import LiveSolution
-from grader.storage import BlobMissing
+from grader.storage.stores import BlobMissing
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
 

@@ -27,7 +27,7 @@ from grader.services.jobs import lease as lease_of_services
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim
 from grader.settings import Settings, load
-from grader.storage import Storage, StorageUnavailable, open_storage
+from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.worker.organizer_jobs import (
     bundle,
     data_check,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from grader.db import Database
 from grader.models import Solution
 from grader.services.solutions import canonical, publication
-from grader.storage import BlobDamaged, BlobMissing, Storage
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 logger = logging.getLogger(__name__)
 

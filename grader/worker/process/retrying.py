@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from grader import db, disk
+from grader import db
+from grader.storage import disk
 
 PATIENCE_SECONDS = 10.0  # longer than a restart of PostgreSQL, shorter than what a scoring's limits leave
 PAUSE_SECONDS = 0.5

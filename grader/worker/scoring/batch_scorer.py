@@ -13,7 +13,7 @@ from grader.services.analysis.histograms import Histograms
 from grader.services.scoring import batches
 from grader.services.scoring.jobs import Claim, Outcome
 from grader.settings import Settings
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 from grader.worker.process import holders, stopping
 from grader.worker.process.retrying import insist
 from grader.worker.process.stopping import Stopped

@@ -12,7 +12,7 @@ from grader.models import Split
 from grader.services.analysis.histograms import Histograms
 from grader.services.jobs import lease
 from grader.services.scoring.jobs import Breakdown, Claim, Outage, Outcome, Rejection, Scores
-from grader.storage import Storage, StorageUnavailable
+from grader.storage.stores import Storage, StorageUnavailable
 from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
 

@@ -12,7 +12,7 @@ from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.scoring.jobs import Claim
 from grader.services.solutions.truth import Truth
-from grader.storage import Storage
+from grader.storage.stores import Storage
 
 KEPT = 3
 

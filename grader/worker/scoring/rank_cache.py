@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.disk_cache import DiskCache
 from grader.metrics import RankArray
 from grader.settings import Settings
+from grader.storage.disk_cache import DiskCache
 
 # Raised whenever the reading of files or their ranks may give anything else than before.
 FORMAT = 3

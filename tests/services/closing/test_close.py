@@ -41,7 +41,7 @@ from grader.services.solutions import intake
 from grader.services.standings import final_standings
 from grader.services.standings.final_standings import UnknownFinalBoard
 from grader.visibility import Phase
-from grader.worker.calendar import Calendar
+from grader.worker.scheduled_tasks import Calendar
 from tests.fixtures import rescorings
 
 HOUR = timedelta(hours=1)

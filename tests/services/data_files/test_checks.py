@@ -32,7 +32,7 @@ from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, publication
-from grader.storage import StorageUnavailable
+from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.program import OrganizerWorker
 
 SHELL = Actor(None, "shell (tests)")

@@ -9,9 +9,9 @@ from sqlalchemy import select
 from grader.models import AuditEntry, Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.quotas import grants, limits
-from grader.services.quotas.grants import InvalidGrant
-from grader.services.quotas.limits import DailyLimitReached, TotalLimitReached
+from grader.services.limits import grants, limits
+from grader.services.limits.grants import InvalidGrant
+from grader.services.limits.limits import DailyLimitReached, TotalLimitReached
 from grader.services.teams import rosters
 
 DAY = timedelta(days=1)

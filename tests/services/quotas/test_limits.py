@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
-from grader.services.quotas import limits
-from grader.services.quotas.limits import (
+from grader.services.limits import limits
+from grader.services.limits.limits import (
     DailyLimitReached,
     TooManyPending,
     TooManyRejections,
@@ -20,7 +20,7 @@ from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.submissions import accepting
 from grader.services.teams import rosters
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -11,7 +11,7 @@ from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVe
 from grader.services.scoring import batches
 from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Breakdown, Claim, Rejection
-from grader.storage import Storage
+from grader.storage.stores import Storage
 from grader.worker.scoring.calculator import Calculator
 
 LEASE = timedelta(seconds=40)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader import blobs
 from grader.db import Base
 from grader.files import read_solution
 from grader.models import AuditEntry, Competition, Organizer, Submission, Team
@@ -20,6 +19,7 @@ from grader.services.setup import draft_deletion, drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
+from grader.storage import blobs
 from tests.fixtures.receivers import subscribe
 
 SHELL = Actor(None, "shell (tests)")

@@ -15,7 +15,7 @@ from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.split import split_in_half
 from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
-from grader.storage import LocalStorage
+from grader.storage.stores import LocalStorage
 
 
 @pytest.fixture

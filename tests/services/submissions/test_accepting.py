@@ -20,14 +20,14 @@ from grader.models import (
     Team,
     TeamMember,
 )
+from grader.services.limits import limits
 from grader.services.paging import Page
-from grader.services.quotas import limits
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import DescriptionTooLong, FileDeleted, UnknownSubmission
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
 from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)

@@ -21,7 +21,7 @@ from grader.models import (
     Team,
 )
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.quotas.limits import (
+from grader.services.limits.limits import (
     Allowance,
     DailyLimitReached,
     TooManyPending,

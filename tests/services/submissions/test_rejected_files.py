@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from grader import blobs, db
+from grader import db
 from grader.models import ScoringJob, Submission, SubmissionStatus
 from grader.services.scoring import jobs
 from grader.services.submissions import rejected_files
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
-from grader.storage import BlobMissing
+from grader.storage import blobs
+from grader.storage.stores import BlobMissing
 from grader.visibility import Feedback
 from grader.worker.scoring.calculator import Calculator
 from grader.worker.scoring.scorer import Scorer

@@ -22,8 +22,8 @@ from grader.models import (
 from grader.services.accounts import deletion
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
-from grader.services.quotas import limits
-from grader.services.quotas.limits import DailyLimitReached
+from grader.services.limits import limits
+from grader.services.limits.limits import DailyLimitReached
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.teams.mergers import (
@@ -37,7 +37,7 @@ from grader.services.teams.mergers import (
 from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import NotLeader, TeamsFrozen
 from grader.services.teams.teams import TeamNameTaken
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

@@ -15,7 +15,7 @@ from grader.services.accounts import (
     password_resets,
     sign_ups,
 )
-from webapp.front import lanes
+from webapp.server import lanes
 
 PASSWORD = "correct horse battery"
 ENDING_LOGINS = {"account.log_out", "account.log_out_everywhere", "account.end_login"}

@@ -18,7 +18,7 @@ from grader.services.solutions.canary_rows import CanaryRequest
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
-from webapp.fair_play.canary_view import once_in
+from webapp.organizers.fair_play.canary_view import once_in
 
 HERE = "/competitions/toxicity"
 PAGE = f"{HERE}/organize/fair-play"

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from grader import disk
 from grader.models import Submission
+from grader.storage import disk
 
 SENTENCE = "No space: your file was not accepted, no submission used."
 API = "/api/v1/competitions/toxicity/submissions"
@@ -26,7 +26,7 @@ def ann(arena: Any) -> Any:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: 400_000_000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 400_000_000)
 
 
 def test_below_the_reserve_a_file_is_refused_before_its_first_byte(arena: Any, ann: Any, short: None) -> None:
@@ -51,9 +51,9 @@ def test_the_reserve_is_what_is_left_after_the_file(
     arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reserve = arena.settings.disk_reserve_mb * 1_000_000
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: reserve + 1000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: reserve + 1000)
     assert _send(arena, ann).status_code == 507
-    monkeypatch.setattr("grader.disk.free_bytes", lambda folder: reserve + 1_000_000)
+    monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: reserve + 1_000_000)
     assert _send(arena, ann).status_code == 201
 
 
@@ -65,7 +65,7 @@ def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it
 
     before = _files(arena)
     with monkeypatch.context() as patch:
-        patch.setattr("grader.storage.os.fsync", full)
+        patch.setattr("grader.storage.stores.os.fsync", full)
         answer = _send(arena, ann)
     assert (answer.status_code, answer.json["message"]) == (507, SENTENCE)
     assert (_count(arena), _files(arena)) == (0, before)

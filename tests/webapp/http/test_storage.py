@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Submission
-from grader.storage import Storage, open_storage
+from grader.storage.stores import Storage, open_storage
 
 API = "/api/v1/competitions/toxicity/submissions"
 

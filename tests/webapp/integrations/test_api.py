@@ -15,9 +15,9 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.leaderboards.changes import Watcher
-from webapp.front import stopping
 from webapp.http import waits as waiting
-from webapp.integrations.streams import Place
+from webapp.server import stopping
+from webapp.webhooks.streams import Place
 
 HERE = "/api/v1/competitions/toxicity"
 TEAM, DESK = f"{HERE}/team/webhooks", f"{HERE}/webhooks"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from grader import disk
 from grader.models import AnnouncedUpload, DataCheckState
 from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
@@ -17,9 +16,10 @@ from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
 from grader.services.people import directory
 from grader.services.uploads import announced
+from grader.storage import disk
 from grader.worker.storage_keeper import Keeper
 from webapp.http.parameters import SentFields
-from webapp.kaggle.protocol import asked_time
+from webapp.kaggle_protocol.protocol import asked_time
 
 API = "/api/v1"
 CALL = f"{API}/competitions.CompetitionApiService"

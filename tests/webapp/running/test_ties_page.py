@@ -14,8 +14,8 @@ from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings_model import SETTINGS
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation import decisions
-from grader.worker.calendar import Calendar
 from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.scheduled_tasks import Calendar
 
 HERE = "/competitions/toxicity"
 TIES = f"{HERE}/organize/ties"

@@ -14,7 +14,7 @@ from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs.program import OrganizerWorker
-from webapp.setup.steps import STEPS
+from webapp.organizers.setup.wizard_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
 DAY = timedelta(days=1)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from grader import db
-from grader.disk_cache import DiskCache
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
@@ -18,6 +17,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
+from grader.storage.disk_cache import DiskCache
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.scoring.calculator import Calculator
 from grader.worker.scoring.rank_cache import RankCache

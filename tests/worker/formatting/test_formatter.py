@@ -20,7 +20,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.figures import figures, formatted_texts
 from grader.services.figures.pictures import picture_of
-from grader.storage import StoredBlob
+from grader.storage.stores import StoredBlob
 from grader.worker.formatting import formatter as formatting
 from grader.worker.formatting.formatter import Formatter
 from grader.worker.process import shares

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.disk_cache import DiskCache
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
+from grader.storage.disk_cache import DiskCache
 from grader.worker.scoring import batch_scorer
 from grader.worker.scoring.batch_scorer import BatchScorer
 from grader.worker.scoring.rank_cache import RankCache

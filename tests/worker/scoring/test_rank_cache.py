@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.disk_cache import DiskCache
 from grader.settings import Settings
+from grader.storage.disk_cache import DiskCache
 from grader.worker.scoring import rank_cache
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
 

@@ -1,0 +1,339 @@
+"""Backup and restore an installation: a folder with the database, the stored files and the settings.
+
+A folder is a backup when its `backup.json` is there, which is written last. Secrets are not in it: the
+manifest says which are needed. The cache is not in it either.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import SecretStr
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.db import Database
+from grader.errors import OrganizerError
+from grader.maintenance import after_restore, database_copies, schema
+from grader.maintenance.database_copies import Tables
+from grader.services.webhooks import outbox as webhooks
+from grader.settings import PREFIX, Settings
+from grader.storage import blobs, disk
+from grader.storage.stores import BlobMissing, LocalStorage, Storage
+
+FORMAT = 1
+AUTOMATIC_FOLDER = "backups"  # in the data folder
+ANOTHER_FOLDER = (
+    "Name a folder on a larger disk, or free some space: `fairboard doctor` says what you can delete."
+)
+WITHOUT_BACKUP = (
+    "No table was changed. Free some space (`fairboard doctor` says what you can delete), or change them "
+    "without a backup: `fairboard migrate --without-backup`."
+)
+MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
+
+Tell = Callable[[int, int], None]
+
+
+class NotABackup(OrganizerError):
+    """A folder cannot be restored from; the message says why."""
+
+    public_name = "not_abackup"
+
+
+class CannotBackUp(OrganizerError):
+    """A backup cannot be made there; the message says why."""
+
+    public_name = "cannot_back_up"
+
+
+class NoRoomForBackup(CannotBackUp):
+    """The disk has less room than a backup of the database may take."""
+
+    public_name = "no_room_for_backup"
+
+    def __init__(self, folder: Path, *, needed: int, free: int, advice: str) -> None:
+        super().__init__(
+            f"A backup of the database takes up to {needed / 1e6:,.0f} MB, and {folder} has room for "
+            f"{free / 1e6:,.0f} MB. {advice}"
+        )
+
+
+class CannotRestore(OrganizerError):
+    """The installation cannot take a backup in; the message says why."""
+
+    public_name = "cannot_restore"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The backup's own description (`backup.json`).
+
+    `files` has the sha256 of each file of the database, `tables` the columns of those that lie apart.
+    `unusable_blobs` were named by rows, and were gone or damaged already. `secret_key_mark` tells whether a
+    secret key is that of the backup, and not what it is.
+    """
+
+    made_at: str
+    fairboard: str
+    revision: str
+    database: str
+    files: dict[str, str]
+    tables: Tables
+    with_blobs: bool
+    blob_count: int
+    blob_bytes: int
+    unusable_blobs: list[str]
+    secrets: list[str]
+    secret_key_mark: str
+    format: int = FORMAT
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the manifest of a backup; raise NotABackup."""
+        try:
+            data = json.loads((folder / MANIFEST).read_text())
+        except FileNotFoundError:
+            raise NotABackup(f"{folder} is no backup, or one that was not finished: no {MANIFEST}.") from None
+        except ValueError as error:
+            raise NotABackup(f"{folder / MANIFEST} cannot be read: {error}.") from None
+        if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
+            raise NotABackup(
+                f"{folder} is a backup of another version of Fairboard: {data.get('fairboard')}."
+            )
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The result of a restore: `held_mails` are not sent, because they may already have been."""
+
+    manifest: Manifest
+    held_mails: int
+    has_secret_key: bool
+
+
+@dataclass
+class _Copied:
+    count: int = 0
+    size: int = 0
+    unusable: list[str] = field(default_factory=list)
+
+
+def make(
+    settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
+) -> Manifest:
+    """Write a backup into a new folder while the service runs; without a storage it has no blobs.
+
+    Raises CannotBackUp, DamagedDatabase.
+    """
+    _require_room(database, folder, advice=ANOTHER_FOLDER)
+    revision = schema.current(database)
+    if revision is None:
+        raise CannotBackUp("There is nothing to back up: the database has no tables.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / DATABASE_FOLDER).mkdir(mode=0o700)
+    except FileExistsError:
+        raise CannotBackUp(f"{folder} has a backup already, or a part of one. Name a new folder.") from None
+    named: set[str] = set()
+    required: set[str] = set()
+    with database.read() as session:
+        made_at = db.now(session)
+
+    def look(session: Session) -> None:
+        if storage is not None:  # else the tables may be of an older version
+            named.update(blobs.named(session))
+            required.update(blobs.required(session))
+
+    tables = database_copies.copy_out(database, folder / DATABASE_FOLDER, look=look)
+    copied = _copy_blobs(storage, folder, named, required, tell) if storage else _Copied()
+    (folder / SETTINGS_FILE).write_text(_settings_text(settings))
+    manifest = Manifest(
+        made_at=made_at.astimezone(UTC).isoformat(timespec="seconds"),
+        fairboard=version("fairboard"),
+        revision=revision,
+        database=database_copies.kind_of(database),
+        files={path.name: _sha256(path) for path in sorted((folder / DATABASE_FOLDER).iterdir())},
+        tables=tables,
+        with_blobs=storage is not None,
+        blob_count=copied.count,
+        blob_bytes=copied.size,
+        unusable_blobs=copied.unusable,
+        secrets=needed_secrets(settings),
+        secret_key_mark=_mark(settings),
+    )
+    _write_last(folder, manifest)
+    return manifest
+
+
+def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
+    """Bring the tables to this version; older ones are backed up first, without blobs; `say` gets the folder.
+
+    Raises UnknownTables for newer ones, CannotBackUp where there is no room.
+    """
+    before = schema.current(database)
+    if before not in (None, schema.head()):
+        schema.require_known(before)
+        with database.read() as session:
+            name = f"before-{schema.head()}-{db.now(session):%Y%m%dT%H%M%S}"
+        folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
+        _require_room(database, folder, advice=WITHOUT_BACKUP)
+        make(settings, database, None, folder)
+        say(f"The tables are of an older version ({before}). The database is backed up in {folder}.")
+    schema.upgrade(database)
+    if before not in (None, schema.head()):
+        say(f"The tables now have the schema of this version ({schema.head()}).")
+
+
+def restore(
+    settings: Settings, database: Database, storage: Storage, folder: Path, *, tell: Tell | None = None
+) -> Restored:
+    """Fill an empty installation from a backup and bring its tables to this version.
+
+    First the blobs, then the database, so that no row is without its blob. E-mails that waited, and notices
+    of what probably happened after the backup, are not sent: they may have been.
+    Raises NotABackup, CannotRestore, UnknownTables.
+    """
+    manifest = _checked(folder)
+    kind = database_copies.kind_of(database)
+    if manifest.database != kind:
+        raise CannotRestore(f"The backup is of {manifest.database}; the settings name {kind}.")
+    if schema.current(database) is not None and not database_copies.is_empty(database):
+        raise CannotRestore(
+            "The database is not empty. Restore into a new one: move the data folder away, or make another "
+            f"database, or name another one with {PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
+        )
+    if manifest.with_blobs:
+        _restore_blobs(folder, storage, tell)
+    database_copies.copy_in(
+        database, folder / DATABASE_FOLDER, tables=manifest.tables, revision=manifest.revision
+    )
+    schema.upgrade(database)
+    with database.write() as session:
+        after_restore.free_claims(session)
+        webhooks.give_up_all(session, now=db.now(session))
+        held = after_restore.hold_mails_back(
+            session, made_at=datetime.fromisoformat(manifest.made_at), now=db.now(session)
+        )
+    return Restored(manifest, held, has_secret_key=_mark(settings) == manifest.secret_key_mark)
+
+
+def needed_secrets(settings: Settings) -> list[str]:
+    """Return in a sentence each what a backup does not hold and a restored service needs."""
+    key = (
+        f"{PREFIX}SECRET_KEY"
+        if settings.secret_key is not None
+        else f"the file {settings.data_dir.absolute() / 'secret_key'}"
+    )
+    needed = [
+        f"The secret key, {key}: without it a solution without Usage that is corrected is split otherwise, "
+        "and forms that are open in a browser have to be loaded again."
+    ]
+    for name in type(settings).model_fields:
+        if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
+            needed.append(f"{PREFIX}{name.upper()}.")
+    if settings.storage().startswith("s3:"):
+        needed.append("The AWS_* variables of the bucket.")
+    return needed
+
+
+def _settings_text(settings: Settings) -> str:
+    """Return the settings that differ from their defaults, without secrets, as variables."""
+    lines = ["# The settings of the installation that was backed up. Secrets are not in here."]
+    for name, description in type(settings).model_fields.items():
+        value: Any = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            lines.append(f"# {PREFIX}{name.upper()} was set.")
+        elif value is not None and value != description.default:
+            lines.append(f"{PREFIX}{name.upper()}={value}")
+    return "\n".join(lines) + "\n"
+
+
+def _copy_blobs(
+    storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
+) -> _Copied:
+    """Copy the blobs that are there; what only may be there and is not is no fault, and is not counted."""
+    target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
+    done, total = 0, len(names)
+    for sha256 in sorted(names):
+        is_usable = False
+        try:
+            with storage.open(sha256) as source:
+                blob = target.put(source)
+        except BlobMissing:
+            pass
+        else:
+            is_usable = blob.sha256 == sha256
+            if not is_usable:
+                target.delete(blob.sha256)
+        if is_usable:
+            copied.count, copied.size, done = copied.count + 1, copied.size + blob.size, done + 1
+        else:
+            total -= 1
+            if sha256 in required:
+                copied.unusable.append(sha256)
+        if tell is not None:
+            tell(done, total)
+    return copied
+
+
+def _restore_blobs(folder: Path, storage: Storage, tell: Tell | None) -> None:
+    kept = LocalStorage(folder / BLOB_FOLDER)
+    listed = list(kept.blobs())
+    for done, blob in enumerate(listed, start=1):
+        with kept.open(blob.sha256) as source:
+            if storage.put(source).sha256 != blob.sha256:
+                raise NotABackup(f"The backup is damaged: blob {blob.sha256}.")
+        if tell is not None:
+            tell(done, len(listed))
+
+
+def _checked(folder: Path) -> Manifest:
+    manifest = Manifest.read(folder)
+    schema.require_known(manifest.revision)
+    damaged = [
+        name for name, sha256 in manifest.files.items() if _sha256(folder / DATABASE_FOLDER / name) != sha256
+    ]
+    if damaged:
+        raise NotABackup(f"The backup is damaged: {', '.join(damaged)} changed since it was made.")
+    if manifest.with_blobs:
+        count = sum(1 for _ in LocalStorage(folder / BLOB_FOLDER).blobs())
+        if count != manifest.blob_count:
+            raise NotABackup(
+                f"The backup is damaged: {count:,} of its {manifest.blob_count:,} blobs are there."
+            )
+    return manifest
+
+
+def _require_room(database: Database, folder: Path, *, advice: str) -> None:
+    needed, free = database_copies.size_bytes(database), disk.free_bytes(folder.absolute())
+    if free < needed:
+        raise NoRoomForBackup(folder, needed=needed, free=free, advice=advice)
+
+
+def _write_last(folder: Path, manifest: Manifest) -> None:
+    draft = folder / f"{MANIFEST}.draft"
+    draft.write_text(json.dumps(asdict(manifest), indent=1) + "\n")
+    for path in (draft, folder / SETTINGS_FILE, folder / DATABASE_FOLDER):
+        database_copies.sync(path)
+    draft.replace(folder / MANIFEST)
+    database_copies.sync(folder)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def _mark(settings: Settings) -> str:
+    return hmac.new(settings.secret().encode(), b"mark of a backup", hashlib.sha256).hexdigest()[:16]

@@ -1,0 +1,229 @@
+"""Doctor's checks of stored data: database, stored files, scoring queue, mail."""
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import func, select, text
+from sqlalchemy.orm import Session
+
+from grader import db
+from grader.db import Database
+from grader.maintenance import schema
+from grader.models import AuditEntry, Login, Mail, ScoringJob, Submission, SubmissionStatus
+from grader.services.mail import outbox
+from grader.services.scoring import jobs, queue_health
+from grader.services.scoring.queue_health import Sign
+from grader.settings import PREFIX
+from grader.storage import blobs
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
+
+SHOWN = 5
+CLOCK_TOLERANCE = timedelta(seconds=5)
+MAIL_PATIENCE = timedelta(hours=1)
+_PROBE = b"What `fairboard doctor` stores to see whether it can.\n"
+# Without any of them a crash of the machine may lose what was answered 201.
+_DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
+
+
+class Level(enum.StrEnum):
+    """How urgent a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ALARM = "alarm"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at, and in sentences how it is and what to do."""
+
+    level: Level
+    subject: str
+    message: str
+
+
+def ok(subject: str, message: str) -> Finding:
+    """Return that something is well."""
+    return Finding(Level.OK, subject, message)
+
+
+def warning(subject: str, message: str) -> Finding:
+    """Return that something may go wrong."""
+    return Finding(Level.WARNING, subject, message)
+
+
+def alarm(subject: str, message: str) -> Finding:
+    """Return that something is wrong."""
+    return Finding(Level.ALARM, subject, message)
+
+
+def of_tables(database: Database) -> Iterator[Finding]:
+    """Look at the tables' version, at the database's soundness and promises, and at its clock.
+
+    Raises what the database raises where it cannot be written.
+    """
+    current = schema.current(database)
+    if current != schema.head():
+        yield alarm(
+            "database",
+            f"The tables are of another version ({current or 'none'}; this one needs {schema.head()}): "
+            "`fairboard migrate`.",
+        )
+        return
+    with database.read() as session:
+        is_sqlite = session.get_bind().dialect.name == "sqlite"
+        yield from _soundness(session) if is_sqlite else _durability(session)
+        now, newest = db.now(session), _newest(session)
+    with database.write() as session:  # raises where it is read-only
+        session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
+    yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
+
+
+def of_storage(storage: Storage) -> Iterator[Finding]:
+    """Look whether the storage can be written and read."""
+    try:
+        probe = storage.put(_PROBE)
+        storage.read(probe.sha256)
+        storage.delete(probe.sha256)
+    except Exception as error:  # of whatever store it is
+        reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
+        yield alarm(
+            "storage",
+            f"The storage cannot be used, so uploads are refused and jobs wait: {reason} "
+            f"Fix its rights or its address ({PREFIX}STORAGE_URL).",
+        )
+
+
+def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
+    """Look whether the storage has every blob that rows name, read whole if `read_all`."""
+    with database.read() as session:
+        required = blobs.required(session)
+    listed = list(storage.blobs())
+    stored = {blob.sha256 for blob in listed}
+    with database.read() as session:
+        missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
+        orphans = blobs.orphans(session, listed=listed, now=db.now(session))
+    if missing:
+        rows = ", ".join(f"{blob.row} ({blob.sha256[:12]}…)" for blob in missing[:SHOWN])
+        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
+        yield alarm("storage", f"Rows refer to missing blobs: {rows}{more}. Restore them from a backup.")
+    damaged = sorted(_damaged(storage, required & stored)) if read_all else []
+    if damaged:
+        names = ", ".join(damaged[:SHOWN])
+        yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
+    if not missing and not damaged:
+        how = "has and could read" if read_all else "has"
+        yield ok("storage", f"The storage {how} all {len(required):,} blobs that rows refer to.")
+    if orphans:
+        size = sum(blob.size for blob in orphans)
+        what = f"{len(orphans):,} blobs ({megabytes(size)})"
+        yield ok("storage", f"{what} belong to no row and will be deleted within a day.")
+
+
+def of_scoring(session: Session) -> Iterator[Finding]:
+    """Look whether anybody scores, and at what has failed."""
+    now = db.now(session)
+    sign, _, overdue_since = queue_health.sign_of_life(session, now)
+    oldest = jobs.oldest_pending(session)
+    if sign is Sign.STALLED and overdue_since is not None:
+        yield alarm(
+            "scoring",
+            f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
+            "Start `fairboard serve`, or read its log where it runs.",
+        )
+    elif oldest is not None:
+        yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")
+    else:
+        yield ok("scoring", "Nothing is waiting.")
+    failed = session.scalars(
+        select(Submission.id).where(Submission.status == SubmissionStatus.FAILED).order_by(Submission.id)
+    ).all()
+    if failed:
+        named = ", ".join(f"#{each}" for each in failed[:SHOWN])
+        yield warning(
+            "scoring",
+            f"{len(failed):,} submissions failed because of an error on our side: {named}. Their pages "
+            "name the incident "
+            "that the log explains; `fairboard competition retry SLUG` retries them.",
+        )
+
+
+def of_mail(session: Session) -> Iterator[Finding]:
+    """Look at what waits in the outbox and what could not be sent."""
+    now = db.now(session)
+    count, oldest = session.execute(
+        select(func.count(), func.min(Mail.created_at)).where(
+            Mail.sent_at.is_(None), Mail.created_at > now - outbox.GIVEN_UP_AFTER, Mail.attempt_count > 0
+        )
+    ).one()
+    if count and now - oldest > MAIL_PATIENCE:
+        error = session.scalar(
+            select(Mail.error).where(Mail.sent_at.is_(None), Mail.error.is_not(None)).order_by(Mail.id.desc())
+        )
+        yield warning(
+            "e-mail",
+            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no answer'}. "
+            f"Check {PREFIX}SMTP_*; then they are sent automatically.",
+        )
+    else:
+        yield ok("e-mail", "No e-mail is stuck in the outbox.")
+
+
+def _newest(session: Session) -> datetime | None:
+    """Return the time of the newest thing that happened, as it was written down then."""
+    written = (Submission.submitted_at, ScoringJob.finished_at, AuditEntry.at, Login.last_used_at)
+    return max(filter(None, (session.scalar(select(func.max(each))) for each in written)), default=None)
+
+
+def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
+    if abs(ahead) > CLOCK_TOLERANCE:
+        yield warning(
+            "clock",
+            f"The database's clock differs from this machine's by {ahead.total_seconds():+.0f} s; deadlines "
+            "go by the database's. Set both by NTP (timedatectl set-ntp true).",
+        )
+    if future > CLOCK_TOLERANCE:
+        yield warning(
+            "clock",
+            f"The newest row is dated {_age(future)} in the future: the clock was ahead, or is behind now, "
+            "and deadlines use it. Set it by NTP (timedatectl set-ntp true).",
+        )
+
+
+def _soundness(session: Session) -> Iterator[Finding]:
+    finding = session.execute(text("PRAGMA quick_check")).scalar_one()
+    if finding == "ok":
+        yield ok("database", "SQLite's integrity check found no damage.")
+    else:
+        yield alarm("database", f"SQLite's integrity check found damage: {finding}. Restore a backup.")
+
+
+def _durability(session: Session) -> Iterator[Finding]:
+    off = [name for name in _DURABILITY if session.execute(text(f"SHOW {name}")).scalar_one() == "off"]
+    if off:
+        yield alarm(
+            "database",
+            f"PostgreSQL may lose accepted submissions if its machine stops: {', '.join(off)} is off. "
+            "Turn it on in postgresql.conf.",
+        )
+    else:
+        yield ok("database", "PostgreSQL keeps everything that it commits.")
+
+
+def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:
+    for sha256 in names:
+        try:
+            storage.read(sha256)
+        except (BlobDamaged, BlobMissing):
+            yield sha256
+
+
+def megabytes(size: int) -> str:
+    """Return a size in MB."""
+    return f"{size / 1e6:,.0f} MB"
+
+
+def _age(age: timedelta) -> str:
+    return str(timedelta(seconds=round(age.total_seconds())))

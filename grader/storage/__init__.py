@@ -1,0 +1,1 @@
+"""Blobs, disk caches and paths: where an installation keeps its bytes."""

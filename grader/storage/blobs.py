@@ -1,0 +1,186 @@
+"""Blobs and the rows that name them: what must be in the storage, and what nothing names any more.
+
+A blob is stored before a row names it, so there is always one that no row names yet. Whoever is going to
+name it touches it in the transaction that writes the row, under a lock that the collector of orphans
+excludes: either the collector sees the row or the blob's young age, or the writer misses the blob.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from grader import db
+from grader.db import Database
+from grader.errors import OrganizerError
+from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Solution, Submission
+from grader.storage.stores import ListedBlob, Storage
+
+ORPHANED_AFTER = timedelta(hours=24)
+BATCH = 20  # uploads wait meanwhile, for two requests each where the storage is a bucket
+# What a storage of another installation would look like; below that nobody needs to be asked.
+SUSPICIOUS_COUNT = 20
+
+# Whose value is the name of a blob, which must be in the storage.
+REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
+    Submission.sha256,
+    DataFile.sha256,
+    Figure.sha256,
+    Solution.row_ids_sha256,
+    Solution.prepared_sha256,
+    Solution.sample_submission_sha256,
+)
+# Which rows of a column need their blob, where not all do: the bytes of a rejected file go after a day.
+_NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
+    Submission.sha256: Submission.file_deleted_at.is_(None),
+    # Once it is used another row names it.
+    AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
+}
+# Whose value is or holds names of blobs that are kept where they are in the storage, and need not be.
+MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
+    Solution.digest,
+    OrganizerJob.parameters,
+    OrganizerJob.result,
+    AnnouncedUpload.parts,
+    AnnouncedUpload.sha256,  # a backup that runs while it is sent again goes without it
+)
+
+_ADVISORY_LOCK = 7777_0002
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+logger = logging.getLogger(__name__)
+
+
+class SuspiciousStorage(OrganizerError):
+    """So many blobs are orphans that the storage may be another installation's."""
+
+    public_name = "suspicious_storage"
+
+    def __init__(self, orphan_count: int, blob_count: int) -> None:
+        super().__init__(
+            f"{orphan_count:,} of {blob_count:,} blobs are named by no row. That is more than half: is this "
+            "the storage of this database? If it is, `fairboard orphans --delete` deletes them."
+        )
+        self.orphan_count = orphan_count
+        self.blob_count = blob_count
+
+
+@dataclass(frozen=True, slots=True)
+class MissingBlob:
+    """A blob that a row names and the storage does not have; `row` says which, as "submission 17"."""
+
+    sha256: str
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a collection has deleted."""
+
+    count: int
+    size: int
+
+
+def hold(session: Session, *, storage: Storage, sha256: str) -> None:
+    """Keep a stored blob from being collected until this transaction, which names it, has ended.
+
+    Raises BlobMissing if it was collected just before; it is to be stored again.
+    """
+    _lock(session, shared=True)
+    storage.touch(sha256)
+
+
+def required(session: Session, *, among: Collection[str] | None = None) -> set[str]:
+    """Return the names of the blobs that must be in the storage."""
+    return {sha256 for column in REQUIRED for sha256 in session.scalars(_values(column, among))}
+
+
+def named(session: Session, *, among: Collection[str] | None = None) -> set[str]:
+    """Return the names of all blobs that must not be deleted."""
+    found = required(session, among=among)
+    for column in MENTIONED:
+        for value in session.scalars(select(column).where(column.is_not(None), _is_needed(column))):
+            found.update(names_in(value))
+    return found
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """Yield what may be the name of a blob anywhere in JSON-ready data."""
+    if isinstance(value, str):
+        if _NAME.fullmatch(value):
+            yield value
+    elif isinstance(value, dict):
+        yield from names_in(list(value.values()))
+    elif isinstance(value, list):
+        for each in value:
+            yield from names_in(each)
+
+
+def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
+    """Return the blobs that rows name and that are not `stored`: each one is an alarm."""
+    found = []
+    for column in REQUIRED:
+        kind = column.class_.__tablename__.replace("_", " ")
+        rows = select(column.class_.id, column).where(_is_needed(column)).order_by(column.class_.id)
+        for row_id, sha256 in session.execute(rows):
+            if sha256 not in stored:
+                found.append(MissingBlob(sha256, f"{kind} {row_id}"))
+    return found
+
+
+def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
+    """Return the blobs that no row names and that are old enough that none is about to."""
+    names = named(session)
+    return [blob for blob in listed if blob.sha256 not in names and blob.touched_at < now - ORPHANED_AFTER]
+
+
+def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> Collected:
+    """Delete the orphans; raise SuspiciousStorage where they are the most of many, unless `is_sure`."""
+    listed = list(storage.blobs())  # before the rows are read: what is stored from now on is not in it
+    with database.read() as session:
+        found = orphans(session, listed=listed, now=db.now(session))
+    if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
+        raise SuspiciousStorage(len(found), len(listed))
+    deleted = delete_unnamed(database, storage, [blob.sha256 for blob in found], age=ORPHANED_AFTER)
+    if deleted:
+        logger.info("Deleted %s blobs that no row names.", len(deleted))
+    return Collected(len(deleted), sum(blob.size for blob in found if blob.sha256 in deleted))
+
+
+def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:
+    """Delete those blobs that no row names and nobody has stored or touched for `age`; return their names."""
+    deleted: set[str] = set()
+    for start in range(0, len(names), BATCH):
+        deleted |= _delete(database, storage, names[start : start + BATCH], age)
+    return deleted
+
+
+def _delete(database: Database, storage: Storage, batch: Sequence[str], age: timedelta) -> set[str]:
+    """Delete what no row names now that nobody can be about to name it."""
+    with database.write() as session:
+        _lock(session, shared=False)
+        kept = named(session, among=batch)
+        before = db.now(session) - age
+        return {name for name in batch if name not in kept and storage.delete_old(name, before=before)}
+
+
+def _values(column: InstrumentedAttribute[Any], among: Collection[str] | None) -> Any:
+    query = select(column).where(_is_needed(column)).distinct()
+    return query if among is None else query.where(column.in_(among))
+
+
+def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
+    return _NEEDED.get(column, true())
+
+
+def _lock(session: Session, *, shared: bool) -> None:
+    """Wait for the other kind of holder; a write transaction of SQLite excludes all others once it began."""
+    session.connection()  # begins it
+    if session.get_bind().dialect.name == "postgresql":
+        take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
+        session.execute(select(take(_ADVISORY_LOCK)))

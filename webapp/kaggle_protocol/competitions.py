@@ -1,0 +1,161 @@
+"""List competitions, read one, and read its texts, as the kaggle command asks for them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import g
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, CompetitionState, Split
+from grader.services.competitions import organizers
+from grader.services.paging import page_of_list
+from grader.services.standings import places
+from grader.services.teams import participations, rosters
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.parameters import SentFields
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import (
+    COMPETITIONS,
+    asked_paging,
+    call,
+    next_token,
+    page_address,
+    time_text,
+)
+
+PAGE_SIZE = 20
+TAB, SEGMENT, SORT = "COMPETITION_LIST_TAB_", "HOST_SEGMENT_", "COMPETITION_SORT_BY_"
+NEVER = datetime.max.replace(tzinfo=UTC)
+# The texts of a competition by the names of Kaggle's pages, with their titles.
+PAGES = {
+    "description": ("overview", "Description"),
+    "evaluation": ("evaluation", "Evaluation"),
+    "rules": ("rules", "Rules"),
+    "data-description": ("data_description", "Data Description"),
+}
+
+
+@call(COMPETITIONS, "ListCompetitions")
+def list_competitions(sent: SentFields) -> ResponseReturnValue:
+    """Return a page of the competitions that the person may see; all of them are the community's."""
+    page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
+    with current_site().database.read() as session:
+        found = _searched(_in_tab(session, sent), sent)
+        _sort(found, sent.text("sortBy").removeprefix(SORT))
+        asked = page_of_list(found, page=page, page_size=size)
+        listed = [_line(session, competition) for competition in asked.rows]
+    return {"competitions": listed, "nextPageToken": next_token(asked.page, asked.page_count)}
+
+
+@call(COMPETITIONS, "GetCompetition")
+def get_competition(sent: SentFields) -> ResponseReturnValue:
+    """Return one competition."""
+    with current_site().database.read() as session:
+        return _line(session, lookups.competition_of(session, sent.text("competitionName")))
+
+
+@call(COMPETITIONS, "ListCompetitionPages")
+def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
+    """Return the texts of a competition in Markdown, the evaluation with the formula of the score."""
+    wanted = sent.text("pageName")
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        view = CompetitionView(competition, db.now(session))
+    pages = [_page(view, competition, name) for name in PAGES if wanted in ("", name)]
+    return {"pages": [page for page in pages if page["content"]]}
+
+
+def _in_tab(session: Any, sent: SentFields) -> list[Competition]:
+    """Return what a tab of Kaggle's list holds of the competitions that the person may see."""
+    tab, category = sent.text("group").removeprefix(TAB), sent.text("category").removeprefix(SEGMENT)
+    if category.lower() not in ("", "unspecified", "community", "all"):
+        return []
+    roles = organizers.roles(session, user=g.user)
+    is_in: Callable[[Competition], bool] = {
+        "ENTERED": lambda each: participations.find(session, competition=each, user=g.user) is not None,
+        "HOSTED": lambda each: each.id in roles,
+        "UNLAUNCHED": _is_draft,
+        "UNLAUNCHED_COMMUNITY": _is_draft,
+    }.get(tab.upper(), bool)
+    return [each for each in lookups.listed(session) if is_in(each)]
+
+
+def _is_draft(competition: Competition) -> bool:
+    return competition.state is CompetitionState.DRAFT
+
+
+def _searched(found: list[Competition], sent: SentFields) -> list[Competition]:
+    text = sent.text("search").strip().casefold()
+    return [each for each in found if text in each.slug or text in each.title.casefold()]
+
+
+def _sort(found: list[Competition], by: str) -> None:
+    """Sort by the close where that is asked for; otherwise the newest stay first."""
+    if by.upper() in ("EARLIEST_DEADLINE", "LATEST_DEADLINE", "EARLIESTDEADLINE", "LATESTDEADLINE"):
+        found.sort(key=lambda each: each.closes_at or NEVER, reverse=by.upper().startswith("LATEST"))
+
+
+def _line(session: Any, competition: Competition) -> dict[str, Any]:
+    version = competition.live_scoring_version
+    rank, team_count = 0, 0
+    if version is not None:
+        team_count = places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC)
+        team = rosters.find_team(session, competition=competition, user=g.user)
+        entry = team and places.standing_of(
+            session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
+        )
+        if entry:
+            rank = places.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+    return {
+        "id": competition.id,
+        "ref": competition.slug,
+        "title": competition.title,
+        "url": page_address("competitions.show", slug=competition.slug),
+        "deadline": time_text(competition.closes_at),
+        "category": "Community",
+        "reward": "Kudos",
+        "teamCount": team_count,
+        "userHasEntered": participations.find(session, competition=competition, user=g.user) is not None,
+        "userRank": rank,
+        "mergerDeadline": time_text(competition.merger_deadline),
+        "newEntrantDeadline": time_text(competition.entry_deadline),
+        "enabledDate": time_text(competition.opens_at),
+        "maxTeamSize": competition.max_team_size,
+        "maxDailySubmissions": competition.max_daily_submissions or 0,
+        "submissionsDisabled": competition.paused_at is not None,
+        "evaluationMetric": "Generalized mean of bias AUCs",
+        "isKernelsSubmissionsOnly": False,
+        "tags": [],
+        "description": "",
+        "organizationName": "",
+        "organizationRef": "",
+    }
+
+
+def _page(view: CompetitionView, competition: Competition, name: str) -> dict[str, Any]:
+    setting, title = PAGES[name]
+    content = getattr(competition, setting)
+    if name == "evaluation":
+        content = "\n\n".join(filter(None, (content, _formula(view))))
+    return {
+        "name": name,
+        "content": content,
+        "isPublished": True,
+        "mimeType": "text/markdown",
+        "postTitle": title,
+    }
+
+
+def _formula(view: CompetitionView) -> str:
+    metric = view.metric()
+    terms = "\n".join(f"- {weight} times {term.name}" for term, weight in metric.weighted_terms)
+    names = ", ".join(metric.identities) or "proposed from the solution"
+    return (
+        f"The score is the sum of:\n\n{terms}\n\n"
+        f"The last three are power means over the identities with the exponent {metric.power}. A row is "
+        f"positive from {metric.label_threshold} on, and mentions an identity from "
+        f"{metric.identity_threshold} on. Identities: {names}."
+    )

@@ -1,0 +1,89 @@
+"""List the data files of a competition, and download one or all of them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from flask import Response
+from flask.typing import ResponseReturnValue
+
+from grader.models import Competition
+from grader.services.competitions import lookup
+from grader.services.data_files import archive
+from grader.services.data_files import files as data_files
+from grader.services.data_files.files import SAMPLE_SUBMISSION
+from grader.services.paging import page_of_list
+from webapp.competitions import downloads
+from webapp.http import files, lookups
+from webapp.http.parameters import SentFields
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
+from webapp.kaggle_protocol.signed_files import LinkExpired, offer, sender
+
+PAGE_SIZE = 20
+
+
+@call(COMPETITIONS, "ListDataFiles")
+def list_data_files(sent: SentFields) -> ResponseReturnValue:
+    """Return a page of the files, with the sample submission."""
+    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        found = data_files.list_all(session, competition=competition)
+        listed = [_line(file.name, file.size_bytes, time_text(file.uploaded_at)) for file in found]
+        version = competition.live_scoring_version
+        if version is not None:
+            sample = downloads.sample(competition)
+            listed.insert(0, _line(sample.name, sample.blob.size, time_text(version.created_at)))
+    asked = page_of_list(listed, page=page, page_size=size)
+    return {"files": list(asked.rows), "nextPageToken": next_token(asked.page, asked.page_count)}
+
+
+@call(COMPETITIONS, "DownloadDataFile")
+def download_data_file(sent: SentFields) -> ResponseReturnValue:
+    """Lead to a file that the person may download."""
+    name = sent.text("fileName")
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        if name == SAMPLE_SUBMISSION:
+            return offer("file", competition, name, version=downloads.sample(competition).blob.sha256)
+        found = downloads.data_file(session, competition, name)
+    return offer("file", competition, found.name, version=found.sha256)
+
+
+@call(COMPETITIONS, "DownloadDataFiles")
+def download_data_files(sent: SentFields) -> ResponseReturnValue:
+    """Lead to a zip of all files that the person may download now."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        packed, _ = downloads.packed(session, competition)
+    return offer("files", competition, f"{competition.slug}.zip", version=archive.version_of(packed))
+
+
+@sender("file")
+def send_file(session: Any, competition: Competition, name: str, version: str) -> Callable[[], Response]:
+    """Send a data file or the sample submission, while it is the version that was offered."""
+    if name == SAMPLE_SUBMISSION:
+        live = lookup.live(competition)
+        sha256, modified = live.solution.sample_submission_sha256, live.created_at
+    else:
+        found = downloads.data_file(session, competition, name)
+        sha256, modified = found.sha256, found.uploaded_at
+    if sha256 != version:
+        raise LinkExpired
+    return lambda: files.send(current_site().storage.open(sha256), name=name, etag=sha256, modified=modified)
+
+
+@sender("files")
+def send_files(session: Any, competition: Competition, name: str, version: str) -> Callable[[], Response]:
+    """Send the zip of all files, while it has the files that were offered."""
+    packed, modified = downloads.packed(session, competition)
+    if archive.version_of(packed) != version:
+        raise LinkExpired
+    site = current_site()
+    opened = partial(archive.opened, site.storage, site.checksums, packed)
+    return lambda: files.send(opened(), name=name, etag=version, modified=modified)
+
+
+def _line(name: str, size_bytes: int, created: str | None) -> dict[str, Any]:
+    return {"name": name, "totalBytes": size_bytes, "creationDate": created, "ref": name}

@@ -1,0 +1,131 @@
+"""Show a leaderboard, download it, and list what one team has on it."""
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from datetime import UTC
+from io import BytesIO
+from typing import Any
+
+from flask import Response, g
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, Split
+from grader.ranking.order import score_text
+from grader.services.competitions import phases
+from grader.services.leaderboards import leaderboard as boards
+from grader.services.leaderboards import score_steps
+from grader.services.leaderboards.leaderboard import Asked, Board
+from grader.services.leaderboards.lines import BoardRow
+from grader.services.teams import rosters
+from grader.text.spreadsheets import csv_lines
+from grader.visibility import Phase
+from webapp.http import files, lookups
+from webapp.http.parameters import SentFields
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
+from webapp.kaggle_protocol.signed_files import offer, sender
+
+PAGE_SIZE = 50
+WHOLE = 10**9
+COLUMNS = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
+
+
+@call(COMPETITIONS, "GetLeaderboard")
+def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
+    """Return a page of the public leaderboard, after the reveal of the private one; without benchmarks."""
+    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        board = _board(session, competition, Asked(page=page, page_size=size))
+    listed = [
+        {
+            "teamId": row.team_id,
+            "teamName": row.team,
+            "submissionDate": time_text(row.last_submitted_at),
+            "score": row.score,
+        }
+        for row in _teams(board)
+    ]
+    return {"submissions": listed, "nextPageToken": next_token(board.page, board.page_count)}
+
+
+@call(COMPETITIONS, "DownloadLeaderboard")
+def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
+    """Lead to the whole leaderboard as CSV in a zip."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        _board(session, competition, Asked(page_size=1))
+    return offer("leaderboard", competition, f"{competition.slug}.zip")
+
+
+@sender("leaderboard")
+def send_leaderboard(session: Any, competition: Competition, name: str, _: str) -> Callable[[], Response]:
+    """Send the leaderboard as it is now."""
+    board = _board(session, competition, Asked(page_size=WHOLE))
+    packed = _zipped(competition, board)
+    newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
+    etag = hashlib.sha256(packed).hexdigest()
+    return lambda: files.send(BytesIO(packed), name=name, etag=etag, modified=newest)
+
+
+@call(COMPETITIONS, "ListTeamPublicSubmissions")
+def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
+    """Return the public scores that were a team's best when they came; only the own files are numbered."""
+    with current_site().database.read() as session:
+        team, found = score_steps.ranked_team(session, team_id=sent.number("teamId") or 0)
+        competition = lookups.competition_of(session, found.slug)
+        own = rosters.find_team(session, competition=competition, user=g.user)
+        (steps,) = score_steps.of_teams(session, competition=competition, team_ids=[team.id])
+        is_own = own is not None and own.id == team.id
+    return {
+        "submissions": [
+            {
+                "id": step.submission_id if is_own else 0,
+                "dateSubmitted": time_text(step.submitted_at),
+                "publicScore": score_text(step.score_units),
+            }
+            for step in steps.steps
+        ]
+    }
+
+
+def _board(session: Any, competition: Competition, asked: Asked) -> Board:
+    now = db.now(session)
+    phase = phases.phase(competition, now)
+    return boards.board_of(
+        session,
+        competition=competition,
+        split=Split.PRIVATE if phase is Phase.REVEALED else Split.PUBLIC,
+        phase=phase,
+        viewer=lookups.viewer(),
+        now=now,
+        asked=asked,
+    )
+
+
+def _zipped(competition: Competition, board: Board) -> bytes:
+    """Return the CSV with the columns of Kaggle's, in a zip with a fixed date."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        name = f"{competition.slug}-{board.split.value}leaderboard.csv"
+        archive.writestr(zipfile.ZipInfo(name), csv_lines([COLUMNS, *map(_cells, _teams(board))]))
+    return packed.getvalue()
+
+
+def _teams(board: Board) -> list[BoardRow]:
+    return [row for row in board.rows if not row.is_benchmark]
+
+
+def _cells(row: BoardRow) -> tuple[str | int | None, ...]:
+    last = f"{row.last_submitted_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return row.rank, row.team_id, row.team, last, row.score, row.entry_count, ",".join(row.members)

@@ -1,0 +1,124 @@
+"""The addresses of kaggle 1.5 and 1.6, answered by the same functions as the calls of today's command.
+
+Those versions reach any address (`KAGGLE_API_ENDPOINT`) and send the API token as a password. They read bare
+lists, and need every field that they print.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import request
+from flask.typing import ResponseReturnValue
+
+from grader.services.accounts.api_tokens import Scope
+from webapp.http.parameters import SentFields
+from webapp.kaggle_protocol import competitions, data, leaderboards, submissions, uploads
+from webapp.kaggle_protocol.protocol import Handler, blueprint, require_scope
+
+SORTS = {"earliestDeadline": "EARLIEST_DEADLINE", "latestDeadline": "LATEST_DEADLINE"}
+
+
+def _route(
+    method: str, address: str, handler: Handler, scope: Scope = Scope.READ
+) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
+    """Let a function say what an old address asks of a handler."""
+
+    def register(asked: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        @wraps(asked)
+        def view(**values: Any) -> ResponseReturnValue:
+            require_scope(scope)
+            return _as_before(asked.__name__, handler(SentFields(asked(**values))))
+
+        blueprint.add_url_rule(address, endpoint=asked.__name__, view_func=view, methods=[method])
+        return asked
+
+    return register
+
+
+@_route("GET", "/competitions/list", competitions.list_competitions)
+def old_competitions() -> dict[str, Any]:
+    """Ask for the competitions."""
+    asked = request.args.to_dict()
+    tab, sort = asked.get("group", ""), asked.get("sortBy", "")
+    found = {"search": asked.get("search", ""), "group": tab.upper(), "sortBy": SORTS.get(sort, sort)}
+    return {**_paging(asked), **found}
+
+
+@_route("GET", "/competitions/data/list/<slug>", data.list_data_files)
+def old_files(slug: str) -> dict[str, Any]:
+    """Ask for the data files."""
+    return {"competitionName": slug, **_paging(request.args.to_dict())}
+
+
+@_route("GET", "/competitions/data/download/<slug>/<path:name>", data.download_data_file)
+def old_file(slug: str, name: str) -> dict[str, Any]:
+    """Ask for a data file."""
+    return {"competitionName": slug, "fileName": name}
+
+
+@_route("GET", "/competitions/data/download-all/<slug>", data.download_data_files)
+def old_all_files(slug: str) -> dict[str, Any]:
+    """Ask for all data files."""
+    return {"competitionName": slug}
+
+
+@_route(
+    "POST",
+    "/competitions/<slug>/submissions/url/<int:length>/<modified>",
+    uploads.start_submission_upload,
+    Scope.SUBMIT,
+)
+def old_upload(slug: str, length: int, modified: str) -> dict[str, Any]:  # noqa: ARG001
+    """Announce a submission."""
+    return {"competitionName": slug, "contentLength": length, "fileName": request.form.get("fileName", "")}
+
+
+@_route("POST", "/competitions/submission-url", uploads.start_submission_upload, Scope.SUBMIT)
+def old_upload_by_form() -> dict[str, Any]:
+    """Announce a submission, as 1.7 does."""
+    return request.form.to_dict()
+
+
+@_route("POST", "/competitions/submissions/submit/<slug>", submissions.create_submission, Scope.SUBMIT)
+def old_submission(slug: str) -> dict[str, Any]:
+    """Submit an uploaded file."""
+    return {**request.form.to_dict(), "competitionName": slug}
+
+
+@_route("GET", "/competitions/submissions/list/<slug>", submissions.list_submissions)
+def old_submissions(slug: str) -> dict[str, Any]:
+    """Ask for the own submissions."""
+    return {"competitionName": slug, **_paging(request.args.to_dict())}
+
+
+@_route("GET", "/competitions/<slug>/leaderboard/view", leaderboards.get_leaderboard)
+def old_leaderboard(slug: str) -> dict[str, Any]:
+    """Ask for the leaderboard."""
+    return {"competitionName": slug}
+
+
+@_route("GET", "/competitions/<slug>/leaderboard/download", leaderboards.download_leaderboard)
+def old_leaderboard_file(slug: str) -> dict[str, Any]:
+    """Ask for the leaderboard as a file."""
+    return {"competitionName": slug}
+
+
+def _paging(asked: dict[str, str]) -> dict[str, str]:
+    """Return the page that was asked for; an old command writes None for nothing."""
+    size = asked.get("pageSize") or asked.get("pagesize")
+    found = {"page": asked.get("page"), "pageToken": asked.get("pageToken"), "pageSize": size}
+    return {name: value for name, value in found.items() if value not in (None, "None", "")}
+
+
+def _as_before(endpoint: str, answer: Any) -> ResponseReturnValue:
+    """Return an answer in the shape of those versions: bare lists, lower-case words."""
+    match endpoint:
+        case "old_competitions":
+            return list(answer["competitions"])
+        case "old_files" if "pageSize" not in request.args and "pagesize" not in request.args:
+            return list(answer["files"])
+        case "old_submissions":
+            return [{**each, "status": each["status"].lower()} for each in answer["submissions"]]
+    result: ResponseReturnValue = answer
+    return result

@@ -1,0 +1,266 @@
+"""What organizers do with the kaggle command: create, data update, solution, launch, hosts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import g
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, CompetitionState, EntryMode, OrganizerJob, Role
+from grader.services.accounts.api_tokens import OtherCompetition, Scope
+from grader.services.competitions import organizers, phases
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.data_files import files as data_files
+from grader.services.people import directory
+from grader.services.rescoring import versions
+from grader.services.setup import drafts
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.checks import CheckParameters, UploadedFile
+from grader.services.submissions import benchmark_entries
+from grader.visibility import Phase
+from webapp.http import lookups
+from webapp.http.errors import BadRequest
+from webapp.http.organizer_access import actor
+from webapp.http.parameters import SentFields, Unreadable
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_time, call, page_address, time_text
+from webapp.kaggle_protocol.uploads import held_upload
+from webapp.organizers.setup.solution_view import CheckView
+
+
+class Unsettable(ParticipantError):
+    """Something that cannot be done through this command; the sentence says where it can."""
+
+    public_name = "unsettable"
+
+
+class MayNotCreate(ParticipantError):
+    """A person who may not create competitions tries to."""
+
+    public_name = "may_not_create"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Only administrators and owners of a competition can create competitions. Ask the operators of "
+            "this site."
+        )
+
+
+def organized(session: Any, sent: SentFields, role: Role) -> Competition:
+    """Return the competition that a call names; raise NotOrganizer below this role."""
+    competition = lookups.competition_of(session, sent.text("competitionName"))
+    organizers.require(session, competition=competition, user=g.user, role=role)
+    return competition
+
+
+@call(COMPETITIONS, "CreateCompetition", Scope.ORGANIZE)
+def create_competition(sent: SentFields) -> ResponseReturnValue:
+    """Make a draft; one that is not public for Kaggle admits people one by one."""
+    is_open = sent.text("privacy").upper() in ("", "PUBLIC")
+    settings = CompetitionSettings().changed(
+        title=sent.text("title").strip(),
+        overview=sent.text("briefDescription"),
+        entry_mode=EntryMode.OPEN if is_open else EntryMode.APPROVAL,
+    )
+    if sent.flag("hackathon", default=False) or sent.number("cloneCompetitionId"):
+        raise Unsettable(
+            "Fairboard has no hackathons, and clones a competition only on the page “Create competition”."
+        )
+    with current_site().database.write() as session:
+        if not drafts.may_create(session, user=g.user):
+            raise MayNotCreate
+        if g.token.competition_id is not None:
+            raise OtherCompetition(g.token)
+        g.organizer_role = Role.OWNER  # of what is being made: its problems may be told
+        draft = drafts.create(
+            session, slug=sent.text("slug").strip(), settings=settings, actor=actor(), now=db.now(session)
+        )
+    url = page_address("organize_settings.index", slug=draft.slug)
+    return {"id": draft.id, "ref": draft.slug, "url": url}
+
+
+@call(COMPETITIONS, "CreateCompetitionData", Scope.ORGANIZE)
+def create_competition_data(sent: SentFields) -> ResponseReturnValue:
+    """Make these files the competition's data: others are removed, as on Kaggle. All or nothing."""
+    if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
+        raise Unsettable("Fairboard has no data for reruns: leave `--rerun` out.")
+    with current_site().database.write() as session:
+        competition, now = organized(session, sent, Role.EDITOR), db.now(session)
+        files, kept = _sent_files(sent), set()
+        for name, token in files.items():
+            _, blob = held_upload(session, token)
+            file = data_files.add(
+                session, competition=competition, name=name, blob=blob, actor=actor(), now=now
+            )
+            kept.add(file.name)
+        for file in data_files.list_all(session, competition=competition):
+            if file.name not in kept:
+                data_files.remove(session, competition=competition, name=file.name, actor=actor(), now=now)
+    url = page_address("organize_data.index", slug=competition.slug)
+    return {"url": url, "databundleId": competition.id, "databundleVersionId": len(kept)}
+
+
+@call(COMPETITIONS, "CreateCompetitionSolution", Scope.ORGANIZE)
+def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
+    """Have an uploaded solution checked; the roles of its columns are guessed."""
+    with current_site().database.write() as session:
+        competition = organized(session, sent, Role.EDITOR)
+        upload, blob = held_upload(session, sent.text("blobToken"))
+        solution_checks.add(
+            session,
+            competition=competition,
+            file=UploadedFile.of(upload.name, blob),
+            actor=actor(),
+            now=db.now(session),
+        )
+    return {}
+
+
+@call(COMPETITIONS, "GetCompetitionSolutionStatus", Scope.ORGANIZE)
+def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
+    """Return how far the newest solution is: waiting, with problems, checked, or accepted."""
+    with current_site().database.read() as session:
+        competition = organized(session, sent, Role.VIEWER)
+        newest = solution_checks.newest(session, competition=competition, limit=1)
+        if newest:
+            return _checked(newest[0])
+    version = competition.live_scoring_version
+    if version is None:
+        return {"ready": False}
+    solution = version.solution
+    return {"ready": True, "solutionInfo": _counts(solution.public_row_count, solution.private_row_count)}
+
+
+@call(COMPETITIONS, "LaunchCompetition", Scope.ORGANIZE)
+def launch_competition(sent: SentFields) -> ResponseReturnValue:
+    """Publish a draft with its newest checked solution; open it at the given time, by default now.
+
+    A competition that is scheduled already only gets its new opening.
+    """
+    asked = asked_time(sent, "futureTime")
+    site = current_site()
+    with site.database.write() as session:
+        competition, now = organized(session, sent, Role.OWNER), db.now(session)
+        is_published = competition.state is CompetitionState.PUBLISHED
+        is_scheduled = is_published and phases.phase(competition, now) is Phase.SCHEDULED
+        if not is_scheduled:
+            _accept_newest(session, competition, now)
+    # In a transaction of its own: the files are checked with a solution once it is accepted.
+    with site.database.write() as session:
+        competition, now = organized(session, sent, Role.OWNER), db.now(session)
+        is_later = competition.opens_at is not None and competition.opens_at > now
+        if asked is not None or is_later:
+            competition_settings.change(
+                session, competition=competition, changes={"opens_at": asked or now}, actor=actor(), now=now
+            )
+        entered = None
+        if not is_scheduled:
+            entered = benchmark_entries.publish(
+                session, storage=site.storage, competition=competition, actor=actor(), now=now
+            )
+    site.hints.send(entered.job_ids if entered else ())
+    return {}
+
+
+@call(COMPETITIONS, "ListCompetitionHosts", Scope.ORGANIZE)
+def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
+    """List the organizers, for organizers."""
+    with current_site().database.read() as session:
+        competition = organized(session, sent, Role.VIEWER)
+        found = organizers.list_all(session, competition=competition)
+        url = page_address("organize_organizers.index", slug=competition.slug)
+    return {
+        "hosts": [
+            {
+                "id": each.user_id,
+                "userName": each.user.name,
+                "displayName": f"{each.user.name} ({each.role})",
+                "profileUrl": url,
+            }
+            for each in found
+        ]
+    }
+
+
+@call(COMPETITIONS, "AddCompetitionHost", Scope.ORGANIZE)
+def add_competition_host(sent: SentFields) -> ResponseReturnValue:
+    """Make somebody an editor of the competition."""
+    with current_site().database.write() as session:
+        competition = organized(session, sent, Role.OWNER)
+        user = directory.get(session, name=sent.text("userName"))
+        organizers.add(
+            session, competition=competition, user=user, role=Role.EDITOR, actor=actor(), now=db.now(session)
+        )
+    return {}
+
+
+def _sent_files(sent: SentFields) -> dict[str, str]:
+    """Return the tokens of the files by name; raise BadRequest for folders and names that come twice."""
+    files: dict[str, str] = {}
+    for each in sent.each_of("files"):
+        name, token = each.text("name"), each.text("token")
+        if "/" in name or "\\" in name:
+            raise Unsettable(
+                f"{name}: data files have no folders here. Put the files beside each other, or pack the "
+                "folder into one zip."
+            )
+        if name in files:
+            raise Unreadable("files", name, "files with different names")
+        files[name] = token
+    if not files:
+        raise BadRequest("No file was named.")
+    return files
+
+
+def _accept_newest(session: Any, competition: Competition, now: Any) -> None:
+    """Accept a draft's newest solution if that was checked and is not accepted yet."""
+    newest = solution_checks.newest(session, competition=competition, limit=1)
+    if competition.state is not CompetitionState.DRAFT or not newest or _is_accepted(competition, newest[0]):
+        return
+    versions.accept_check(session, competition=competition, job_id=newest[0].id, actor=actor(), now=now)
+
+
+def _is_accepted(competition: Competition, job: OrganizerJob) -> bool:
+    """Return whether the live solution is the one that a check has stored."""
+    version = competition.live_scoring_version
+    stored = (job.result or {}).get("solution")
+    return bool(version and stored and stored["prepared_sha256"] == version.solution.prepared_sha256)
+
+
+def _checked(job: OrganizerJob) -> dict[str, Any]:
+    view, report = CheckView(job), (job.result or {}).get("report") or {}
+    asked = CheckParameters.from_dict(job.parameters)
+    told: dict[str, Any] = {
+        "ready": view.is_usable,
+        "solutionInfo": {
+            "fileName": asked.file.name,
+            "fileSizeBytes": asked.file.size_bytes,
+            "uploadDate": time_text(job.created_at),
+            **_split_counts(report),
+        },
+        "columnMapping": {column.name: column.role for column in view.columns},
+        "rowIdColumnName": next((each.name for each in view.columns if each.role == "id"), ""),
+        "requiredMetricColumns": [{"name": "prediction", "dataType": "float"}],
+    }
+    if not view.is_open and not view.is_usable:
+        told["setupError"] = " ".join(view.problems) or f"The check is {view.state}."
+    elif view.is_open:
+        told["ready"] = False
+    return told
+
+
+def _split_counts(report: Mapping[str, Any]) -> dict[str, int]:
+    splits = report.get("splits") or {}
+    return _counts(*(int((splits.get(name) or {}).get("rows", 0)) for name in ("public", "private")))
+
+
+def _counts(public_rows: int, private_rows: int) -> dict[str, int]:
+    return {
+        "totalRows": public_rows + private_rows,
+        "publicRows": public_rows,
+        "privateRows": private_rows,
+    }

@@ -1,0 +1,212 @@
+"""Submit, list submissions, read one, download one, and what is left of the limits."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import Response, g
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, Split, Submission, SubmissionStatus
+from grader.services.accounts import api_tokens
+from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions import lookup, phases
+from grader.services.leaderboards import submission_results
+from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.submissions import accepting, viewers
+from grader.services.submissions.refusal import refusal
+from grader.services.submissions.viewers import Opened
+from grader.services.uploads import announced
+from grader.services.uploads.announced import UnknownUpload
+from grader.storage.stores import BlobMissing
+from grader.visibility import Viewer, visible_fields
+from webapp.http import files, lookups
+from webapp.http.parameters import SentFields
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import (
+    COMPETITIONS,
+    asked_paging,
+    call,
+    next_token,
+    not_offered,
+    page_address,
+    time_text,
+)
+from webapp.kaggle_protocol.signed_files import offer, sender
+from webapp.kaggle_protocol.uploads import whole_upload
+from webapp.submissions import uploads
+
+PAGE_SIZE = 200  # the command never shows that there is a second page
+NO_LIMIT = 9_999
+STATUSES = {
+    SubmissionStatus.PENDING: "PENDING",
+    SubmissionStatus.SCORED: "COMPLETE",
+    SubmissionStatus.REJECTED: "ERROR",
+    SubmissionStatus.FAILED: "ERROR",
+}
+FAILED = "Something went wrong on our side while this file was scored. The organizers can see it."
+
+
+class NoSandbox(ParticipantError):
+    """A submission in the sandbox, by somebody who is no organizer."""
+
+    public_name = "no_sandbox"
+    kind = ErrorKind.FORBIDDEN
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Only organizers send test submissions (--sandbox): they use no limit and count for nothing. "
+            "To look for problems in a file without using a submission, check it on the submit page."
+        )
+
+
+@call(COMPETITIONS, "CreateSubmission", Scope.SUBMIT)
+def create_submission(sent: SentFields) -> ResponseReturnValue:
+    """Submit an uploaded file; the same upload is submitted only once, however often it is asked for.
+
+    Bytes that the team has sent before are taken again, as Kaggle takes them.
+    """
+    token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
+    site = current_site()
+    with site.database.write() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        if is_test and g.organizer_role is None:
+            raise NoSandbox
+        upload, blob = whole_upload(session, token, competition=competition)
+    try:
+        accepted = uploads.record(
+            competition,
+            blob=blob,
+            file_name=upload.name,
+            description=sent.text("submissionDescription"),
+            again=True,
+            idempotency_key=announced.key_of(token),
+        )
+    except BlobMissing as error:  # of a rejected file, or after a restore
+        raise UnknownUpload from error
+    with site.database.write() as session:
+        announced.note_use(session, token=token, now=db.now(session))
+    kind = "test submission" if g.organizer_role else "submission"
+    message = f"Successfully submitted to {competition.title} as {kind} #{accepted.submission.id}.\n"
+    return {"message": message, "ref": accepted.submission.id}
+
+
+@call(COMPETITIONS, "CreateCodeSubmission", Scope.SUBMIT)
+def create_code_submission(sent: SentFields) -> ResponseReturnValue:  # noqa: ARG001
+    """Say that notebooks are not run here."""
+    return not_offered("Code submissions: upload a file of predictions instead.")
+
+
+@call(COMPETITIONS, "ListSubmissions")
+def list_submissions(sent: SentFields) -> ResponseReturnValue:
+    """Return the submissions of the person's team, the newest first, with the scores that it may see."""
+    page, size = asked_paging(sent, usual_size=PAGE_SIZE)
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, sent.text("competitionName"))
+        team = lookups.own_team(session, competition)
+        found = accepting.list_of(session, team=team, page=page, page_size=size)
+        results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
+        listed = [submission_line(each, results.get(each.id, {})) for each in found.rows]
+    return {"submissions": listed, "nextPageToken": next_token(found.page, found.page_count)}
+
+
+@call(COMPETITIONS, "GetSubmission")
+def get_submission(sent: SentFields) -> ResponseReturnValue:
+    """Return one submission of the own team, or of a competition that the person organizes."""
+    with current_site().database.read() as session:
+        opened = _opened(session, sent.number("ref") or 0)
+        own = opened.submission
+        allowed = _allowed(session, own.competition, opened.viewer)
+        version = lookup.live(own.competition)
+        results = submission_results.split_results(session, submission=own, version=version, allowed=allowed)
+        return submission_line(own, results)
+
+
+@call(COMPETITIONS, "DownloadSubmission")
+def download_submission(sent: SentFields) -> ResponseReturnValue:
+    """Lead to the file of a submission as it was uploaded."""
+    with current_site().database.read() as session:
+        opened = _opened(session, sent.number("submissionId") or 0)
+        own = opened.submission
+        accepting.require_file(own)
+        return offer("submission", own.competition, own.file_name.replace("/", "_"), version=str(own.id))
+
+
+@sender("submission")
+def send_submission(session: Any, _: Competition, name: str, version: str) -> Callable[[], Response]:
+    """Send the file of a submission."""
+    own = viewers.open_submission(session, user=g.user, submission_id=int(version)).submission
+    accepting.require_file(own)
+    sha256, modified = own.sha256, own.submitted_at
+    return lambda: files.send(current_site().storage.open(sha256), name=name, etag=sha256, modified=modified)
+
+
+@call(COMPETITIONS, "GetSubmissionLimits")
+def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
+    """Return what the team has used, and how many files it may send now."""
+    with current_site().database.read() as session:
+        found = lookups.situation_in(session, sent.text("competitionName"))
+    left = found.allowance.left
+    allowed = NO_LIMIT if left is None or found.is_test else left
+    return {
+        "numToday": found.allowance.used_today,
+        "numTotal": found.allowance.used_total,
+        "numAllowedNow": 0 if refusal(found) is not None else allowed,
+        "limitedByTotal": found.allowance.left_total is not None and found.allowance.left_total == left,
+    }
+
+
+def _opened(session: Any, submission_id: int) -> Opened:
+    """Open a submission, within the competition that the token is bound to."""
+    opened = lookups.open_submission(session, submission_id)
+    if g.token.competition_id is not None:
+        api_tokens.require_submission(session, g.token, submission_id=submission_id)
+    return opened
+
+
+def submission_line(submission: Submission, results: Mapping[Split, SplitResult]) -> dict[str, Any]:
+    """Return a submission with those scores; why a file was rejected also follows its description."""
+    fault = _fault(submission)
+    public, private = results.get(Split.PUBLIC), results.get(Split.PRIVATE)
+    slug = submission.competition.slug
+    return {
+        "ref": submission.id,
+        "fileName": submission.file_name,
+        "date": time_text(submission.submitted_at),
+        "description": " | ".join(filter(None, (submission.description, fault))),
+        "status": STATUSES[submission.status],
+        "errorDescription": fault,
+        "publicScore": public.score if public else "",
+        "privateScore": private.score if private else "",
+        "totalBytes": submission.size_bytes,
+        "submittedBy": submission.user.name,
+        "submittedByRef": submission.user.name,
+        "teamName": submission.team.name,
+        "url": page_address("submissions.show", slug=slug, submission_id=submission.id),
+        "size": None,
+    }
+
+
+def _results(session: Any, competition: Competition, ids: list[int]) -> dict[int, dict[Split, SplitResult]]:
+    """Return the results of a team's own list, where organizers too see what a team would see."""
+    allowed = _allowed(session, competition, Viewer.TEAM)
+    return submission_results.split_results_of(
+        session, submission_ids=ids, version=lookup.live(competition), allowed=allowed
+    )
+
+
+def _allowed(session: Any, competition: Competition, viewer: Viewer) -> Any:
+    phase = phases.phase(competition, db.now(session))
+    return visible_fields(viewer, phase, competition.feedback)
+
+
+def _fault(submission: Submission) -> str:
+    """Return what was wrong with a file, at most the first three problems."""
+    if submission.status is SubmissionStatus.FAILED:
+        return FAILED
+    if submission.status is not SubmissionStatus.REJECTED:
+        return ""
+    told = [str(problem["message"]) for problem in submission.problems]
+    more = f" And {len(told) - 3} more problems." if len(told) > 3 else ""
+    return " ".join(told[:3]) + more

@@ -1,0 +1,196 @@
+"""Announce an upload, and receive its bytes at an address that is the secret: whole, in parts, again."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from flask import Response, g, request
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.files.solution.solution import SIZE_CAP
+from grader.models import AnnouncedUpload, Role
+from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions import organizers
+from grader.services.data_files import files as data_files
+from grader.services.setup import drafts
+from grader.services.submissions import accepting
+from grader.services.submissions.refusal import refusal
+from grader.services.uploads import announced
+from grader.services.uploads.announced import UnknownUpload
+from grader.storage import blobs
+from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
+from webapp.http import lookups
+from webapp.http.errors import BadRequest, FileTooLarge
+from webapp.http.parameters import SentFields, Unreadable
+from webapp.http.site import current_site
+from webapp.kaggle_protocol.protocol import BLOBS, COMPETITIONS, address, blueprint, call
+from webapp.submissions import uploads
+
+# By the type of a blob: how large it may be.
+BLOB_TYPES = {"DATASET": data_files.MAX_BYTES, "COMPETITION_SOLUTION": SIZE_CAP}
+MORE_TO_COME = 308
+_RANGE = re.compile(r"bytes (?:([0-9]{1,15})-([0-9]{1,15})|\*)/([0-9]{1,15})")
+
+
+class UnreadableRange(BadRequest):
+    """A `Content-Range` that does not fit the upload."""
+
+    public_name = "unreadable_range"
+
+    def __init__(self, upload: AnnouncedUpload) -> None:
+        super().__init__(
+            f"`Content-Range` must be `bytes FIRST-LAST/{upload.size_bytes}`, as long as the body."
+        )
+
+
+@call(COMPETITIONS, "StartSubmissionUpload", Scope.SUBMIT)
+def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
+    """Announce a submission, unless any file would be refused now; raises FileTooLarge and the refusals."""
+    with current_site().database.read() as session:
+        found = lookups.situation_in(session, sent.text("competitionName"))
+        if refused := refusal(found):
+            raise refused
+        limit_bytes = accepting.size_cap(found.competition)
+    return _announced(sent, sent.text("fileName"), limit_bytes, competition=found.competition)
+
+
+@call(BLOBS, "StartBlobUpload", Scope.ORGANIZE)
+def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
+    """Announce a data file or a solution of somebody who organizes."""
+    kind = sent.text("type")
+    if kind not in BLOB_TYPES:
+        raise Unreadable("type", kind, "DATASET or COMPETITION_SOLUTION")
+    with current_site().database.read() as session:
+        if not (drafts.may_create(session, user=g.user) or organizers.roles(session, user=g.user)):
+            raise organizers.NotOrganizer(Role.EDITOR, None)
+    return _announced(sent, sent.text("name"), BLOB_TYPES[kind])
+
+
+@blueprint.before_request
+def set_limit() -> None:
+    """Let the body of an upload be as large as it was announced; raises UnknownUpload, NoSpace."""
+    if request.endpoint != "kaggle.receive" or request.method != "PUT":
+        return
+    upload = _found()
+    g.file_limit_bytes = upload.size_bytes
+    request.max_content_length = upload.size_bytes + 1  # a stream that ends there would be one too long
+    uploads.require_room(continued_id=upload.id)
+
+
+@blueprint.put("/uploads/<token>")
+def receive(token: str) -> ResponseReturnValue:
+    """Store the bytes that came, or say how many are there."""
+    upload = _found()
+    asked = _asked_range(upload)
+    if upload.used_at is not None or asked is None:
+        return _state(upload)
+    part = current_site().storage.put(request.stream, max_bytes=upload.size_bytes)
+    stored = {part.sha256, *announced.blobs_of(upload)}
+    try:
+        upload = _with_part(token, upload, part, *asked)
+        stored -= announced.blobs_of(upload)
+    finally:
+        _delete_unnamed(stored)
+    return _state(upload)
+
+
+def whole_upload(session: Any, token: str, **of: Any) -> tuple[AnnouncedUpload, StoredBlob]:
+    """Return a whole upload of the current user and its blob; raise UnknownUpload, UploadIncomplete."""
+    upload = announced.whole(session, token=token, user=g.user, now=db.now(session), **of)
+    return upload, StoredBlob(upload.sha256 or "", upload.size_bytes)
+
+
+def held_upload(session: Any, token: str) -> tuple[AnnouncedUpload, StoredBlob]:
+    """Return an organizer's whole upload; its blob stays until the transaction has named it elsewhere."""
+    upload, blob = whole_upload(session, token)
+    try:
+        blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
+    except BlobMissing as error:
+        raise UnknownUpload from error
+    announced.note_use(session, token=token, now=db.now(session))
+    return upload, blob
+
+
+def _announced(
+    sent: SentFields, name: str, limit_bytes: int, *, competition: Any = None
+) -> ResponseReturnValue:
+    size_bytes = sent.number("contentLength") or 0  # left out of an empty file
+    if size_bytes > limit_bytes:
+        raise FileTooLarge(size_bytes, limit_bytes)
+    with current_site().database.write() as session:
+        token, forgotten = announced.announce(
+            session,
+            user=g.user,
+            competition=competition,
+            name=name,
+            size_bytes=size_bytes,
+            now=db.now(session),
+        )
+    _delete_unnamed(forgotten)
+    return {"token": token, "createUrl": address("kaggle.receive", token=token)}
+
+
+def _found() -> AnnouncedUpload:
+    with current_site().database.read() as session:
+        return announced.find(session, token=(request.view_args or {})["token"], now=db.now(session))
+
+
+def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
+    """Return where the body begins and its length, None for a question; raise UnreadableRange."""
+    text = request.headers.get("Content-Range")
+    if text is None:
+        return 0, None
+    found = _RANGE.fullmatch(text)
+    if found is None or int(found[3]) != upload.size_bytes:
+        raise UnreadableRange(upload)
+    if found[1] is None:
+        return None
+    return int(found[1]), int(found[2]) - int(found[1]) + 1
+
+
+def _with_part(
+    token: str, upload: AnnouncedUpload, part: StoredBlob, start: int, length: int | None
+) -> AnnouncedUpload:
+    """Return the upload with a stored part, joined where it was the last."""
+    if length is not None and part.size != length:
+        raise UnreadableRange(upload)
+    site = current_site()
+    with site.database.write() as session:
+        _hold(session, part)
+        upload = announced.add_part(session, token=token, part=part, start=start, now=db.now(session))
+    if not announced.is_to_join(upload):
+        return upload
+    whole = announced.join(site.storage, upload)
+    with site.database.write() as session:
+        _hold(session, whole)
+        joined = announced.set_whole(
+            session, token=token, parts=upload.parts, whole=whole, now=db.now(session)
+        )
+    _delete_unnamed(announced.blobs_of(upload) - announced.blobs_of(joined))
+    return joined
+
+
+def _hold(session: Any, blob: StoredBlob) -> None:
+    """Hold a blob; where it was deleted just then, the command sends the file again."""
+    try:
+        blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
+    except BlobMissing as error:
+        raise StorageUnavailable(str(error)) from error
+
+
+def _delete_unnamed(names: set[str]) -> None:
+    """Delete blobs that were replaced, so that nobody fills the disk by sending a file again and again."""
+    if names:
+        site = current_site()
+        blobs.delete_unnamed(site.database, site.storage, sorted(names), age=timedelta())
+
+
+def _state(upload: AnnouncedUpload) -> ResponseReturnValue:
+    """Return 200 for a whole file, else 308 with the range that is there."""
+    if upload.sha256 is not None:
+        return {}, 200
+    answer = Response(status=MORE_TO_COME)
+    if upload.received_bytes:
+        answer.headers["Range"] = f"bytes=0-{upload.received_bytes - 1}"
+    return answer

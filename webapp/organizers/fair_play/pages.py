@@ -1,0 +1,111 @@
+"""Organizers' page Fair play: what may be worth a look, with its evidence; it accuses nobody."""
+
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import OrganizerJob, Role
+from grader.services.fair_play import marks, report
+from grader.services.fair_play.report import Report
+from grader.services.jobs import organizer_jobs
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.errors import status_of
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.organizers.closing.views import JobView
+from webapp.organizers.fair_play.views import Lines, lines_of
+
+blueprint = Blueprint("fair_play", __name__, url_prefix="/competitions/<slug>/organize/fair-play")
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show what may be worth a look."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def look(slug: str) -> ResponseReturnValue:
+    """Have the submissions looked through now."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        report.request(session, competition=competition, actor=actor(), now=db.now(session))
+    flash("The submissions are being looked at.")
+    return redirect(url_for(".index", slug=slug), 303)
+
+
+@blueprint.post("/marks")
+@organizers_only(Role.EDITOR)
+def mark(slug: str) -> ResponseReturnValue:
+    """Mark a line as looked at, with the reason."""
+    try:
+        with current_site().database.write() as session:
+            marks.mark(
+                session,
+                competition=lookups.competition_of(session, slug),
+                line=request.form.get("line", ""),
+                reason=request.form.get("reason", ""),
+                actor=actor(),
+            )
+    except (marks.ReasonNeeded, marks.UnknownLine) as error:
+        return _page(slug, problem=error.message), status_of(error)
+    flash("Marked as looked at.")
+    return redirect(url_for(".index", slug=slug), 303)
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Return the state of the newest look as JSON."""
+    with current_site().database.read() as session:
+        job = report.newest(session, competition=lookups.competition_of(session, slug))
+    return _status(job).make_conditional(request)
+
+
+def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Report | None, Lines | None]:
+    """Return the newest job, the last that ended well, what it found, and its lines."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        newest, last = report.newest(session, competition=competition), None
+        last = report.last(session, competition=competition)
+        if last is None:
+            return newest, None, None, None
+        job, found = last
+        lines = lines_of(
+            found,
+            report.submissions(session, found=found),
+            marks.by_line(session, competition=competition),
+        )
+    return newest, job, found, lines
+
+
+def _page(slug: str, *, problem: str = "") -> str:
+    newest, done, found, lines = found_lines(slug)
+    with current_site().database.read() as session:
+        view = CompetitionView(lookups.competition_of(session, slug), db.now(session))
+    return render_template(
+        "fair_play/show.html",
+        competition=view,
+        job=JobView(newest) if newest else None,
+        done=done,
+        found=found,
+        lines=lines,
+        reason_max_length=marks.REASON_MAX_LENGTH,
+        problem=problem,
+        etag=_status(newest).headers["ETag"],
+    )
+
+
+def _status(job: OrganizerJob | None) -> Response:
+    answer = jsonify(
+        {
+            "is_final": job is None or not organizer_jobs.is_open(job),
+            "state": job.state.value if job else None,
+            "progress": job.progress if job else None,
+        }
+    )
+    answer.add_etag()
+    return answer

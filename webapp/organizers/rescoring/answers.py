@@ -1,0 +1,230 @@
+"""The API's requests and answers about rescoring: scoring versions, their progress and difference."""
+
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from grader.metrics import MetricSettings
+from grader.models import ScoringVersion, ScoringVersionState
+from grader.ranking import order
+from grader.ranking.comparison import BoardChange, TeamChange
+from grader.services.competitions.metric import Rules
+from grader.services.rescoring.compensation import Amends
+from grader.services.rescoring.difference import Preview
+from grader.services.rescoring.preparation import Progress
+from grader.services.rescoring.summary import Summary
+from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
+from webapp.http.organizer_operations import Job
+from webapp.organizers.rescoring.publication_form import MAX_EXTRA
+
+MOST_MOVED = 50
+
+
+class RescoringRequest(Sent):
+    """The check that a rescoring begins with, of a corrected solution or of changed settings, and why."""
+
+    solution: Annotated[Number | None, Field(description="The id of a solution's check.")] = None
+    settings: Annotated[Number | None, Field(description="The id of a check of changed settings.")] = None
+    reason: Text = ""
+
+
+class VersionStarted(Answer):
+    """A scoring version that is being prepared, and where to ask how far it is."""
+
+    number: int
+    url: str
+
+
+class ScoringVersionLine(Answer):
+    """A scoring version."""
+
+    number: int
+    state: ScoringVersionState
+    reason: str
+    notice: str
+    solution: int
+    created_by: str
+    created_at: Moment
+    published_at: Moment | None
+    replaced_number: int | None
+
+
+class ScoringVersionList(Answer):
+    """The scoring versions of a competition, the newest first."""
+
+    versions: list[ScoringVersionLine]
+    next: None = None
+
+
+class RescoringProgress(Answer):
+    """How many submissions are scored under a version, and how many lack a result or would lose a score."""
+
+    total: int
+    finished: int
+    failed: int
+    per_second: float | None
+    is_final: bool
+    unfinished: int
+    lost: int
+
+
+class ScoringVersionDetails(ScoringVersionLine):
+    """A scoring version and how far it is."""
+
+    progress: RescoringProgress
+    metric: dict[str, Any]
+    changes: dict[str, Any] | None
+
+
+class PublicationRequest(Sent):
+    """What participants get and read when scores change; by default nothing."""
+
+    notice: Text = ""
+    extra_submissions: Annotated[Number, Field(le=MAX_EXTRA)] = 0
+    extra_day: date | None = None
+    closes_at: Moment | None = None
+    selection_deadline: Moment | None = None
+    lose_scores: bool = False
+
+    def amends(self) -> Amends:
+        """Return what participants get."""
+        return Amends(
+            notice=self.notice,
+            extra_submissions=self.extra_submissions,
+            extra_day=self.extra_day,
+            closes_at=self.closes_at,
+            selection_deadline=self.selection_deadline,
+        )
+
+
+class RollbackRequest(PublicationRequest):
+    """Why an earlier version comes back, and what participants get."""
+
+    reason: Text
+
+
+class MetricRequest(Sent):
+    """The identities and the formula that submissions are to be scored by."""
+
+    identities: list[Text]
+    metric: MetricSettings
+
+
+class MetricInUse(Answer):
+    """The identities and the formula in use, and the newest check of others."""
+
+    identities: list[str]
+    metric: dict[str, Any]
+    check: Job | None
+
+
+class TeamMove(Answer):
+    """A team on a leaderboard under both versions; null where it is on one alone."""
+
+    team: str
+    rank_before: int | None
+    rank_after: int | None
+    score_before: Score | None
+    score_after: Score | None
+    submission_before: int | None
+    submission_after: int | None
+
+
+class BoardDifference(Answer):
+    """What changes on a leaderboard; `moved` has the teams that move most."""
+
+    team_count: int
+    moved_count: int
+    moved: list[TeamMove]
+    leader_changes: bool
+
+
+class DifferenceAnswer(Answer):
+    """What a version changes on complete leaderboards, in words and figures."""
+
+    before: int
+    after: int
+    sentences: list[str]
+    is_complete: bool
+    unfinished: int
+    lost: int
+    scored: int
+    changed: int
+    public: BoardDifference
+    private: BoardDifference
+    selection_count: int
+    tables: dict[str, str]
+
+
+def version_fields(version: ScoringVersion) -> dict[str, Any]:
+    """Return the fields of a line."""
+    return {
+        "number": version.number,
+        "state": version.state.value,
+        "reason": version.reason,
+        "notice": version.notice,
+        "solution": version.solution.number,
+        "created_by": version.created_by,
+        "created_at": version.created_at,
+        "published_at": version.published_at,
+        "replaced_number": version.replaced_number,
+    }
+
+
+def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVersionDetails:
+    """Return a scoring version and how far it is."""
+    return ScoringVersionDetails(
+        **version_fields(version),
+        progress=RescoringProgress(
+            total=progress.total,
+            finished=progress.finished,
+            failed=progress.failed,
+            per_second=progress.per_second,
+            is_final=not progress.open,
+            unfinished=gaps.unfinished,
+            lost=gaps.lost,
+        ),
+        metric=Rules.from_dict(version.metric_settings).as_dict(),
+        changes=version.solution.report.get("changes"),
+    )
+
+
+def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
+    """Return what a version changes."""
+    return DifferenceAnswer(
+        before=found.versions.before.number,
+        after=found.versions.after.number,
+        sentences=list(Summary.of(found).sentences),
+        is_complete=found.is_complete,
+        unfinished=found.gaps.unfinished,
+        lost=found.gaps.lost,
+        scored=found.difference.scored_after,
+        changed=found.difference.changed,
+        public=_board(found, found.difference.public),
+        private=_board(found, found.difference.private),
+        selection_count=len(found.difference.selections),
+        tables=tables,
+    )
+
+
+def _board(found: Preview, board: BoardChange) -> BoardDifference:
+    return BoardDifference(
+        team_count=len(board.teams),
+        moved_count=len(board.moved),
+        moved=[_move(found, team) for team in board.most_moved(MOST_MOVED)],
+        leader_changes=bool(board.entering(1)),
+    )
+
+
+def _move(found: Preview, team: TeamChange) -> TeamMove:
+    before, after = team.before, team.after
+    return TeamMove(
+        team=found.teams[team.team_id],
+        rank_before=before.rank if before else None,
+        rank_after=after.rank if after else None,
+        score_before=float(order.score_text(before.entry.score_units)) if before else None,
+        score_after=float(order.score_text(after.entry.score_units)) if after else None,
+        submission_before=before.entry.submission_id if before else None,
+        submission_after=after.entry.submission_id if after else None,
+    )

@@ -1,0 +1,179 @@
+"""API: score all submissions again: prepare a version, see its difference, publish it, roll back."""
+
+from typing import Any
+
+from flask import url_for
+
+from grader import db
+from grader.models import Role, ScoringVersionState
+from grader.services.competitions import lookup
+from grader.services.competitions.metric import Rules
+from grader.services.rescoring import difference as rescoring_difference
+from grader.services.rescoring import preparation, publication
+from grader.services.solutions import settings_checks
+from webapp.http import lookups
+from webapp.http import organizer_operations as organizing
+from webapp.http.api import blueprint
+from webapp.http.organizer_access import actor
+from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
+from webapp.http.site import current_site
+from webapp.organizers.rescoring import answers, difference_page, pages
+from webapp.organizers.rescoring.answers import (
+    DifferenceAnswer,
+    MetricInUse,
+    MetricRequest,
+    PublicationRequest,
+    RescoringRequest,
+    RollbackRequest,
+    ScoringVersionDetails,
+    ScoringVersionLine,
+    ScoringVersionList,
+    VersionStarted,
+)
+
+TAG = "rescoring"
+HERE = f"{DESK}/rescoring"
+VERSION = f"{HERE}/<int:number>"
+TABLES = {
+    "submissions": difference_page.submissions_csv,
+    "teams": difference_page.teams_csv,
+    "selections": difference_page.selections_csv,
+}
+
+
+@blueprint.get(HERE)
+@organizers_operation(Role.VIEWER, answers=ScoringVersionList, tag=TAG)
+def scoring_versions(slug: str) -> ScoringVersionList:
+    """List the scoring versions."""
+    with current_site().database.read() as session:
+        found = preparation.list_all(session, competition=lookups.competition_of(session, slug))
+        return ScoringVersionList(
+            versions=[ScoringVersionLine(**answers.version_fields(each)) for each in found], next=None
+        )
+
+
+@blueprint.post(HERE)
+@organizers_operation(Role.EDITOR, answers=VersionStarted, status=202, tag=TAG, creates=True)
+def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
+    """Prepare a rescoring with a checked solution or checked settings; the leaderboards stay as they are."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        solution, changes = pages.checked_solution(
+            session, competition, solution_check=json.solution or 0, settings_check=json.settings
+        )
+        version = preparation.prepare(
+            session,
+            competition=competition,
+            solution=solution,
+            reason=json.reason,
+            changes=changes,
+            actor=actor(),
+        )
+    current_site().hints.send_rescoring(version.id)
+    return _started(slug, version.number)
+
+
+@blueprint.get(f"{HERE}/settings")
+@organizers_operation(Role.EDITOR, answers=MetricInUse, tag=TAG)
+def rescoring_settings(slug: str) -> MetricInUse:
+    """Return the settings that a rescoring may change, and the newest check of changed ones."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        rules = Rules.from_dict(lookup.live(competition).metric_settings)
+        job = settings_checks.newest(session, competition=competition)
+        return MetricInUse(
+            identities=list(rules.identities),
+            metric=rules.metric.as_dict(),
+            check=organizing.job(job) if job else None,
+        )
+
+
+@blueprint.post(f"{HERE}/settings")
+@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG, creates=True)
+def check_rescoring_settings(slug: str, json: MetricRequest) -> Any:
+    """Check changed settings against the solution in use."""
+    rules = Rules(identities=tuple(json.identities), metric=json.metric)
+    job = act(slug, settings_checks.add, rules=rules)
+    return organizing.started(job, url_for("api.rescoring_settings", slug=slug))
+
+
+@blueprint.get(VERSION)
+@organizers_operation(Role.VIEWER, answers=ScoringVersionDetails, tag=TAG)
+def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
+    """Return a scoring version and how far it is."""
+    return _version(slug, number)
+
+
+@blueprint.get(f"{VERSION}/difference")
+@organizers_operation(Role.VIEWER, answers=DifferenceAnswer, tag=TAG)
+def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
+    """Return what a version changes on complete leaderboards, before and after it is published."""
+    tables = {name: url_for("api.rescoring_table", slug=slug, number=number, table=name) for name in TABLES}
+    with current_site().database.read() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        versions = difference_page.compared(session, competition, version)
+        found = current_site().differences.preview(session, competition=competition, versions=versions)
+        return answers.difference(found, tables=tables)
+
+
+@blueprint.get(f"{VERSION}/<any(submissions, teams, selections):table>.csv")
+@organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/csv")
+def rescoring_table(slug: str, number: int, table: str) -> Any:
+    """Return all submissions, teams or selections under both versions."""
+    return TABLES[table](slug=slug, number=number)
+
+
+@blueprint.post(f"{VERSION}/publish")
+@organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
+def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> ScoringVersionDetails:
+    """Publish a prepared version: all leaderboards use it at once. A message is e-mailed to every team."""
+    with current_site().database.write() as session:
+        _, version = lookups.scoring_version_of(session, slug, number)
+        publication.publish(
+            session,
+            scoring_version_id=version.id,
+            amends=json.amends(),
+            lose_scores=json.lose_scores,
+            actor=actor(),
+        )
+    return _version(slug, number)
+
+
+@blueprint.post(f"{VERSION}/rollback")
+@organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
+def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> ScoringVersionDetails:
+    """Make an earlier version live again, or prepare it again where it lacks submissions."""
+    version = act(
+        slug,
+        publication.roll_back,
+        number=number,
+        reason=json.reason,
+        amends=json.amends(),
+        lose_scores=json.lose_scores,
+    )
+    if version.state is ScoringVersionState.PREPARING:
+        current_site().hints.send_rescoring(version.id)
+    return _version(slug, number)
+
+
+@blueprint.delete(VERSION)
+@organizers_operation(Role.EDITOR, status=204, tag=TAG)
+def drop_rescoring(slug: str, number: int) -> Any:
+    """Drop a version that is being prepared; the leaderboards stay as they are."""
+    with current_site().database.write() as session:
+        _, version = lookups.scoring_version_of(session, slug, number)
+        preparation.drop(session, scoring_version_id=version.id, actor=actor())
+    return "", 204
+
+
+def _started(slug: str, number: int) -> Any:
+    url = url_for("api.scoring_version", slug=slug, number=number)
+    return VersionStarted(number=number, url=url), 202, {"Location": url}
+
+
+def _version(slug: str, number: int) -> ScoringVersionDetails:
+    with current_site().database.read() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        progress = preparation.progress(session, scoring_version_id=version.id, now=db.now(session))
+        gaps = rescoring_difference.gaps(session, competition=competition, version=version)
+        return answers.details(version, progress, gaps)

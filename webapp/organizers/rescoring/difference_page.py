@@ -1,0 +1,100 @@
+"""Page of a rescoring's difference: score and rank changes, the top teams, links to the CSV files."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flask import Response, render_template, stream_with_context
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, Role, ScoringVersion
+from grader.services.rescoring import difference as rescoring_difference
+from grader.services.rescoring import difference_tables
+from grader.services.rescoring.difference import Compared, Preview
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.organizer_access import organizers_only
+from webapp.http.site import current_site
+from webapp.organizers.rescoring.pages import blueprint
+from webapp.organizers.rescoring.views import DifferenceView, VersionView
+
+
+@blueprint.get("/<int:number>/difference")
+@organizers_only(Role.VIEWER)
+def difference(slug: str, number: int) -> ResponseReturnValue:
+    """Show what a version changes on complete leaderboards, before and after it is published."""
+    with current_site().database.read() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        versions = compared(session, competition, version)
+        found = _preview(session, competition, versions)
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "rescoring/difference.html",
+        competition=view,
+        scoring_version=VersionView(version),
+        difference=DifferenceView(found),
+        changes=version.solution.report.get("changes") if versions.after is version else None,
+    )
+
+
+@blueprint.get("/<int:number>/submissions.csv")
+@organizers_only(Role.VIEWER)
+def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
+    """Send every submission's scores under both versions."""
+
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
+        return difference_tables.submissions_csv(session, competition=competition, versions=versions)
+
+    return _csv(slug, number, "submissions", lines)
+
+
+@blueprint.get("/<int:number>/teams.csv")
+@organizers_only(Role.VIEWER)
+def teams_csv(slug: str, number: int) -> ResponseReturnValue:
+    """Send every team's ranks on both leaderboards under both versions."""
+
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
+        return difference_tables.teams_csv(_preview(session, competition, versions))
+
+    return _csv(slug, number, "teams", lines)
+
+
+@blueprint.get("/<int:number>/selections.csv")
+@organizers_only(Role.VIEWER)
+def selections_csv(slug: str, number: int) -> ResponseReturnValue:
+    """Send which submissions come to compete on the private leaderboard, or cease to."""
+
+    def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
+        return difference_tables.selections_csv(_preview(session, competition, versions))
+
+    return _csv(slug, number, "selections", lines)
+
+
+def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
+    return current_site().differences.preview(session, competition=competition, versions=versions)
+
+
+def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:
+    """Return the versions to compare; raise NothingToCompare."""
+    versions = rescoring_difference.versions_of(session, competition=competition, version=version)
+    if versions is None:
+        raise rescoring_difference.NothingToCompare(version)
+    return versions
+
+
+def _csv(
+    slug: str, number: int, name: str, lines: Callable[[Any, Competition, Compared], Iterator[str]]
+) -> Response:
+    database = current_site().database
+    with database.read() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        before, after = (each.number for each in compared(session, competition, version))
+
+    def pieces() -> Iterator[str]:
+        with database.read() as session:
+            competition, version = lookups.scoring_version_of(session, slug, number)
+            yield from lines(session, competition, compared(session, competition, version))
+
+    answer = Response(stream_with_context(pieces()), mimetype="text/csv")
+    answer.headers.set("Content-Disposition", "attachment", filename=f"{slug}-{name}-v{before}-v{after}.csv")
+    return answer

@@ -1,0 +1,220 @@
+"""Page of one scoring version: progress, publish, roll back, drop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import OrganizerError
+from grader.models import Competition, Role, ScoringVersion
+from grader.services.competitions import lookup
+from grader.services.limits import grants
+from grader.services.rescoring import difference, preparation, publication
+from grader.services.rescoring.summary import Summary
+from grader.text.wording import counted
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.errors import status_of, wants_json
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.organizers.rescoring.pages import blueprint
+from webapp.organizers.rescoring.publication_form import PublishForm
+from webapp.organizers.rescoring.views import ProgressView, VersionView, changed_settings, suggested_notice
+
+
+@blueprint.get("/<int:number>")
+@organizers_only(Role.VIEWER)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """Show a scoring version: how far it is, and what can be done with it."""
+    return _show(slug, number)
+
+
+@blueprint.get("/<int:number>/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str, number: int) -> ResponseReturnValue:
+    """Return how far a scoring version is."""
+    with current_site().database.read() as session:
+        _, version = lookups.scoring_version_of(session, slug, number)
+        progress = preparation.progress(session, scoring_version_id=version.id)
+    return _status(ProgressView(progress)).make_conditional(request)
+
+
+@blueprint.post("/<int:number>/publish")
+@organizers_only(Role.EDITOR)
+def publish(slug: str, number: int) -> ResponseReturnValue:
+    """Make a prepared version the live one, with everything that the form gives."""
+
+    def act(session: Any, _competition: Competition, version: ScoringVersion, given: dict[str, Any]) -> None:
+        publication.publish(session, scoring_version_id=version.id, **given)
+
+    words = _Words(
+        heading=f"Publish scoring version {number}?",
+        button=f"Publish scoring version {number}",
+        done=f"All leaderboards now use scoring version {number}.",
+    )
+    return _switch(slug, number, act, words)
+
+
+@blueprint.post("/<int:number>/rollback")
+@organizers_only(Role.EDITOR)
+def roll_back(slug: str, number: int) -> ResponseReturnValue:
+    """Make an earlier version live again, or prepare it again where it lacks submissions."""
+
+    def act(session: Any, competition: Competition, _version: ScoringVersion, given: dict[str, Any]) -> None:
+        reason = request.form.get("reason", "")
+        publication.roll_back(session, competition=competition, number=number, reason=reason, **given)
+
+    words = _Words(
+        heading=f"Roll back to scoring version {number}?",
+        button=f"Roll back to version {number}",
+        done=f"All leaderboards use scoring version {number} again.",
+    )
+    return _switch(slug, number, act, words)
+
+
+@blueprint.post("/<int:number>/drop")
+@organizers_only(Role.EDITOR)
+def drop(slug: str, number: int) -> ResponseReturnValue:
+    """Give a version up that is being prepared."""
+    try:
+        with current_site().database.write() as session:
+            _, version = lookups.scoring_version_of(session, slug, number)
+            progress = preparation.progress(session, scoring_version_id=version.id)
+            preparation.drop(session, scoring_version_id=version.id, actor=actor())
+            confirm(
+                Question(
+                    heading=f"Cancel the rescoring with scoring version {number}?",
+                    sentences=(
+                        f"The scores of {counted(progress.finished, 'submission')} under it will be "
+                        "discarded. "
+                        "The leaderboards stay as they are.",
+                    ),
+                    button="Cancel this rescoring",
+                    back=url_for(".show", slug=slug, number=number),
+                    state=f"drop {version.id}",
+                )
+            )
+    except OrganizerError as error:
+        if wants_json():
+            raise
+        return _show(slug, number, problems=[error.message]), status_of(error)
+    flash(f"Rescoring cancelled. The leaderboards are unchanged; scoring version {number} was discarded.")
+    return redirect(url_for(".index", slug=slug), 303)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a switch is asked for, and what is said when it is done."""
+
+    heading: str
+    button: str
+    done: str
+
+
+def _switch(
+    slug: str,
+    number: int,
+    act: Callable[[Any, Competition, ScoringVersion, dict[str, Any]], None],
+    words: _Words,
+) -> ResponseReturnValue:
+    """Switch the leaderboards to a version, once the displayed difference is confirmed.
+
+    The act itself comes before the question, and is undone with it: what refuses it is told first.
+    """
+    form, done = PublishForm(), words.done
+    if wants_to_change():
+        return _show(slug, number, form=form)
+    with current_site().database.read() as session:  # computed here, it is kept for the locked transaction
+        _summary(session, *lookups.scoring_version_of(session, slug, number))
+    try:
+        given = {"amends": form.amends(), "lose_scores": form.lose_scores.data, "actor": actor()}
+        with current_site().database.write() as session:
+            competition, version = lookups.scoring_version_of(session, slug, number)
+            lookup.lock(session, competition_id=competition.id)
+            summary = _summary(session, competition, version)
+            act(session, competition, version, given)
+            is_live = competition.live_scoring_version_id == version.id
+            if is_live and summary is not None:
+                confirm(_question(slug, number, words, summary, form))
+    except OrganizerError as error:
+        if wants_json():
+            raise
+        problems = list(getattr(error, "problems", (error.message,)))
+        return _show(slug, number, problems=problems, form=form), status_of(error)
+    if not is_live:
+        current_site().hints.send_rescoring(version.id)
+        done = (
+            f"Scoring version {number} is being prepared again, to score the submissions that arrived since."
+        )
+    flash(done)
+    return redirect(url_for(".show", slug=slug, number=number), 303)
+
+
+def _summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
+    """Return what a switch to a version changes; None of the live one."""
+    if competition.live_scoring_version_id == version.id:
+        return None
+    versions = difference.Compared(lookup.live(competition), version)
+    return Summary.of(current_site().differences.preview(session, competition=competition, versions=versions))
+
+
+def _question(slug: str, number: int, words: _Words, summary: Summary, form: PublishForm) -> Question:
+    given = [f"{field.name} {field.raw_data!r}" for field in form]
+    return Question(
+        heading=words.heading,
+        sentences=(*summary.sentences, *_told(form)),
+        button=words.button,
+        back=url_for(".show", slug=slug, number=number),
+        state=" ".join((summary.digest, *given)),
+        links=(("Full difference", url_for(".difference", slug=slug, number=number)),),
+        can_change=True,
+    )
+
+
+def _told(form: PublishForm) -> tuple[str, ...]:
+    """Return what teams learn of it: a mail cannot be called back."""
+    if not current_site().settings.sends_mail():
+        return ("All participants get a notification.",)
+    if form.notice.data.strip():
+        return ("Every team with scored files gets the message by e-mail.",)
+    return ("Nobody gets an e-mail: the message is blank.",)
+
+
+def _show(
+    slug: str, number: int, *, problems: list[str] | None = None, form: PublishForm | None = None
+) -> str:
+    with current_site().database.read() as session:
+        now = db.now(session)
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        progress = ProgressView(preparation.progress(session, scoring_version_id=version.id, now=now))
+        gaps = difference.gaps(session, competition=competition, version=version)
+        versions = difference.versions_of(session, competition=competition, version=version)
+        view = CompetitionView(competition, now)
+        days = grants.choice(competition, now=now)
+    shown = VersionView(version)
+    if form is None:
+        form = PublishForm(None, notice=suggested_notice(version, view.title) if shown.is_preparing else "")
+    return render_template(
+        "rescoring/version.html",
+        competition=view,
+        scoring_version=shown,
+        progress=progress,
+        gaps=gaps,
+        versions=versions,
+        settings=changed_settings(versions) if versions else [],
+        changes=version.solution.report.get("changes"),
+        form=form,
+        days=days,
+        problems=problems or [],
+        etag=_status(progress).headers["ETag"],
+    )
+
+
+def _status(progress: ProgressView) -> Response:
+    answer = jsonify(progress.as_json())
+    answer.add_etag()
+    return answer

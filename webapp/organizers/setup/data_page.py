@@ -1,0 +1,180 @@
+"""Organizers' page of the data files: upload, remove, release; the baseline."""
+
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.errors import OrganizerError, ParticipantError
+from grader.models import Role
+from grader.services.data_files import checks as data_checks
+from grader.services.data_files import files as data_files
+from grader.services.data_files import release
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.refusal import NothingToScore
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm
+from webapp.http.errors import status_of, wants_json
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.organizers.setup import marks, receiving
+from webapp.organizers.setup.data_check_view import ChecksView
+from webapp.organizers.setup.wizard_steps import DATA
+from webapp.submissions import uploads
+
+blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
+REFUSALS = (
+    release.NotHeld,
+    release.NotTyped,
+    data_files.InvalidDataFile,
+    uploads.FileMissing,
+)
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the data files and the benchmarks."""
+    return _page(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def upload(slug: str) -> ResponseReturnValue:
+    """Add a data file, in place of one of the same name."""
+    try:
+        name = receiving.add_data_file(slug)
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is uploaded. Participants can download it once it has been checked.")
+    location = url_for("organize_data.index", slug=slug)
+    if wants_json():
+        return {"name": name, "location": location}, 201, {"Location": location}
+    return redirect(location, 303)
+
+
+@blueprint.post("/remove")
+@organizers_only(Role.EDITOR)
+def remove(slug: str) -> ResponseReturnValue:
+    """Take a data file away."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+        confirm(
+            Question(
+                heading=f"Remove {name}?",
+                sentences=("Nobody will be able to download it, and links to it will stop working.",),
+                button="Remove file",
+                back=url_for(".index", slug=slug),
+            )
+        )
+    flash(f"{name} is removed.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/allow")
+@organizers_only(Role.EDITOR)
+def allow(slug: str) -> ResponseReturnValue:
+    """Give a file out that its check holds back, once what becomes public was typed."""
+    name = request.form.get("name", "")
+    try:
+        with current_site().database.write() as session:
+            release.allow(
+                session,
+                competition=lookups.competition_of(session, slug),
+                name=name,
+                typed=request.form.get("typed", ""),
+                reason=request.form.get("reason", ""),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except REFUSALS as error:
+        return _refused(slug, error)
+    flash(f"{name} is released.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.post("/check")
+@organizers_only(Role.EDITOR)
+def check_again(slug: str) -> ResponseReturnValue:
+    """Check a file again."""
+    name = request.form.get("name", "")
+    with current_site().database.write() as session:
+        release.check_again(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            actor=actor(),
+            now=db.now(session),
+        )
+    flash(f"{name} is being checked again.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+@blueprint.get("/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str) -> ResponseReturnValue:
+    """Return the progress of the data files' checks."""
+    return _status(_checks(slug)).make_conditional(request)
+
+
+@blueprint.post("/baseline")
+@organizers_only(Role.EDITOR)
+def add_baseline(slug: str) -> ResponseReturnValue:
+    """Enter a file of predictions as a benchmark, checked like any submission."""
+    try:
+        entered = receiving.add_baseline(slug)
+    except receiving.BaselineRefused as error:
+        return _page(slug, problems=[each["message"] for each in error.problems]), status_of(error)
+    except (*REFUSALS, NothingToScore) as error:
+        return _refused(slug, error)
+    flash(f"“{entered.submission.description}” is a benchmark.")
+    return redirect(url_for("organize_data.index", slug=slug), 303)
+
+
+def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseReturnValue:
+    if wants_json():
+        raise error
+    return _page(slug, problems=[error.message]), status_of(error)
+
+
+def _page(slug: str, *, problems: list[str] | None = None) -> str:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=DATA)
+        files = data_files.list_all(session, competition=competition)
+        benchmarks = benchmark_entries.list_all(session, competition=competition)
+    checks = _checks(slug)
+    return render_template(
+        "setup/data.html",
+        competition=view,
+        setup=setup,
+        files=files,
+        checks=checks,
+        etag=_status(checks).headers["ETag"],
+        benchmarks=benchmarks,
+        problems=problems or [],
+        entered_for=request.form.get("name", ""),
+        typed=request.form.get("typed", ""),
+        reason=request.form.get("reason", ""),
+        max_bytes=data_files.MAX_BYTES,
+    )
+
+
+def _checks(slug: str) -> ChecksView:
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        return ChecksView(
+            data_files.list_all(session, competition=competition),
+            data_checks.newest(session, competition=competition),
+            waiting={file.name for file in data_checks.stale(session, competition=competition)},
+        )
+
+
+def _status(checks: ChecksView) -> Response:
+    answer = jsonify(checks.live())
+    answer.add_etag()
+    return answer

@@ -1,0 +1,170 @@
+"""Form of a step of the settings: fields made from the model, what they say, and what is wrong with each."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from flask import request
+from wtforms import RadioField
+from wtforms.fields import SelectChoice
+from wtforms.widgets import NumberInput, TextArea
+
+from grader.metrics import MetricSettings, Weights
+from grader.services.competitions.settings_model import (
+    KINDS,
+    MAX_COUNT,
+    MAX_LENGTHS,
+    METRIC_PARTS,
+    SETTINGS,
+    WEIGHTS,
+    CompetitionSettings,
+    Kind,
+)
+from grader.services.competitions.settings_problems import Fault
+from grader.text.plain import is_storable
+from webapp.organizers.setup.wizard_steps import Step
+from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBox
+
+
+class ChoiceEntry(RadioField):
+    """One of a setting's choices."""
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        """Read which one was chosen."""
+        try:
+            self.data = self.coerce(valuelist[0] if valuelist else "")
+        except ValueError:
+            raise ValueError(f"{self.label.text}: choose one.") from None
+
+    @property
+    def chosen(self) -> str:
+        """The words of the choice."""
+        return next(str(choice.label) for choice in self.iter_choices() if choice.selected)
+
+
+class SettingsForm(SiteForm):
+    """The settings of a step, without those that are locked."""
+
+    def changes(self, before: CompetitionSettings) -> dict[str, Any]:
+        """Return what was entered, by setting; what cannot be stands in the errors of its field."""
+        self.validate()
+        found = {field.name: field.data for field in self if not field.errors}
+        parts = {name: found.pop(name) for name in METRIC_PARTS if name in found}
+        if parts:
+            found["metric"] = self._metric(parts, before.metric)
+        return found
+
+    def tell(self, faults: Iterable[Fault]) -> list[str]:
+        """Put each fault beside the first of its fields; return the sentences that belong beside none."""
+        others = []
+        for fault in faults:
+            name = next((name for name in fault.names if name in self), None)
+            if name is None:
+                others.append(fault.sentence)
+            else:
+                self._refuse(name, fault.sentence)
+        return others
+
+    def _metric(self, parts: dict[str, float], metric: MetricSettings) -> MetricSettings:
+        """Return the metric with its changed parts; each part that is wrong is told by itself."""
+        weights = {name: parts.pop(name) for name in WEIGHTS if name in parts}
+        if len(weights) == len(WEIGHTS):
+            try:
+                metric = replace(metric, weights=Weights(**weights))
+            except ValueError as error:
+                self._refuse("overall_auc", str(error).replace("`", ""))
+        for name, value in parts.items():
+            try:
+                metric = replace(metric, **{name: value})  # type: ignore[arg-type]
+            except ValueError as error:
+                self._refuse(name, str(error).replace("`", ""))
+        return metric
+
+    def _refuse(self, name: str, sentence: str) -> None:
+        self[name].errors = [*self[name].errors, sentence]
+
+
+def _names(text: str) -> tuple[str, ...] | None:
+    if not is_storable(text):
+        raise ValueError(": remove the character NUL (U+0000); a name cannot contain it.")
+    return tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+
+
+def _count(text: str) -> int:
+    digits = text.lstrip("0") or "0"
+    if not (text.isascii() and text.isdigit()) or int(digits[:12]) > MAX_COUNT:
+        raise ValueError(f": give a whole number up to {MAX_COUNT:,}, not {text!r}.")
+    return int(digits)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f": give a number, not {text!r}.") from None
+
+
+def _shortest(value: float) -> str:
+    return repr(value).removesuffix(".0") if math.isfinite(value) else f"{value}"
+
+
+_COUNTED = {"widget": NumberInput(min=1, step=1)}
+_FIELDS: Mapping[Kind, Callable[..., Any]] = {
+    Kind.LINE: Entry,
+    Kind.TEXT: partial(Entry, widget=TextArea()),
+    Kind.NAMES: partial(Entry, read=_names, show="\n".join, widget=TextArea()),
+    Kind.COUNT: partial(Entry, read=_count, **_COUNTED),
+    Kind.LIMIT: partial(Entry, read=_count, is_optional=True, **_COUNTED),
+    Kind.NUMBER: partial(Entry, read=_number, show=_shortest),
+    Kind.DATE: MomentField,
+    Kind.CHECK: TickBox,
+    Kind.CHOICE: ChoiceEntry,
+}
+_ATTRIBUTES: Mapping[Kind | str, dict[str, Any]] = {
+    Kind.TEXT: {"rows": 6},
+    Kind.NAMES: {"rows": 6, "class": "slim"},
+    Kind.COUNT: {"class": "short", "required": True},
+    Kind.LIMIT: {"class": "short"},
+    Kind.NUMBER: {"class": "short", "inputmode": "text", "autocomplete": "off", "required": True},
+    "title": {"required": True},
+    "overview": {"rows": 12},
+    "rules": {"rows": 12},
+}
+
+
+def form_of(
+    step: Step, settings: CompetitionSettings, *, is_sent: bool = False, without: Collection[str] = ()
+) -> SettingsForm:
+    """Return the form of a step with the settings, or with what was sent; locked settings are left out."""
+    names = tuple(name for name in step.names if setting_of(name) not in without)
+    kind = _form_class(names, tuple(step.helps.items()))
+    weights, metric = settings.metric.weights.as_dict(), settings.metric
+    parts = {name: weights[name] if name in weights else getattr(metric, name) for name in METRIC_PARTS}
+    return kind(request.form if is_sent else None, data=dict(settings) | parts)
+
+
+def setting_of(name: str) -> str:
+    """Return the setting that a field belongs to: the parts of the metric are one."""
+    return "metric" if name in METRIC_PARTS else name
+
+
+@cache
+def _form_class(names: tuple[str, ...], helps: tuple[tuple[str, str], ...]) -> type[SettingsForm]:
+    fields = {name: _field(name, dict(helps).get(name)) for name in names}
+    return type("StepForm", (SettingsForm,), fields)
+
+
+def _field(name: str, help_: str | None) -> Any:
+    setting, kind = METRIC_PARTS.get(name) or SETTINGS[name], KINDS[name]
+    attributes = _ATTRIBUTES.get(kind, {}) | _ATTRIBUTES.get(name, {})
+    options: dict[str, Any] = {}
+    if name in MAX_LENGTHS:
+        attributes["maxlength"] = MAX_LENGTHS[name]
+    if kind is Kind.CHOICE:
+        options["choices"] = [SelectChoice(value, words) for value, words in setting.choices.items()]
+        options["coerce"] = type(next(iter(setting.choices)))
+    if kind is Kind.DATE:
+        options["day"] = setting.day
+    return _FIELDS[kind](setting.label, description=help_ or setting.help, render_kw=attributes, **options)

@@ -1,0 +1,142 @@
+"""Receive an organizer's file, for the pages and the API: a data file, a solution, a baseline."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import g, request
+from werkzeug.datastructures import FileStorage
+
+from grader import db
+from grader.errors import ErrorKind
+from grader.models import OrganizerJob
+from grader.services.data_files import files as data_files
+from grader.services.figures import figures
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.canary_rows import CanaryRequest
+from grader.services.solutions.checks import UploadedFile
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.accepting import Entered
+from grader.storage import blobs
+from webapp.competitions import prose
+from webapp.http import lookups
+from webapp.http.errors import BadRequest
+from webapp.http.organizer_access import actor
+from webapp.http.site import current_site
+from webapp.submissions import checking, uploads
+
+
+class BaselineRefused(BadRequest):
+    """A baseline with problems; all of them are named."""
+
+    public_name = "baseline_refused"
+    kind = ErrorKind.MISMATCH
+
+    def __init__(self, problems: list[dict[str, Any]]) -> None:
+        self.problems = problems
+        super().__init__(" ".join(problem["message"] for problem in problems))
+
+    @property
+    def details(self) -> dict[str, object]:
+        """All problems, as a check of the file returns them."""
+        return {"problems": self.problems}
+
+
+def add_data_file(slug: str) -> str:
+    """Store the data file of this request in place of one of the same name; return its name."""
+    site = current_site()
+    file = uploads.received_file()
+    name = data_files.checked_name(file.filename or "")
+    blob = site.storage.put(file.stream)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        data_files.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            description=request.values.get("description", ""),
+            blob=blob,
+            actor=actor(),
+            now=db.now(session),
+        )
+    return name
+
+
+def add_figure(slug: str, file: FileStorage | None) -> str:
+    """Store a figure of the texts in place of one of the same name; return its name. Raises InvalidFigure."""
+    if file is None or not file.filename:
+        raise figures.InvalidFigure("Choose a PNG, JPEG or WebP picture first.")
+    site = current_site()
+    data = file.stream.read(figures.MAX_BYTES + 1)
+    name, picture = figures.checked(file.filename or "", data)
+    blob = site.storage.put(data)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        figures.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            name=name,
+            picture=picture,
+            blob=blob,
+            actor=actor(),
+            now=db.now(session),
+        )
+    prose.format_saved(slug)
+    return name
+
+
+def add_solution(slug: str) -> OrganizerJob:
+    """Store the solution of this request, and test.csv if it came too; return the job that checks it."""
+    site = current_site()
+    file = uploads.received_file()
+    sent = UploadedFile.of(file.filename or "", site.storage.put(file.stream))
+    test_file = request.files.get("test")
+    test = None
+    if test_file is not None and test_file.filename:
+        test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
+    with site.database.write() as session:
+        for each in filter(None, (sent, test)):
+            blobs.hold(session, storage=site.storage, sha256=each.sha256)
+        return solution_checks.add(
+            session,
+            competition=lookups.competition_of(session, slug),
+            file=sent,
+            test=test,
+            canaries=asked_canaries(request.values),
+            actor=actor(),
+            now=db.now(session),
+        )
+
+
+def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
+    """Return how many canary rows a form asks for, None without any; raise CanariesRefused."""
+    count = form.get("canaries", "").strip()
+    if count in ("", "0"):
+        return None
+    return CanaryRequest.of(count, from_scored=bool(form.get("canaries_from_scored")))
+
+
+def add_baseline(slug: str) -> Entered:
+    """Enter the predictions of this request as a benchmark; raise BaselineRefused."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = lookups.competition_of(session, slug)
+    sent = uploads.arrived()
+    checked = checking.check_if_free(competition, sent)
+    if checked is not None and checked.problems:
+        raise BaselineRefused(checked.problems)
+    sent.stream.seek(0)
+    blob = site.storage.put(sent.stream)
+    with site.database.write() as session:
+        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
+        entered = benchmark_entries.add(
+            session,
+            competition=competition,
+            blob=blob,
+            file_name=sent.file_name,
+            name=request.values.get("name", ""),
+            user=g.user,
+            actor=actor(),
+            now=db.now(session),
+        )
+    site.hints.send(entered.job_ids)
+    return entered

@@ -1,0 +1,364 @@
+"""Competition settings pages: show and save each step of the wizard."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from wtforms import Field
+
+from grader import db
+from grader.models import Competition, OrganizerJob, Role
+from grader.ranking.order import SCORE_DECIMALS, score_text
+from grader.services.analysis import feedback_proposals, leak_budget
+from grader.services.analysis.feedback_proposals import Audience
+from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_model import (
+    DATES,
+    KINDS,
+    METRIC_IS_FIXED,
+    CompetitionSettings,
+    Kind,
+)
+from grader.services.competitions.settings_problems import Fault
+from grader.services.figures import figures
+from grader.services.rescoring import versions
+from grader.visibility import Feedback
+from grader.visibility import Step as FeedbackStep
+from webapp.competitions import prose
+from webapp.competitions.views import CompetitionView
+from webapp.http import lookups
+from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.errors import status_of
+from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
+from webapp.organizers.setup import forms, identity_ticks, marks, metric_check, receiving
+from webapp.organizers.setup.forms import SettingsForm, setting_of
+from webapp.organizers.setup.solution_view import check_json
+from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
+from webapp.presentation import feedback_words, formats
+
+blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
+METRIC_STEP = "metric"
+CUSTOM = "custom"
+AUDIENCES = tuple(Audience)
+STEP = f"/<any({','.join(BY_KEY)}):step>"
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the first step."""
+    return _page(slug, STEPS[0])
+
+
+@blueprint.get(STEP)
+@organizers_only(Role.VIEWER)
+def show(slug: str, step: str) -> ResponseReturnValue:
+    """Show a step: its fields, and why some are locked."""
+    return _page(slug, BY_KEY[step])
+
+
+@blueprint.post(STEP)
+@organizers_only(Role.EDITOR)
+def save(slug: str, step: str) -> ResponseReturnValue:
+    """Change the settings of a step; show all problems at once and keep the entered values."""
+    page = BY_KEY[step]
+    if wants_to_change() or request.form.get("act") == "preview":
+        return _page(slug, page, is_sent=True)
+    others: list[str] = []
+    changed: frozenset[str] = frozenset()
+    past: list[Fault] = []
+    joined: list[Fault] = []
+    told: metric_check.Told | None = None
+    written: list[str] = []
+    expected = request.form.get("version")
+    with current_site().database.write() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        is_stale = expected is not None and not competition_settings.has_version(
+            session, competition=competition, expected=(expected,), names=_settings_of(page)
+        )
+        before = competition_settings.of(competition)
+        report = identity_ticks.report(session, competition) if page.key == METRIC_STEP else None
+        without = {
+            *competition_settings.locks(competition, now),
+            *(identity_ticks.UNTICKED if report else ()),
+        }
+        form = forms.form_of(page, before, is_sent=True, without=without)
+        changes = form.changes(before)
+        if report is not None:
+            ticks = request.form.getlist("identities")
+            changes["identities"] = identity_ticks.chosen(ticks, before, report)
+        audience = request.form.get("audience")
+        if "feedback" in form and audience in AUDIENCES:
+            changes |= feedback_proposals.of(competition, before, now=now)[Audience(audience)].changes
+        unread = form.errors.keys()
+        faults = competition_settings.refusals(competition, changes, now)
+        others = form.tell(fault for fault in faults if not set(fault.names) & unread)
+        is_refused = bool(form.errors or others or is_stale)
+        if not is_refused:
+            if report is None:
+                changed = competition_settings.change(
+                    session, competition=competition, changes=changes, actor=actor(), now=now
+                )
+            else:
+                changed, told = metric_check.save(
+                    session, competition, before, changes, actor=actor(), now=now
+                )
+            written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
+            past = past_dates.warnings_of_change(competition, changed, now)
+            joined = joined_names.warnings(competition) if "identities" in changed else []
+            if doubtful := past_dates.to_confirm(competition, changed, now):
+                confirm(_takes_effect_soon(competition, page, doubtful, now))
+    if is_stale:
+        return _page(slug, page, is_sent=True, is_stale=True), 412
+    if is_refused:
+        return _page(slug, page, form=form, others=others), 422
+    formatted = prose.format_saved(slug) if written else {}
+    faulty = any(formatted[text].faults for text in written if text in formatted)
+    flash(told.words if told else "Saved." if changed else "Nothing was changed.")
+    for words in _past_words(slug, past):
+        flash(words)
+    if told is not None and not (told.goes_on and "next" in request.form):
+        return redirect(told.url, 303)
+    if "next" not in request.form or past or joined or faulty:
+        return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
+    return redirect(marks.next_page(page.key, slug), 303)
+
+
+@blueprint.post(f"{STEP}/figures")
+@organizers_only(Role.EDITOR)
+def upload_figure(slug: str, step: str) -> ResponseReturnValue:
+    """Store a figure for the texts, and show the page again with what was entered."""
+    try:
+        name = receiving.add_figure(slug, request.files.get("figure"))
+    except figures.InvalidFigure as error:
+        return _page(slug, BY_KEY[step], is_sent=True, figure_problem=error.message), status_of(error)
+    return _page(slug, BY_KEY[step], is_sent=True, new_figure=name)
+
+
+@blueprint.post(f"{STEP}/figures/<name>/remove")
+@organizers_only(Role.EDITOR)
+def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
+    """Remove a figure, and show the page again with what was entered."""
+    with current_site().database.write() as session:
+        competition = lookups.competition_of(session, slug)
+        figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
+    prose.format_saved(slug)
+    return _page(slug, BY_KEY[step], is_sent=True)
+
+
+@blueprint.post("/metric/accept/<int:job_id>")
+@organizers_only(Role.EDITOR)
+def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
+    """Score a draft by a choice of identities and formula that was checked with its solution."""
+    with current_site().database.write() as session:
+        versions.accept_settings(
+            session,
+            competition=lookups.competition_of(session, slug),
+            job_id=job_id,
+            actor=actor(),
+            now=db.now(session),
+        )
+    flash("Your choice is in use now.")
+    return redirect(marks.next_page(METRIC_STEP, slug), 303)
+
+
+@blueprint.get("/metric/status")
+@organizers_only(Role.VIEWER)
+def metric_status(slug: str) -> ResponseReturnValue:
+    """Return the progress of the check of another metric for a draft."""
+    with current_site().database.read() as session:
+        job = identity_ticks.pending_check(session, lookups.competition_of(session, slug))
+    return _status(job).make_conditional(request)
+
+
+def _status(job: OrganizerJob | None) -> Response:
+    answer = jsonify({"is_final": True} if job is None else check_json(job))
+    answer.add_etag()
+    return answer
+
+
+def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
+    """Return the warnings about dates in the past; those shown at a field are only counted."""
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        locks = competition_settings.locks(competition, now)
+        shown = {fault.sentence for fault in past_dates.warnings(competition, now)}
+    beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
+    words = [fault.sentence for fault in past if fault not in beside]
+    if beside:
+        lies = "One date is" if len(beside) == 1 else f"{len(beside)} dates are"
+        words.append(f"{lies} in the past: read the consequences below.")
+    return words
+
+
+def _takes_effect_soon(
+    competition: Competition, step: Step, doubtful: Sequence[Fault], now: datetime
+) -> Question:
+    """Ask before saving dates that have passed or take effect within a day."""
+    names = sorted({name for fault in doubtful for name in fault.names})
+    reveals = "reveals_at" in names
+    return Question(
+        heading="Save a date that reveals the private leaderboard now?"
+        if reveals
+        else "Save a date that takes effect within a day?",
+        sentences=(*(fault.sentence for fault in doubtful), f"It is now {formats.moment(now)}."),
+        button="Save",
+        back=url_for("organize_settings.show", slug=competition.slug, step=step.key),
+        state=repr([(name, getattr(competition, name)) for name in names]),
+        is_final=reveals,
+        can_change=True,
+    )
+
+
+class Group(NamedTuple):
+    """A group of fields on the page: its heading, the locked ones with the reasons, and the others."""
+
+    heading: str
+    fixed: list[Field]
+    reasons: list[str]
+    open: list[Field]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether all that can be entered are numbers, whose inputs are short."""
+        return all(KINDS[field.name] in (Kind.COUNT, Kind.LIMIT, Kind.NUMBER) for field in self.open)
+
+    @property
+    def are_moments(self) -> bool:
+        """Whether all that can be entered are dates, which stand beside each other."""
+        return all(KINDS[field.name] is Kind.DATE for field in self.open)
+
+
+def _groups(step: Step, form: SettingsForm, shown: SettingsForm, locks: Mapping[str, str]) -> Iterator[Group]:
+    """Part the fields of each group by what is locked; `shown` has the locked ones too."""
+    for heading, all_names in step.groups:
+        names = [name for name in all_names if name in form or setting_of(name) in locks]
+        reasons = [locks[setting_of(name)] for name in names if name not in form]
+        yield Group(
+            heading,
+            [shown[name] for name in names if name not in form],
+            list(dict.fromkeys(reasons)),
+            [form[name] for name in names if name in form],
+        )
+
+
+def _settings_of(step: Step) -> frozenset[str]:
+    return frozenset(map(setting_of, step.names))
+
+
+def _page(
+    slug: str,
+    step: Step,
+    *,
+    form: SettingsForm | None = None,
+    others: Sequence[str] = (),
+    is_sent: bool = False,
+    is_stale: bool = False,
+    figure_problem: str = "",
+    new_figure: str = "",
+) -> str:
+    with current_site().database.read() as session:
+        competition, now = lookups.competition_of(session, slug), db.now(session)
+        settings = competition_settings.of(competition)
+        locks = competition_settings.locks(competition, now)
+        setup = marks.wizard(session, competition, now=now, current=step.key)
+        is_refused = form is not None or is_sent
+        sent = request.form.getlist("identities") if is_refused else None
+        ticks = (
+            identity_ticks.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
+        )
+        if form is None:
+            without = {*locks, *(identity_ticks.UNTICKED if ticks else ())}
+            form = forms.form_of(step, settings, is_sent=is_sent, without=without)
+        job = identity_ticks.pending_check(session, competition) if ticks else None
+        entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
+        warnings = [
+            *past_dates.warnings(competition, now, entered=entered),
+            *joined_names.warnings(competition),
+            *safe_step.warnings(competition),
+        ]
+        proposal = safe_step.of(competition)
+        leaks = leak_budget.of(competition, settings, now=now) if step.key == METRIC_STEP else None
+        asks = "feedback" in form
+        if asks and proposal and not is_refused and not settings.feedback.has_step:
+            form.feedback_step.data = proposal.step
+        question = _question(competition, settings, form.feedback_step.data, now) if asks else None
+        view = CompetitionView(competition, now)
+        shown = forms.form_of(step, settings) if locks or is_stale else form
+        version = competition_settings.version_of(settings, _settings_of(step))
+        if is_refused and not is_stale:
+            version = request.form.get("version", version)
+        conflicts = None
+        if is_stale:
+            conflicts = [shown[field.name] for field in form if field.data != shown[field.name].data]
+            if ticks and sorted(sent or ()) != sorted(settings.identities or ()):
+                conflicts.append(shown["identities"])
+        groups = list(_groups(step, form, shown, locks))
+        texts = [name for name in step.names if name in form and KINDS[name] is Kind.TEXT]
+        known = prose.Texts.of(session, competition) if texts else None
+    return render_template(
+        "setup/settings.html",
+        previews={name: known.drawn(form[name]._value()) for name in texts} if known else {},
+        figures=[(each, prose.figure_url(slug, each)) for each in known.figures] if known else (),
+        figure_problem=figure_problem,
+        new_figure=new_figure,
+        competition=view,
+        step=step,
+        setup=setup,
+        ticks=ticks,
+        ticks_etag=_status(job).headers["ETag"] if job else "",
+        groups=groups,
+        following={
+            name: getattr(competition, name) for name in usual_dates.NAMES if getattr(settings, name) is None
+        },
+        dates={name: getattr(competition, name) for name in DATES},
+        metric_is_fixed=METRIC_IS_FIXED,
+        has_open=any(group.open for group in groups),
+        warnings={name: fault.sentence for fault in warnings for name in fault.names},
+        form=form,
+        problems=others,
+        proposals={"feedback_step": proposal.sentence} if proposal else {},
+        leaks=leaks,
+        question=question,
+        settings_version=version,
+        conflicts=conflicts,
+    )
+
+
+def _question(
+    competition: Competition, settings: CompetitionSettings, step: FeedbackStep, now: datetime
+) -> dict[str, Any]:
+    """Return the question who takes part: the proposals, the chosen answer and previews of coarse modes."""
+    proposals = feedback_proposals.of(competition, settings, now=now)
+    prizes = proposals[Audience.PRIZES]
+    is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
+    kept = Audience.PRIZES if is_adopted else "" if settings.feedback is Feedback.OPEN else CUSTOM
+    return {
+        "proposals": proposals,
+        "saved": settings.feedback,
+        "answer": request.form.get("audience", kept),
+        "previews": [
+            _preview(competition, "for-prizes", prizes.feedback, prizes.step),
+            *(_preview(competition, mode.value, mode, step) for mode in Feedback if mode.is_coarse),
+        ],
+    }
+
+
+def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackStep) -> dict[str, Any]:
+    decimals = step.decimals if mode.has_step else SCORE_DECIMALS
+    return {
+        "key": key,
+        "title": f"{mode.value} with the step {step.value}" if mode.has_step else mode.value,
+        "note": feedback_words.note(mode, step),
+        "files": [
+            (
+                score_text(exact),
+                feedback_words.unshown(mode) if shown is None else score_text(shown, decimals),
+            )
+            for exact, shown in feedback_proposals.example(competition, mode, step)
+        ],
+    }

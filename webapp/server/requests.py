@@ -1,0 +1,167 @@
+"""Receive one HTTP request: read its headers, then its body up to the size limit."""
+
+import json
+from typing import Any
+
+from waitress.buffers import OverflowableBuffer
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.task import ErrorTask
+from waitress.utilities import BadRequest, Error
+
+from webapp.server.asking import Answer
+
+CHUNKED_SLICE_BYTES = 8_192  # waitress copies the rest for each chunk of it
+LONGEST_CHUNK_LINE = 1_024
+LONGEST_TRAILER = 8_192
+SENTENCES = {
+    400: "The request could not be understood.",
+    408: "The request took too long to arrive.",
+    413: "The request is too large.",
+    431: "The head of the request is too large.",
+    501: "This transfer encoding is not supported.",
+}
+
+
+class TooLate(Error):  # type: ignore[misc]
+    """The request did not arrive in time."""
+
+    code = 408
+    reason = "Request Timeout"
+
+
+class Nowhere:
+    """Takes the bytes of a body that nobody wants, and keeps none."""
+
+    def append(self, data: bytes) -> None:
+        """Forget the bytes."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Refusal(ErrorTask):  # type: ignore[misc]
+    """An answer to what is not, or not yet, a request: in the shape that every error of the API has."""
+
+    def execute(self) -> None:
+        """Write the answer, after which the connection is closed."""
+        error = self.request.error
+        name = error.reason.lower().replace(" ", "_")
+        told = {"code": error.code, "error": name, "message": SENTENCES.get(error.code, f"{error.reason}.")}
+        body = json.dumps(told).encode() + b"\n"
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers += [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+
+
+class Request(HTTPRequestParser):  # type: ignore[misc]
+    """A request as waitress reads it, strict about its length.
+
+    `limit_bytes` is how much of its body is kept; None while the application has not been asked. `answer` is
+    what the application said to the head alone, where it takes no body at all.
+    """
+
+    expect_continue: bool
+
+    def __init__(self, adj: Any) -> None:
+        super().__init__(adj)
+        self.limit_bytes: int | None = None
+        self.answer: Answer | None = None
+        self.waits_for_continue = False
+        self.is_kept = True
+        self.ended_early = False
+
+    @property
+    def wants_word(self) -> bool:
+        """Whether the application must be asked before more of the body is received."""
+        return (
+            self.headers_finished
+            and not self.completed
+            and self.limit_bytes is None
+            and (self.chunked or self.content_length > self.adj.unasked_bytes)
+        )
+
+    @property
+    def announced_bytes(self) -> int:
+        """How much of the body may still be on the disk."""
+        most = self.limit_bytes or 0
+        return (most if self.chunked else min(self.content_length, most)) if self.is_kept else 0
+
+    def received(self, data: bytes) -> int:
+        """Receive a part, and return how many of its bytes belonged to this request."""
+        if self.body_rcv is None:
+            consumed: int = super().received(data)
+            if self.headers_finished and not self.completed and self.expect_continue:
+                self.waits_for_continue, self.expect_continue = True, False
+            return consumed
+        return self._received_chunks(data) if self.chunked else super().received(data)
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head; raise ParsingError where two readers could see two different lengths."""
+        super().parse_header(header_plus)
+        has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
+        if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
+            raise ParsingError("The request has two lengths")
+        if self.version == "1.1" and "HOST" not in self.headers:
+            raise ParsingError("There is no Host header")
+        if "," in self.headers.get("HOST", ""):
+            raise ParsingError("There are two Host headers")
+        if self.proxy_netloc:  # of a client that takes us for its proxy; RFC 9112, 3.2.2
+            self.headers["HOST"] = self.proxy_netloc
+
+    def keep(self, limit_bytes: int) -> None:
+        """Receive the body, up to `limit_bytes`; one that is longer is read and forgotten."""
+        self.limit_bytes = limit_bytes
+        if not self.chunked and self.content_length > limit_bytes:
+            self.forget()
+
+    def forget(self) -> None:
+        """Read the rest of the body and keep nothing of it, for who still sends would not see the answer."""
+        self.is_kept = False
+        self.body_rcv.getbuf().close()
+        self.body_rcv.buf = Nowhere()
+        if self.limit_bytes is None:
+            self.limit_bytes = 0
+        if self.content_length > self.adj.drained_bytes:
+            self.end_here()
+
+    def get_body_stream(self) -> Any:
+        """Return the body, an empty one where it was not kept."""
+        if self.is_kept:
+            return super().get_body_stream()
+        return OverflowableBuffer(1).getfile()
+
+    def end_here(self) -> None:
+        """Answer without the rest, and close the connection."""
+        self.headers["CONNECTION"] = "close"
+        self.connection_close = self.completed = self.ended_early = True
+
+    def _received_chunks(self, data: bytes) -> int:
+        consumed = 0
+        while consumed < len(data) and not self.completed:
+            consumed += super().received(data[consumed : consumed + CHUNKED_SLICE_BYTES])
+            self._bound_chunks()
+        return consumed
+
+    def _bound_chunks(self) -> None:
+        receiver = self.body_rcv
+        if len(receiver.control_line) > LONGEST_CHUNK_LINE or len(receiver.trailer) > LONGEST_TRAILER:
+            self.error, self.completed = BadRequest("A chunk header is too long"), True
+        elif self.is_kept and self.limit_bytes is not None and len(receiver) > self.limit_bytes:
+            self.forget()
+        if not self.is_kept:
+            if self.body_bytes_received > self.adj.drained_bytes:
+                self.end_here()
+            if self.completed and not self.error:  # longer than the limit, which is what the application sees
+                self.headers["CONTENT_LENGTH"] = str(
+                    max(self.body_bytes_received, (self.limit_bytes or 0) + 1)
+                )

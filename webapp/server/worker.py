@@ -1,0 +1,62 @@
+"""The gunicorn worker class: `gunicorn --worker-class webapp.server.worker.Worker`."""
+
+import logging
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from gunicorn.workers.base import Worker as GunicornWorker
+
+from grader.settings import load
+from webapp.server import bounds, stopping
+from webapp.server.server import Server
+
+FOLDER = "receiving"
+
+log = logging.getLogger(__name__)
+
+
+class Worker(GunicornWorker):  # type: ignore[misc]
+    """Receives in one loop, works with threads, and ends what it has begun before it stops."""
+
+    def run(self) -> None:
+        """Serve until gunicorn asks to stop or has died."""
+        settings = load()
+        self._receive_into(settings.data_dir)
+        server = Server(
+            self.wsgi,
+            self._listener(),
+            threads=self.cfg.threads,
+            bounds=bounds.of_this_process(),
+            trusted_proxies=settings.trusted_proxies,
+        )
+        while self.alive and os.getppid() == self.ppid:
+            self.notify()
+            server.look()
+        self._finish(server)
+
+    def _finish(self, server: Server) -> None:
+        stopping.begun.set()
+        server.stop_accepting()
+        deadline = time.monotonic() + self.cfg.graceful_timeout
+        while server.channels and time.monotonic() < deadline:
+            self.notify()
+            server.look()
+            server.close_unused()
+
+    def _listener(self) -> Any:
+        (listener,) = self.sockets
+        listener.sock.setblocking(False)
+        return listener.sock
+
+    def _receive_into(self, data_dir: Path) -> None:
+        """Store bodies that are being received on the data disk: /tmp may be memory."""
+        folder = data_dir.absolute() / FOLDER
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:  # a web process alone needs no data folder
+            log.warning("Large request bodies are stored in %s: %s.", tempfile.gettempdir(), error)
+            return
+        tempfile.tempdir = str(folder)
