@@ -104,115 +104,36 @@ class Client:
         return self._transport.server
 
     def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
-        """Send any request of the API and return its JSON, also one that has no method here.
-
-        Parameters
-        ----------
-        method : str
-            ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
-        path : str
-            Below ``/api/v1/``; the page ``/api`` of a site describes them all.
-        json : object, optional
-            The body.
-        **query
-            The parameters of the address; None is left out.
-
-        Returns
-        -------
-        dict
-            The answer, empty where it has no body.
-        """
+        """Send any request below ``/api/v1/`` and return its JSON; parameters that are None are left out."""
         return self._transport.call(method, path, json=json, query=query)
 
     def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Yield the parts of a list of the API, following ``next``.
-
-        Parameters
-        ----------
-        path : str
-            Below ``/api/v1/``.
-        **query
-            The parameters of the address; None is left out.
-
-        Yields
-        ------
-        dict
-        """
+        """Yield the pages of a list of the API, following ``next``; None is left out of the query."""
         return self._transport.pages(path, **query)
 
     def text(self, path: str, **query: Any) -> str:
-        """Return a text of the API that is no JSON, such as a published solution.
-
-        Parameters
-        ----------
-        path : str
-            Below ``/api/v1/``.
-        **query
-            The parameters of the address; None is left out.
-
-        Returns
-        -------
-        str
-        """
+        """Return a text of the API that is not JSON, such as a published solution."""
         return self._transport.text(path, **query)
 
     def organize(self, competition: str | None = None) -> Organizer:
-        """Return what organizers do in a competition; the token needs the scope ``organize``.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        Organizer
-        """
+        """Return the organizers' part of a competition; the token needs the scope ``organize``."""
         return Organizer(self._transport, self._slug(competition))
 
     def scopes(self) -> frozenset[str]:
-        """Return what the token may do: ``read``, ``submit``, ``organize``, ``admin``.
-
-        Returns
-        -------
-        frozenset of str
-        """
+        """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""
         return frozenset(self._transport.get("me")["token"]["scopes"])
 
     def competitions(self) -> list[Competition]:
-        """Return all competitions, the newest first.
-
-        Returns
-        -------
-        list of Competition
-        """
+        """Return all competitions, the newest first."""
         pages = self._transport.pages("competitions")
         return [Competition.of(each) for page in pages for each in page["competitions"]]
 
     def competition(self, competition: str | None = None) -> Competition:
-        """Return one competition with its rules, limits and metric.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        Competition
-        """
+        """Return one competition with its rules, limits and metric."""
         return Competition.of(self._transport.get(self._place(competition)))
 
     def pages(self, competition: str | None = None) -> Mapping[str, Any]:
-        """Return the texts of a competition's pages, in Markdown.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        mapping
-            ``overview``, ``evaluation``, ``data``, ``rules`` and ``announcements``.
-        """
+        """Return the Markdown of ``overview``, ``evaluation``, ``data``, ``rules`` and ``announcements``."""
         return self._transport.get(f"{self._place(competition)}/pages")
 
     def join(
@@ -222,62 +143,25 @@ class Client:
         accepted_rules_version: int | None = None,
         code: str | None = None,
     ) -> Mapping[str, Any]:
-        """Join a competition, or accept its changed rules.
+        """Join a competition, or accept its changed rules; ``entry`` is ``joined`` or ``waiting``.
 
-        Parameters
-        ----------
-        competition : str, optional
-        accepted_rules_version : int, optional
-            The ``rules_version`` that you have read.
-        code : str, optional
-            Where the competition asks for one.
-
-        Returns
-        -------
-        mapping
-            ``entry`` is ``joined``, or ``waiting`` for an organizer.
+        `accepted_rules_version` is the ``rules_version`` that you have read. `code` is the competition's
+        entry code, if it requires one.
         """
         sent = {"accepted_rules_version": accepted_rules_version, "code": code}
         given = {name: value for name, value in sent.items() if value is not None}
         return self._transport.post(f"{self._place(competition)}/join", json=given)
 
     def team(self, competition: str | None = None) -> Membership:
-        """Return one's entry, team, limits and selection.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        Membership
-        """
+        """Return your entry, team, limits and selection."""
         return Membership.of(self._transport.get(f"{self._place(competition)}/team"))
 
     def limits(self, competition: str | None = None) -> Limits:
-        """Return what one's team may still send.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        Limits
-        """
+        """Return how many submissions your team has left."""
         return self.team(competition).limits
 
     def data_files(self, competition: str | None = None) -> list[DataFile]:
-        """Return the files for download.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        list of DataFile
-        """
+        """Return the files for download."""
         pages = self._transport.pages(f"{self._place(competition)}/data")
         return [DataFile.of(each) for page in pages for each in page["files"]]
 
@@ -292,28 +176,9 @@ class Client:
     ) -> Path:
         """Download a data file; resume an interrupted download, and skip a file that is up to date.
 
-        Parameters
-        ----------
-        name : str
-        folder : Path or str, optional
-            Created if it does not exist. By default a folder with the name of the competition, in the
-            working directory.
-        competition : str, optional
-        replace : bool
-            Replace a file of this name that differs from the server's.
-        on_progress : callable, optional
-            Gets the bytes that are here and the size.
-
-        Returns
-        -------
-        Path
-
-        Raises
-        ------
-        DamagedDownload
-            If the bytes are not the server's.
-        Unusable
-            If the name is not a plain file name, or if a different file of this name exists.
+        The file is written to `folder`, by default one named after the competition in the working directory.
+        `replace` replaces a file that differs from the server's; without it that raises `Unusable`.
+        `on_progress` receives the bytes present and the size.
         """
         slug = self._slug(competition)
         path = Path(_file_name(slug) if folder is None else folder) / _file_name(name)
@@ -331,19 +196,7 @@ class Client:
         competition: str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Check:
-        """Return everything that is wrong with a file; this uses no submission.
-
-        Parameters
-        ----------
-        submission : DataFrame, Path or str
-        competition : str, optional
-        on_progress : callable, optional
-            Gets the bytes sent and the size.
-
-        Returns
-        -------
-        Check
-        """
+        """Return everything that is wrong with a file; this uses no submission."""
         address = f"{self._place(competition)}/check"
         return Check.of(self._upload(address, submission, on_progress=on_progress))
 
@@ -363,42 +216,20 @@ class Client:
         ----------
         submission : DataFrame, Path or str
             A table with the columns ``id`` and ``prediction``, or a file: CSV, or a gzip or zip of one.
-        competition : str, optional
-        description : str
         again : bool
-            Send it also if the team has sent the same bytes before.
+            Send it even if the team has sent the same bytes before.
         key : str, optional
             An ``Idempotency-Key``; two calls with the same key and bytes make one submission. By default each
-            call has its own, which all its tries share.
+            call has its own, which all its retries share.
         on_progress : callable, optional
-            Gets the bytes sent and the size.
-
-        Returns
-        -------
-        Submission
-            Usually ``pending``, with what is left of the limits.
+            Receives the bytes sent and the size.
         """
         fields = {"description": description} | ({"again": "true"} if again else {})
         address = f"{self._place(competition)}/submissions"
         return Submission.of(self._upload(address, submission, key=key, data=fields, on_progress=on_progress))
 
     def wait(self, submission: Submission | int, *, timeout_seconds: float = 600) -> Submission:
-        """Wait until a submission is scored, rejected or failed, and return it.
-
-        Parameters
-        ----------
-        submission : Submission or int
-        timeout_seconds : float
-
-        Returns
-        -------
-        Submission
-
-        Raises
-        ------
-        NotScoredInTime
-            If it is still pending then.
-        """
+        """Return a submission once it is final; raise `NotScoredInTime` if it is still pending then."""
         deadline = time.monotonic() + timeout_seconds
         address, pause, longest = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, WAIT_SECONDS
         found: Submission | None = None
@@ -428,29 +259,11 @@ class Client:
                 pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
     def submission(self, submission: Submission | int) -> Submission:
-        """Return a submission of one's own team.
-
-        Parameters
-        ----------
-        submission : Submission or int
-
-        Returns
-        -------
-        Submission
-        """
+        """Return a submission of your team."""
         return Submission.of(self._transport.get(f"submissions/{_number(submission)}"))
 
     def submissions(self, competition: str | None = None) -> Submissions:
-        """Return all submissions of one's team, the newest first.
-
-        Parameters
-        ----------
-        competition : str, optional
-
-        Returns
-        -------
-        Submissions
-        """
+        """Return all submissions of your team, the newest first."""
         pages = list(self._transport.pages(f"{self._place(competition)}/submissions"))
         return Submissions.of(
             pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]}
@@ -459,35 +272,12 @@ class Client:
     def submission_file(
         self, submission: Submission | int, path: Path | str, *, on_progress: OnProgress | None = None
     ) -> Path:
-        """Download the file of a submission, byte for byte as it was sent.
-
-        Parameters
-        ----------
-        submission : Submission or int
-        path : Path or str
-            The file to write.
-        on_progress : callable, optional
-
-        Returns
-        -------
-        Path
-        """
+        """Download the file of a submission, byte for byte as it was sent, to `path`."""
         address = f"submissions/{_number(submission)}/file"
         return download(self._transport, address, Path(path), on_progress=on_progress)
 
     def select(self, submission: Submission | int, *, selected: bool = True) -> Mapping[str, Any]:
-        """Select a submission for the private leaderboard, or deselect it.
-
-        Parameters
-        ----------
-        submission : Submission or int
-        selected : bool
-
-        Returns
-        -------
-        mapping
-            ``is_selected``, and ``selection``: which submissions count now, and why.
-        """
+        """Select a submission for the private leaderboard, or deselect it; return what counts now."""
         return self._transport.post(f"submissions/{_number(submission)}/select", json={"selected": selected})
 
     def leaderboard(
@@ -498,42 +288,14 @@ class Client:
         search: str | None = None,
         most: int | None = None,
     ) -> Leaderboard:
-        """Return a leaderboard.
-
-        Parameters
-        ----------
-        competition : str, optional
-        split : str
-            ``public``, or after the reveal ``private``.
-        search : str, optional
-            Only teams whose name contains this.
-        most : int, optional
-            How many rows at most; by default all.
-
-        Returns
-        -------
-        Leaderboard
-        """
+        """Return the ``public`` or ``private`` leaderboard: `most` rows, teams with `search` in the name."""
         pages = self._transport.pages(f"{self._place(competition)}/leaderboard", split=split, q=search)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
         return Leaderboard.of(first | {"rows": list(islice(rows, most))})
 
     def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> BoardRow | None:
-        """Return the row of one's own team on a leaderboard, None where it has none.
-
-        Parameters
-        ----------
-        competition : str, optional
-        team : str
-            Its name.
-        split : str
-            ``public``, or after the reveal ``private``.
-
-        Returns
-        -------
-        BoardRow or None
-        """
+        """Return the row of your team on a leaderboard, None if it has none."""
         page = Leaderboard.of(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
         return page.own or next(named, None)

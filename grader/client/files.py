@@ -53,22 +53,9 @@ class CountedFile(BufferedReader):
 
 @contextmanager
 def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
-    """Give the path of a submission; a table is written to a file that goes with the block.
+    """Yield the path of a submission; a table is written in full precision to a temporary file.
 
-    Parameters
-    ----------
-    submission : DataFrame, Path or str
-        A table has the columns ``id`` and ``prediction``, or an index called ``id``. Its numbers are written
-        with all their digits.
-
-    Yields
-    ------
-    Path
-
-    Raises
-    ------
-    Unusable
-        If a table lacks a column.
+    A table has the columns ``id`` and ``prediction``, or an index called ``id``.
     """
     if isinstance(submission, str | Path):
         yield Path(submission)
@@ -95,28 +82,9 @@ def download(
 ) -> Path:
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
-    Parameters
-    ----------
-    transport : Transport
-    address : str
-        Below the API.
-    path : Path
-        Where it goes; until it is whole it is called ``NAME.part``. Symbolic links are not followed.
-    replace : bool
-        Replace a different file at this path.
-    on_progress : callable, optional
-        Gets the bytes that are here and the size; the size is 0 where the server does not say it.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    DamagedDownload
-        If the bytes are not those whose sha256 the server names.
-    Unusable
-        If the file cannot be written here, or is a different one that must not be replaced.
+    Until the file is complete it is called ``NAME.part``. Symbolic links are not followed. Without `replace`
+    a different file at this path raises `Unusable`; bytes without the server's sha256 raise
+    `DamagedDownload`. `on_progress` receives the bytes present and the size, 0 if unknown.
     """
     transfer = _Transfer(path, on_progress, replace=replace)
     try:

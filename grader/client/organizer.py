@@ -31,64 +31,19 @@ class Organizer:
         self.slug = slug
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
-        """Send a request below the organizers' part of the competition.
-
-        Parameters
-        ----------
-        method : str
-        path : str
-        json : object, optional
-        **query
-            The parameters of the address.
-
-        Returns
-        -------
-        dict
-        """
+        """Send a request below the organizers' part of the competition."""
         return self._transport.call(method, self._at(path), json=json, query=query)
 
     def text(self, path: str, **query: Any) -> str:
-        """Return a text, such as ``settings.toml`` or an export.
-
-        Parameters
-        ----------
-        path : str
-        **query
-
-        Returns
-        -------
-        str
-        """
+        """Return a text, such as ``settings.toml`` or an export."""
         return self._transport.text(self._at(path), **query)
 
     def download(self, path: str, to: Path, *, on_progress: OnProgress | None = None) -> Path:
-        """Download a file, such as a results bundle.
-
-        Parameters
-        ----------
-        path : str
-        to : Path
-            The file to write.
-        on_progress : callable, optional
-
-        Returns
-        -------
-        Path
-        """
+        """Download a file, such as a results bundle."""
         return download(self._transport, self._at(path), to, on_progress=on_progress)
 
     def pages(self, path: str, **query: Any) -> Iterator[Json]:
-        """Yield the parts of a list, one request each.
-
-        Parameters
-        ----------
-        path : str
-        **query
-
-        Yields
-        ------
-        dict
-        """
+        """Yield the pages of a list."""
         return self._transport.pages(self._at(path), **query)
 
     def upload(
@@ -100,23 +55,7 @@ class Organizer:
         test: Path | str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Json:
-        """Send a file: a solution, a data file, a baseline.
-
-        Parameters
-        ----------
-        path : str
-            ``solution``, ``data`` or ``data/baseline``.
-        file : Path or str
-        fields : mapping, optional
-            What goes with it, such as ``description``.
-        test : Path or str, optional
-            The participants' test.csv beside a solution.
-        on_progress : callable, optional
-
-        Returns
-        -------
-        dict
-        """
+        """Send a file to ``solution``, ``data`` or ``data/baseline``; `test` is a solution's test.csv."""
         with CountedFile(Path(file), on_progress) as stream:
             files: dict[str, Any] = {"file": (Path(file).name, stream, "application/octet-stream")}
             if test is None:
@@ -133,26 +72,10 @@ class Organizer:
         timeout_seconds: float = 3600,
         on_progress: OnJob | None = None,
     ) -> Json:
-        """Return an answer once the work that it describes has ended.
+        """Return an answer once the work that it describes has ended; raise `Unusable` if it takes too long.
 
-        Parameters
-        ----------
-        path : str
-            Where it is asked for, such as ``solution/3``.
-        job : str
-            The key of the job in the answer; empty where the answer is the job.
-        timeout_seconds : float
-        on_progress : callable, optional
-            Gets the job's progress.
-
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        Unusable
-            If it has not ended by then.
+        `job` is the key of the job in the answer, empty if the answer is the job. `on_progress` receives the
+        job's progress.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -167,257 +90,96 @@ class Organizer:
             time.sleep(POLL_SECONDS)
 
     def settings(self) -> Json:
-        """Return the settings, and why some are locked.
-
-        Returns
-        -------
-        dict
-        """
+        """Return the settings, and why some are locked."""
         return self.call("GET", "settings")
 
     def change_settings(self, *, confirm: bool = False, **changes: Any) -> Json:
-        """Change some settings; the others stay as they are.
+        """Change some settings, by the names that `settings` shows.
 
-        Parameters
-        ----------
-        confirm : bool
-            Also save a date of a published competition that has passed or is less than a day away; without
-            it the server refuses (``confirmation_needed``).
-        **changes
-            By the names that `settings` shows.
-
-        Returns
-        -------
-        dict
+        Without `confirm` the server refuses (``confirmation_needed``) a date of a published competition that
+        has passed or is less than a day away.
         """
         return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
 
     def check_solution(
         self, file: Path | str, *, test: Path | str | None = None, on_progress: OnJob | None = None
     ) -> Json:
-        """Send a solution, and return its check with the report when it has ended.
+        """Send a solution, and return its finished check with the report.
 
-        Parameters
-        ----------
-        file : Path or str
-        test : Path or str, optional
-            The participants' test.csv, to compare its ids.
-        on_progress : callable, optional
-
-        Returns
-        -------
-        dict
-            ``why_not`` is None where the solution can be accepted; ``job`` has its ``id``.
+        ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, to compare
+        its ids.
         """
         begun = self.upload("solution", file, test=test)
         return self.ended(f"solution/{begun['id']}", on_progress=on_progress)
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:
-        """Make a checked solution the draft's.
-
-        Parameters
-        ----------
-        check : mapping
-            From `check_solution`.
-
-        Returns
-        -------
-        dict
-        """
+        """Make a solution from `check_solution` the draft's."""
         return self.call("POST", f"solution/{check['job']['id']}/accept", json={})
 
     def add_data_file(self, file: Path | str, *, description: str = "") -> Json:
-        """Send a data file, which is checked before participants can download it.
-
-        Parameters
-        ----------
-        file : Path or str
-        description : str
-
-        Returns
-        -------
-        dict
-        """
+        """Send a data file, which is checked before participants can download it."""
         return self.upload("data", file, fields={"description": description})
 
     def data(self, *, on_progress: OnJob | None = None) -> Json:
-        """Return the data files once all are checked, with what each check found.
-
-        Parameters
-        ----------
-        on_progress : callable, optional
-
-        Returns
-        -------
-        dict
-        """
+        """Return the data files once all are checked, with the findings of each check."""
         return self.ended("data", on_progress=on_progress)
 
     def allow_data_file(self, name: str, typed: str, *, reason: str = "") -> None:
-        """Release a data file that its check holds back.
-
-        Parameters
-        ----------
-        name : str
-        typed : str
-            The ``phrase`` of the file, which says what becomes public.
-        reason : str
-        """
+        """Release a data file that its check holds back, by its ``phrase``."""
         self.call("POST", f"data/{quoted(name)}/allow", json={"typed": typed, "reason": reason})
 
     def publish(self) -> Json:
-        """Show the draft to everybody; it opens at its time.
-
-        Returns
-        -------
-        dict
-        """
+        """Publish the draft; it opens at its time."""
         return self.call("POST", "state/publish", json={"confirm": True})
 
     def prepare_rescoring(
         self, check: Mapping[str, Any], *, reason: str, on_progress: OnJob | None = None
     ) -> Json:
-        """Score all submissions with a corrected solution; the leaderboards stay as they are.
+        """Score all submissions with a solution from `check_solution`; the leaderboards stay as they are.
 
-        Parameters
-        ----------
-        check : mapping
-            From `check_solution`.
-        reason : str
-            Participants see it.
-        on_progress : callable, optional
-
-        Returns
-        -------
-        dict
-            The scoring version with its ``number``, once every submission has its result.
+        Participants see `reason`.
         """
         begun = self.call("POST", "rescoring", json={"solution": check["job"]["id"], "reason": reason})
         return self.rescored(begun["number"], on_progress=on_progress)
 
     def rescored(self, number: int, *, on_progress: OnJob | None = None) -> Json:
-        """Return a scoring version once every submission has its result under it.
-
-        Parameters
-        ----------
-        number : int
-        on_progress : callable, optional
-
-        Returns
-        -------
-        dict
-        """
+        """Return a scoring version once every submission has its result in it."""
         return self.ended(f"rescoring/{number}", job="progress", on_progress=on_progress)
 
     def difference(self, number: int) -> Json:
-        """Return what a scoring version changes on the leaderboards.
-
-        Parameters
-        ----------
-        number : int
-
-        Returns
-        -------
-        dict
-            ``sentences`` say it in words.
-        """
+        """Return what a scoring version changes on the leaderboards, with ``sentences``."""
         return self.call("GET", f"rescoring/{number}/difference")
 
     def publish_rescoring(self, number: int, **amends: Any) -> Json:
-        """Let all leaderboards use a scoring version.
+        """Switch all leaderboards to a scoring version.
 
-        Parameters
-        ----------
-        number : int
-        **amends
-            What participants get: ``notice``, ``extra_submissions``, ``closes_at``, ``selection_deadline``.
-
-        Returns
-        -------
-        dict
+        Participants get the amends: ``notice``, ``extra_submissions``, ``closes_at``, ``selection_deadline``.
         """
         return self.call("POST", f"rescoring/{number}/publish", json=amends)
 
     def verify(self) -> Json:
-        """Rescore what competes by the second implementation, and return the state of the close.
-
-        Returns
-        -------
-        dict
-            ``verified`` has the ``differences``.
-        """
+        """Verify the final scores with the second implementation, and return the state of the close."""
         self.call("POST", "close/verify")
         return self.ended("close", job="verification")
 
     def reveal(self, *, unverified: bool = False) -> Json:
-        """Reveal the private leaderboard to everybody; this cannot be undone.
-
-        Parameters
-        ----------
-        unverified : bool
-            Also without a verification that agrees.
-
-        Returns
-        -------
-        dict
-        """
+        """Reveal the private leaderboard, `unverified` without a clean verification; cannot be undone."""
         return self.call("POST", "close/reveal", json={"confirm": True, "unverified": unverified})
 
     def finalize(self, *, reason: str = "", unverified: bool = False) -> Json:
-        """Store the provisional standings as final standings; this cannot be undone.
-
-        Parameters
-        ----------
-        reason : str
-        unverified : bool
-
-        Returns
-        -------
-        dict
-        """
+        """Store the provisional standings as final standings; this cannot be undone."""
         sent = {"confirm": True, "unverified": unverified, "reason": reason}
         return self.call("POST", "close/finalize", json=sent)
 
     def bundle(self, to: Path | str, *, with_solution: bool = False) -> Path:
-        """Have the final results packed, and download them.
-
-        Parameters
-        ----------
-        to : Path or str
-            The ZIP file to write.
-        with_solution : bool
-            Include the solution with every label.
-
-        Returns
-        -------
-        Path
-
-        Raises
-        ------
-        Unusable
-            If they could not be packed.
-        """
+        """Create the final results as a ZIP file and download it, `with_solution` including every label."""
         begun = self.call("POST", "close/bundle", json={"with_solution": with_solution})
         job = self.ended(f"close/bundle/{begun['id']}")["job"]
         require_done(job)
         return self.download(f"close/bundle/{begun['id']}/file", Path(to))
 
     def team(self, name: str) -> Json:
-        """Return the team of a name.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        Unusable
-            If no team has the name.
-        """
+        """Return the team with a name."""
         for page in self.pages("teams", q=name):
             for team in page["teams"]:
                 if team["name"].casefold() == name.casefold():
@@ -429,26 +191,12 @@ class Organizer:
 
 
 def require_done(job: Mapping[str, Any]) -> None:
-    """Raise Unusable, with what is wrong, unless a job has ended well.
-
-    Parameters
-    ----------
-    job : mapping
-    """
+    """Raise `Unusable` with the problems of a job that has not succeeded."""
     if job["state"] != "done":
         sentences = [problem["message"] for problem in as_problems(job["problems"])]
         raise Unusable(" ".join(sentences) or f"It failed; see incident {job['incident']} in the log.")
 
 
 def quoted(name: object) -> str:
-    """Return a name as a part of an address.
-
-    Parameters
-    ----------
-    name : object
-
-    Returns
-    -------
-    str
-    """
+    """Return a name as a path segment of a URL."""
     return quote(str(name), safe="", errors="replace")

@@ -172,21 +172,6 @@ class Transport:
 def site_address(text: str) -> str:
     """Return the address of a site with a slash at its end.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    Unusable
-        If the text is no address of a site.
-
-    Examples
-    --------
     >>> site_address(" https://Fairboard.example.org ")
     'https://fairboard.example.org/'
     """
