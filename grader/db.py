@@ -66,11 +66,7 @@ class Unstorable(ParticipantError):
     """A value that no column can hold; the code that reads it first should refuse it with its name."""
 
     public_name = "unstorable"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."
-        )
+    message = "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."
 
 
 class UTCDateTime(TypeDecorator[datetime]):

@@ -38,18 +38,22 @@ class FairboardError(Exception):
     kind
         What the error says about the request.
     message
-        The sentence for the person.
+        The sentence for the person. A class declares it as a template for `str.format`, filled with the
+        values that it is raised with.
     retry_after
         How long to wait before the request is worth repeating; None if waiting does not help.
     """
 
     public_name: ClassVar[str]
     kind: ClassVar[ErrorKind] = ErrorKind.INVALID
+    message: str
     retry_after: timedelta | None = None
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | None = None, /, **values: Any) -> None:
+        """Keep the values as attributes; `message` replaces the declared sentence and is used as it is."""
+        vars(self).update(values)
+        self.message = self.message.format_map(values) if message is None else message
+        super().__init__(self.message)
 
     @property
     def details(self) -> Mapping[str, Any]:

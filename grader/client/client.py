@@ -252,7 +252,7 @@ class Client:
             if found.is_final:
                 return found
             if now >= deadline:
-                raise NotScoredInTime(found)
+                raise NotScoredInTime(submission=found)
             if now - began < held / 2:  # the server did not hold the question
                 asked = retry_after(answer)
                 time.sleep(min(deadline - now, asked.total_seconds() if asked else pause))

@@ -109,12 +109,8 @@ class NotScoredInTime(ClientError):
 
     public_name = "not_scored_in_time"
     kind = ErrorKind.NOT_YET
-
-    def __init__(self, submission: "Submission") -> None:
-        super().__init__(
-            f"Submission #{submission.id} is not scored yet. It stays in the queue: ask for it later."
-        )
-        self.submission = submission
+    message = "Submission #{submission.id} is not scored yet. It stays in the queue: ask for it later."
+    submission: "Submission"
 
 
 def as_problems(found: object) -> list[dict[str, Any]]:

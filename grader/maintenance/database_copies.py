@@ -42,10 +42,7 @@ class DamagedDatabase(OrganizerError):
     """SQLite finds its own file damaged."""
 
     public_name = "damaged_database"
-
-    def __init__(self, finding: str) -> None:
-        super().__init__(f"The database is damaged: {finding}.")
-        self.finding = finding
+    message = "The database is damaged: {finding}."
 
 
 def kind_of(database: Database) -> str:
@@ -131,7 +128,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")  # one file
         (finding,) = copy.execute("PRAGMA integrity_check").fetchone()
     if finding != "ok":
-        raise DamagedDatabase(finding)
+        raise DamagedDatabase(finding=finding)
     sync(target)
 
 

@@ -46,12 +46,10 @@ class TablesInUse(OrganizerError):
     """Other transactions have kept the tables for as long as a migration tries."""
 
     public_name = "tables_in_use"
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"The tables could not be changed: other transactions held them at each of {TRIES} tries. "
-            "Nothing was changed. Try again when no long query or backup runs."
-        )
+    message = (
+        f"The tables could not be changed: other transactions held them at each of {TRIES} tries. "
+        "Nothing was changed. Try again when no long query or backup runs."
+    )
 
 
 def upgrade(database: Database, revision: str = "head") -> None:

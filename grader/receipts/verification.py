@@ -34,12 +34,10 @@ class NonceNeeded(OrganizerError):
     """A receipt that commits to a solution with a nonce does not hold it."""
 
     public_name = "nonce_needed"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The receipt is from before the solution was published: it does not contain the nonce of its "
-            "commitment. The nonce is published with the solution, as solution-nonce.txt."
-        )
+    message = (
+        "The receipt is from before the solution was published: it does not contain the nonce of its "
+        "commitment. The nonce is published with the solution, as solution-nonce.txt."
+    )
 
 
 def verify(

@@ -20,9 +20,7 @@ class InvalidKey(ParticipantError):
     """An Idempotency-Key that is empty or too long."""
 
     public_name = "invalid_key"
-
-    def __init__(self) -> None:
-        super().__init__(f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} visible ASCII characters.")
+    message = f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} visible ASCII characters."
 
 
 class KeyUsed(ParticipantError):
@@ -30,9 +28,7 @@ class KeyUsed(ParticipantError):
 
     public_name = "key_used"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__("This Idempotency-Key was sent with another request before. Use a new one.")
+    message = "This Idempotency-Key was sent with another request before. Use a new one."
 
 
 class UnderWay(ParticipantError):
@@ -41,9 +37,7 @@ class UnderWay(ParticipantError):
     public_name = "under_way"
     kind = ErrorKind.CONFLICT
     retry_after = timedelta(seconds=2)
-
-    def __init__(self) -> None:
-        super().__init__("The same request is under way. Send it again in a moment to get its answer.")
+    message = "The same request is under way. Send it again in a moment to get its answer."
 
 
 class OutcomeUnknown(ParticipantError):
@@ -51,12 +45,10 @@ class OutcomeUnknown(ParticipantError):
 
     public_name = "outcome_unknown"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The server was stopped while it did this, so it may have taken effect. Look whether it did; if "
-            "not, send the request with a new Idempotency-Key."
-        )
+    message = (
+        "The server was stopped while it did this, so it may have taken effect. Look whether it did; if "
+        "not, send the request with a new Idempotency-Key."
+    )
 
 
 class AnswerNotKept(ParticipantError):
@@ -64,11 +56,7 @@ class AnswerNotKept(ParticipantError):
 
     public_name = "answer_not_kept"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This request took effect when it came first. Its answer held a secret, which is shown once."
-        )
+    message = "This request took effect when it came first. Its answer held a secret, which is shown once."
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,14 +60,10 @@ class SuspiciousStorage(OrganizerError):
     """So many blobs are orphans that the storage may be another installation's."""
 
     public_name = "suspicious_storage"
-
-    def __init__(self, orphan_count: int, blob_count: int) -> None:
-        super().__init__(
-            f"{orphan_count:,} of {blob_count:,} blobs are named by no row. That is more than half: is this "
-            "the storage of this database? If it is, `fairboard orphans --delete` deletes them."
-        )
-        self.orphan_count = orphan_count
-        self.blob_count = blob_count
+    message = (
+        "{orphan_count:,} of {blob_count:,} blobs are named by no row. That is more than half: is this "
+        "the storage of this database? If it is, `fairboard orphans --delete` deletes them."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,7 @@ def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> C
     with database.read() as session:
         found = orphans(session, listed=listed, now=db.now(session))
     if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
-        raise SuspiciousStorage(len(found), len(listed))
+        raise SuspiciousStorage(orphan_count=len(found), blob_count=len(listed))
     deleted = delete_unnamed(database, storage, [blob.sha256 for blob in found], age=ORPHANED_AFTER)
     if deleted:
         logger.info("Deleted %s blobs that no row names.", len(deleted))

@@ -21,9 +21,7 @@ class NoSpace(ParticipantError):
 
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
-
-    def __init__(self) -> None:
-        super().__init__("No space: your file was not accepted, no submission used.")
+    message = "No space: your file was not accepted, no submission used."
 
 
 def folders(settings: Settings) -> tuple[Path, ...]:

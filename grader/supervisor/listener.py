@@ -12,11 +12,7 @@ class CannotListen(OrganizerError):
     """The address is taken, not ours, or not to be had."""
 
     public_name = "cannot_listen"
-
-    def __init__(self, host: str, port: int, reason: str) -> None:
-        self.host = host
-        self.port = port
-        super().__init__(f"Fairboard cannot listen on {host}, port {port}: {reason}")
+    message = "Fairboard cannot listen on {host}, port {port}: {reason}"
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -25,7 +21,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotListen(host, port, _reason(error)) from error
+        raise CannotListen(host=host, port=port, reason=_reason(error)) from error
 
 
 def address_of(listener: socket.socket) -> str:

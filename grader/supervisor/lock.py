@@ -14,14 +14,10 @@ class AlreadyServed(OrganizerError):
     """Another process serves the data folder."""
 
     public_name = "already_served"
-
-    def __init__(self, data_dir: Path, holder: str) -> None:
-        self.data_dir = data_dir
-        self.holder = holder
-        super().__init__(
-            f"{data_dir} is already served by {holder}. "
-            "Stop that one first, or give this one another folder with FAIRBOARD_DATA_DIR."
-        )
+    message = (
+        "{data_dir} is already served by {holder}. "
+        "Stop that one first, or give this one another folder with FAIRBOARD_DATA_DIR."
+    )
 
 
 @contextmanager
@@ -32,7 +28,7 @@ def hold(data_dir: Path) -> Iterator[TextIO]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            raise AlreadyServed(data_dir, lock.read().strip() or "another process") from None
+            raise AlreadyServed(data_dir=data_dir, holder=lock.read().strip() or "another process") from None
         describe(lock, f"process {os.getpid()}")
         yield lock
 

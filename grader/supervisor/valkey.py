@@ -28,13 +28,10 @@ class UnsafeSocketFolder(OrganizerError):
     """The folder for the socket could be entered by others."""
 
     public_name = "unsafe_socket_folder"
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        super().__init__(
-            f"{folder} must be a folder that only the present user may enter, for Valkey's socket. "
-            "Remove it, or set TMPDIR to a folder of your own."
-        )
+    message = (
+        "{folder} must be a folder that only the present user may enter, for Valkey's socket. "
+        "Remove it, or set TMPDIR to a folder of your own."
+    )
 
 
 def find_server() -> Path | None:
@@ -87,7 +84,7 @@ def socket_path(data_dir: Path) -> Path:
     path.parent.mkdir(mode=0o700, exist_ok=True)
     found = path.parent.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise UnsafeSocketFolder(path.parent)
+        raise UnsafeSocketFolder(folder=path.parent)
     return path
 
 

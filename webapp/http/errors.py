@@ -88,9 +88,7 @@ class LoginNeeded(ParticipantError):
 
     public_name = "login_needed"
     kind = ErrorKind.LOGIN_NEEDED
-
-    def __init__(self) -> None:
-        super().__init__("Please log in first.")
+    message = "Please log in first."
 
 
 STATUSES = {

@@ -55,7 +55,7 @@ def _show(competition: Competition, role: Role | None) -> None:
     Raises OtherCompetition for a token that is bound to another one, unless that is such a draft.
     """
     if competition.state is CompetitionState.DRAFT and role is None:
-        raise UnknownCompetition(competition.slug)
+        raise UnknownCompetition(slug=competition.slug)
     if g.token is not None and g.token.competition_id not in (None, competition.id):
         raise OtherCompetition(g.token)
     g.organizer_role = role

@@ -68,9 +68,7 @@ class NotJsonType(BadRequest):
 
     public_name = "not_json"
     kind = ErrorKind.INVALID
-
-    def __init__(self) -> None:
-        super().__init__("Send the body as JSON, with the header `Content-Type: application/json`.")
+    message = "Send the body as JSON, with the header `Content-Type: application/json`."
 
 
 @dataclass(frozen=True, slots=True)

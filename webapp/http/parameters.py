@@ -45,9 +45,7 @@ class UnreadableBody(BadRequest):
     """A body that is not a JSON object."""
 
     public_name = "unreadable_body"
-
-    def __init__(self) -> None:
-        super().__init__("The body must be one JSON object, in UTF-8.")
+    message = "The body must be one JSON object, in UTF-8."
 
 
 class Number(IntegerConverter):

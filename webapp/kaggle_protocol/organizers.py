@@ -42,12 +42,10 @@ class MayNotCreate(ParticipantError):
 
     public_name = "may_not_create"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Only administrators and owners of a competition can create competitions. Ask the operators of "
-            "this site."
-        )
+    message = (
+        "Only administrators and owners of a competition can create competitions. Ask the operators of "
+        "this site."
+    )
 
 
 def organized(session: Any, sent: SentFields, role: Role) -> Competition:

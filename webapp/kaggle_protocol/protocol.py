@@ -33,12 +33,10 @@ class TokenNeeded(ParticipantError):
 
     public_name = "token_needed"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This needs a valid API token of this site, in the variable KAGGLE_API_TOKEN. "
-            "You can create one on your account page."
-        )
+    message = (
+        "This needs a valid API token of this site, in the variable KAGGLE_API_TOKEN. "
+        "You can create one on your account page."
+    )
 
 
 class Service(BaseConverter):

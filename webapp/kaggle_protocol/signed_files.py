@@ -34,12 +34,10 @@ class LinkExpired(ParticipantError):
 
     public_name = "link_expired"
     kind = ErrorKind.GONE
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This address of a download has expired, its API token has ended, or the file has changed. Start "
-            "the download again."
-        )
+    message = (
+        "This address of a download has expired, its API token has ended, or the file has changed. Start "
+        "the download again."
+    )
 
 
 def sender(kind: str) -> Callable[[Sender], Sender]:

@@ -53,12 +53,10 @@ class NoSandbox(ParticipantError):
 
     public_name = "no_sandbox"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Only organizers send test submissions (--sandbox): they use no limit and count for nothing. "
-            "To look for problems in a file without using a submission, check it on the submit page."
-        )
+    message = (
+        "Only organizers send test submissions (--sandbox): they use no limit and count for nothing. "
+        "To look for problems in a file without using a submission, check it on the submit page."
+    )
 
 
 @call(COMPETITIONS, "CreateSubmission", Scope.SUBMIT)

@@ -37,11 +37,7 @@ class UnreadableRange(BadRequest):
     """A `Content-Range` that does not fit the upload."""
 
     public_name = "unreadable_range"
-
-    def __init__(self, upload: AnnouncedUpload) -> None:
-        super().__init__(
-            f"`Content-Range` must be `bytes FIRST-LAST/{upload.size_bytes}`, as long as the body."
-        )
+    message = "`Content-Range` must be `bytes FIRST-LAST/{upload.size_bytes}`, as long as the body."
 
 
 @call(COMPETITIONS, "StartSubmissionUpload", Scope.SUBMIT)
@@ -143,7 +139,7 @@ def _asked_range(upload: AnnouncedUpload) -> tuple[int, int | None] | None:
         return 0, None
     found = _RANGE.fullmatch(text)
     if found is None or int(found[3]) != upload.size_bytes:
-        raise UnreadableRange(upload)
+        raise UnreadableRange(upload=upload)
     if found[1] is None:
         return None
     return int(found[1]), int(found[2]) - int(found[1]) + 1
@@ -154,7 +150,7 @@ def _with_part(
 ) -> AnnouncedUpload:
     """Return the upload with a stored part, joined where it was the last."""
     if length is not None and part.size != length:
-        raise UnreadableRange(upload)
+        raise UnreadableRange(upload=upload)
     site = current_site()
     with site.database.write() as session:
         _hold(session, part)

@@ -138,6 +138,6 @@ def published_diagnosis(slug: str, submission_id: int) -> Response:
             session, competition=competition, submission_id=submission_id, is_published=True
         )
     if job is None:
-        raise diagnoses.DiagnosisNotPublished(submission_id)
+        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)
     return jsonify({split: report.as_dict() for split, report in reports.items()})

@@ -119,7 +119,7 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
             session, competition=competition, submission_id=submission_id, is_published=True
         )
     if job is None:
-        raise diagnoses.DiagnosisNotPublished(submission_id)
+        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
     split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
     reports = diagnoses.reports(current_site().storage, job)
     return conditional(

@@ -13,9 +13,7 @@ class UnknownSplit(BadRequest):
     """A leaderboard of neither split."""
 
     public_name = "unknown_split"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no split {name!r}. Use `public` or, after the reveal, `private`.")
+    message = "There is no split {name!r}. Use `public` or, after the reveal, `private`."
 
 
 class UnknownColumn(BadRequest):
@@ -32,9 +30,7 @@ class UnknownOrder(BadRequest):
     """An order that is neither of the two."""
 
     public_name = "unknown_order"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no order {name!r}. Use `asc` or `desc`.")
+    message = "There is no order {name!r}. Use `asc` or `desc`."
 
 
 def asked_split() -> Split:
@@ -43,7 +39,7 @@ def asked_split() -> Split:
     try:
         return Split(name)
     except ValueError:
-        raise UnknownSplit(name) from None
+        raise UnknownSplit(name=name) from None
 
 
 def asked_lines(*, own_team_id: int | None) -> Asked:
@@ -66,5 +62,5 @@ def _sort(name: str) -> Sort:
 
 def _is_descending(name: str) -> bool | None:
     if name not in ("", "asc", "desc"):
-        raise UnknownOrder(name)
+        raise UnknownOrder(name=name)
     return name == "desc" if name else None

@@ -18,9 +18,7 @@ class InvalidMoment(OrganizerError):
     """A date or a time of day that is none."""
 
     public_name = "invalid_moment"
-
-    def __init__(self) -> None:
-        super().__init__("Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC.")
+    message = "Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC."
 
 
 class SiteForm(FlaskForm):

@@ -51,12 +51,10 @@ class CheckersBusy(ParticipantError):
     public_name = "busy"
     kind = ErrorKind.NOT_YET
     retry_after = timedelta(seconds=5)
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Too many files are being checked right now. Try again in a few seconds, or submit: submitting "
-            "always checks the file."
-        )
+    message = (
+        "Too many files are being checked right now. Try again in a few seconds, or submit: submitting "
+        "always checks the file."
+    )
 
 
 @blueprint.post("/competitions/<slug>/submissions")

@@ -218,7 +218,7 @@ def select(slug: str, submission_id: int) -> ResponseReturnValue:
 
 def _require_here(submission: Submission, slug: str) -> None:
     if submission.competition.slug != slug:
-        raise accepting.UnknownSubmission(submission.id)
+        raise accepting.UnknownSubmission(submission_id=submission.id)
 
 
 def _progress(session: Any, submission: Submission, now: datetime) -> tuple[int | None, bool]:

@@ -60,7 +60,7 @@ def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
         if earlier.competition.slug != slug:
-            raise accepting.UnknownSubmission(submission_id)
+            raise accepting.UnknownSubmission(submission_id=submission_id)
     try:
         accepted = uploads.accept_again(earlier, description=request.form.get("description", ""))
     except TOLD_HERE as error:

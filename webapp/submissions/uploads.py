@@ -200,7 +200,7 @@ def accept_again(earlier: Submission, *, description: str) -> Accepted:
             again=True,
         )
     except BlobMissing as error:  # a rejected file's bytes were deleted just then
-        raise accepting.FileDeleted(earlier) from error
+        raise accepting.FileDeleted(submission=earlier) from error
 
 
 def record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:

@@ -66,7 +66,7 @@ def found(session: Any, competition: Competition, team: Team | None, webhook_id:
     """Return a webhook of this team or of these organizers; raise UnknownWebhook."""
     webhook = subscriptions.get(session, competition=competition, team=team, webhook_id=webhook_id)
     if webhook is None:
-        raise UnknownWebhook(webhook_id)
+        raise UnknownWebhook(webhook_id=webhook_id)
     return webhook
 
 

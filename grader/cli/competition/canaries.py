@@ -62,7 +62,7 @@ def canaries(slug: str, count: int | None, from_scored: bool, out: Path | None, 
 def _draw(installation: Installation, competition: Competition, request: CanaryRequest) -> None:
     """Draw canary rows for the solution of a draft, in place of earlier ones."""
     if competition.state is not CompetitionState.DRAFT:
-        raise NotDraft(competition)
+        raise NotDraft(competition=competition)
     live = lookup.live(competition)
     assessed = assessment.assess_settings(
         live.solution.report,

@@ -42,10 +42,7 @@ class AnotherUnderWay(RescoringUnderWay):
     """A rescoring with another solution or other settings was begun and not ended."""
 
     public_name = "another_under_way"
-
-    def __init__(self, competition: Competition, version: ScoringVersion) -> None:
-        super().__init__(version)
-        self.message += f" `fairboard rescore {competition.slug} --drop` drops it."
+    message = RescoringUnderWay.message + " `fairboard rescore {competition.slug} --drop` drops it."
 
 
 @click.command()
@@ -190,7 +187,7 @@ def _prepare(
         reach("rescoring.after_prepare")
         return version
     if not _is_of(begun, stored):
-        raise AnotherUnderWay(competition, begun)
+        raise AnotherUnderWay(competition=competition, version=begun)
     click.echo(f"Continuing with scoring version {begun.number}.")
     return begun
 

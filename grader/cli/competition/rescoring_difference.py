@@ -67,7 +67,7 @@ def write_difference(
 def _versions(session: Session, competition: Competition, version: ScoringVersion) -> Compared:
     versions = rescoring_difference.versions_of(session, competition=competition, version=version)
     if versions is None:
-        raise NothingToCompare(version)
+        raise NothingToCompare(version=version)
     return versions
 
 

@@ -104,7 +104,7 @@ def receipt(slug: str, submission: int, number: int | None) -> None:
     with opened() as installation, installation.database.read() as session:
         found = session.get(Submission, submission)
         if found is None or found.competition.slug != slug:
-            raise UnknownSubmission(submission)
+            raise UnknownSubmission(submission_id=submission)
         whole = receipts.visible_to(
             session, submission=found, viewer=Viewer.ORGANIZER, phase=Phase.REVEALED, number=number
         )

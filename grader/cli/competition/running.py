@@ -65,7 +65,7 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
         if team is not None:
             whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
             if whose is None:
-                raise named_team.UnknownTeam(team)
+                raise named_team.UnknownTeam(name=team)
         made = grants.grant(
             session,
             competition=competition,

@@ -85,7 +85,7 @@ def apply(slug: str, file: Path, yes: bool) -> None:  # noqa: ARG001 # the same 
             faults = competition_settings.refusals(competition, read.changes, now)
             _require_sound(file, read, sentences(faults, unread=read.unread))
             if read.solution and competition.state is not CompetitionState.DRAFT:
-                raise drafts.NotDraft(competition)
+                raise drafts.NotDraft(competition=competition)
             changed = competition_settings.change(
                 session, competition=competition, changes=read.changes, actor=Actor.shell(), now=now
             )

@@ -15,9 +15,7 @@ class LastAdministrator(OrganizerError):
     """A site always has somebody who can see to it."""
 
     public_name = "last_administrator"
-
-    def __init__(self, user: User) -> None:
-        super().__init__(f"{user.name} is the only administrator. Make somebody else an administrator first.")
+    message = "{user.name} is the only administrator. Make somebody else an administrator first."
 
 
 def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: datetime) -> User:
@@ -33,7 +31,7 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
     if account.is_admin == is_admin:
         return account
     if not is_admin and len(admins) == 1:
-        raise LastAdministrator(account)
+        raise LastAdministrator(user=account)
     account.is_admin = is_admin
     session.flush()
     log.record(

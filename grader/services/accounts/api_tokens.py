@@ -35,10 +35,7 @@ class UnknownToken(ParticipantError):
 
     public_name = "unknown_token"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, token_id: int) -> None:
-        super().__init__(f"This account has no API token {token_id}.")
-        self.token_id = token_id
+    message = "This account has no API token {token_id}."
 
 
 class ScopeMissing(ParticipantError):
@@ -72,9 +69,7 @@ class TooMuchAsked(ParticipantError):
 
     public_name = "too_much_asked"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"A token cannot make one that may do more than itself: {what}.")
+    message = "A token cannot make one that may do more than itself: {what}."
 
 
 class TooManyTokens(ParticipantError):
@@ -82,9 +77,7 @@ class TooManyTokens(ParticipantError):
 
     public_name = "too_many_tokens"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__(f"This account has {MOST} API tokens, the most that may be. Revoke one first.")
+    message = f"This account has {MOST} API tokens, the most that may be. Revoke one first."
 
 
 def create(
@@ -175,7 +168,7 @@ def revoke(
     """
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
-        raise UnknownToken(token_id)
+        raise UnknownToken(token_id=token_id)
     if asking is not None:
         for scope in token.scopes:
             require_scope(asking, Scope(scope))
@@ -215,7 +208,7 @@ def _bounded(
 ) -> datetime | None:
     """Return when a token ends that another asks for: with that one at the latest; raise TooMuchAsked."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
-        raise TooMuchAsked(f"it has not the scope {' or '.join(more)}")
+        raise TooMuchAsked(what=f"it has not the scope {' or '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
-        raise TooMuchAsked("it serves in one competition alone")
+        raise TooMuchAsked(what="it serves in one competition alone")
     return min(filter(None, (expires_at, asking.expires_at)), default=None)

@@ -38,11 +38,7 @@ class LastAdministrator(ParticipantError):
     """Without this account nobody could run the site."""
 
     public_name = "last_administrator"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
-        )
+    message = "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
 
 
 def delete_account(session: Session, *, user: User, now: datetime) -> None:

@@ -21,9 +21,7 @@ class AddressTaken(ParticipantError):
     """Another account has verified this address."""
 
     public_name = "address_taken"
-
-    def __init__(self) -> None:
-        super().__init__("Another account already has this e-mail address.")
+    message = "Another account already has this e-mail address."
 
 
 def owner(session: Session, *, address: str) -> User | None:

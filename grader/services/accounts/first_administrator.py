@@ -16,9 +16,7 @@ class InvalidSetupLink(ParticipantError):
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("This setup link is not valid: it was used or replaced by a newer one.")
+    message = "This setup link is not valid: it was used or replaced by a newer one."
 
 
 def create(session: Session, *, now: datetime) -> str | None:

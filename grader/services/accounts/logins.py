@@ -19,10 +19,7 @@ class UnknownLogin(ParticipantError):
 
     public_name = "unknown_login"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, login_id: int) -> None:
-        super().__init__("This login is not yours, or it has already ended.")
-        self.login_id = login_id
+    message = "This login is not yours, or it has already ended."
 
 
 def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
@@ -88,7 +85,7 @@ def end_own(session: Session, *, user: User, login_id: int) -> None:
     """End one of a person's logins; raise UnknownLogin if it is not theirs."""
     login = session.get(Login, login_id)
     if login is None or login.user_id != user.id:
-        raise UnknownLogin(login_id)
+        raise UnknownLogin
     session.delete(login)
     session.flush()
 

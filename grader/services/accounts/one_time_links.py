@@ -15,11 +15,7 @@ class InvalidLink(ParticipantError):
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This link is not valid: it was used already, has expired, or was copied incompletely."
-        )
+    message = "This link is not valid: it was used already, has expired, or was copied incompletely."
 
 
 def create(

@@ -29,13 +29,11 @@ class TooManyHashes(ParticipantError):
     kind = ErrorKind.NOT_YET
 
     retry_after = RETRY_AFTER
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Too many people are logging in right now, so we could not check your password. Nothing was "
-            "changed, "
-            "and this did not count as an attempt. Please try again in a few seconds."
-        )
+    message = (
+        "Too many people are logging in right now, so we could not check your password. Nothing was "
+        "changed, "
+        "and this did not count as an attempt. Please try again in a few seconds."
+    )
 
 
 class BoundedHasher(PasswordHasher):

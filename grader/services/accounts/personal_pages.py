@@ -31,9 +31,7 @@ class UnknownPage(ParticipantError):
 
     public_name = "unknown_person_page"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("There is no page of a person at this address.")
+    message = "There is no page of a person at this address."
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,19 +43,14 @@ class NotScored(OrganizerError):
     """Only what has a score can be diagnosed."""
 
     public_name = "not_scored"
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"Submission #{submission_id} has no score, so there is nothing to diagnose.")
-        self.submission_id = submission_id
+    message = "Submission #{submission_id} has no score, so there is nothing to diagnose."
 
 
 class NothingToCompareWith(OrganizerError):
     """A submission is compared with another one."""
 
     public_name = "nothing_to_compare_with"
-
-    def __init__(self) -> None:
-        super().__init__("Name another submission to compare with, not the same one.")
+    message = "Name another submission to compare with, not the same one."
 
 
 class NoDiagnosis(OrganizerError):
@@ -63,10 +58,7 @@ class NoDiagnosis(OrganizerError):
 
     public_name = "no_diagnosis"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"Submission #{submission_id} has not been diagnosed.")
-        self.submission_id = submission_id
+    message = "Submission #{submission_id} has not been diagnosed."
 
 
 class NotPublishable(OrganizerError):
@@ -80,10 +72,7 @@ class DiagnosisNotPublished(ParticipantError):
 
     public_name = "diagnosis_not_published"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"No diagnosis of submission {submission_id} is published.")
-        self.submission_id = submission_id
+    message = "No diagnosis of submission {submission_id} is published."
 
 
 def request(
@@ -103,7 +92,7 @@ def request(
         raise NothingToCompareWith
     for each in (submission_id,) if against_id is None else (submission_id, against_id):
         if get(session, competition=competition, submission_id=each).status is not SubmissionStatus.SCORED:
-            raise NotScored(each)
+            raise NotScored(submission_id=each)
     version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
@@ -146,7 +135,7 @@ def publish(
     )
     job = newest(session, competition=competition, submission_id=submission_id)
     if job is None or job.state is not JobState.DONE:
-        raise NoDiagnosis(submission_id)
+        raise NoDiagnosis(submission_id=submission_id)
     if asked_of(job).against_id is not None:
         raise NotPublishable("It compares with another submission. Diagnose this one alone, then publish it.")
     if is_published(job):
@@ -170,7 +159,7 @@ def get(session: Session, *, competition: Competition, submission_id: int) -> Su
         .options(joinedload(Submission.team))
     )
     if submission is None:
-        raise UnknownSubmissionHere(submission_id)
+        raise UnknownSubmissionHere(submission_id=submission_id)
     return submission
 
 

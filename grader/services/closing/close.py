@@ -63,10 +63,7 @@ class AlreadyRevealed(OrganizerError):
     """The private leaderboard is public already."""
 
     public_name = "already_revealed"
-
-    def __init__(self, revealed_at: datetime) -> None:
-        super().__init__(f"The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC.")
-        self.revealed_at = revealed_at
+    message = "The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 class NotClosed(OrganizerError):
@@ -95,13 +92,10 @@ class SelectionOpen(OrganizerError):
     """Organizers reopened the final selection; nothing is settled or revealed before it ends."""
 
     public_name = "selection_open"
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__(
-            f"Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private "
-            "leaderboard waits until then."
-        )
-        self.until = until
+    message = (
+        "Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private "
+        "leaderboard waits until then."
+    )
 
 
 class NotYetOpen(OrganizerError):
@@ -201,7 +195,7 @@ def reveal(
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if competition.revealed_at is not None:
-        raise AlreadyRevealed(competition.revealed_at)
+        raise AlreadyRevealed(revealed_at=competition.revealed_at)
     if competition.state is CompetitionState.ARCHIVED:
         raise Archived
     before = _state(competition)
@@ -334,7 +328,7 @@ def _selection_is_over(now: datetime) -> ColumnElement[bool]:
 def _settle(session: Session, competition: Competition, pending: int, now: datetime) -> None:
     until = phases.selection_open_until(competition, now)
     if until is not None:
-        raise SelectionOpen(until)
+        raise SelectionOpen(until=until)
     if pending:
         raise ScoringPending(_pending(session, competition), pending)
     if phases.is_settled(competition):

@@ -30,21 +30,17 @@ class NotSettled(OrganizerError):
     """What competes is not known yet."""
 
     public_name = "not_settled"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Verify once every submission accepted in time has its result: only then is it known which "
-            "ones compete."
-        )
+    message = (
+        "Verify once every submission accepted in time has its result: only then is it known which "
+        "ones compete."
+    )
 
 
 class NothingToVerify(OrganizerError):
     """No submission competes on the private leaderboard."""
 
     public_name = "nothing_to_verify"
-
-    def __init__(self) -> None:
-        super().__init__("No submission competes on the private leaderboard: there is nothing to verify.")
+    message = "No submission competes on the private leaderboard: there is nothing to verify."
 
 
 class VerifyParameters(StoredJson):

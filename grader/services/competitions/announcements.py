@@ -33,10 +33,7 @@ class UnknownAnnouncement(OrganizerError):
 
     public_name = "unknown_announcement"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, announcement_id: int) -> None:
-        super().__init__(f"There is no announcement {announcement_id}, or it is withdrawn.")
-        self.announcement_id = announcement_id
+    message = "There is no announcement {announcement_id}, or it is withdrawn."
 
 
 def post(
@@ -147,7 +144,7 @@ def _shown(
 ) -> Announcement:
     found = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
     if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:
-        raise UnknownAnnouncement(announcement_id)
+        raise UnknownAnnouncement(announcement_id=announcement_id)
     return found
 
 

@@ -21,9 +21,7 @@ class NoScoringVersion(ParticipantError):
     """A draft without a solution has neither leaderboards nor files."""
 
     public_name = "no_scoring_version"
-
-    def __init__(self) -> None:
-        super().__init__("This competition has no solution yet: there is nothing to score with.")
+    message = "This competition has no solution yet: there is nothing to score with."
 
 
 class UnknownCompetition(ParticipantError):
@@ -31,10 +29,7 @@ class UnknownCompetition(ParticipantError):
 
     public_name = "unknown_competition"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, slug: str) -> None:
-        super().__init__(f"There is no competition {slug!r}.")
-        self.slug = slug
+    message = "There is no competition {slug!r}."
 
 
 def slug_problems(session: Session, slug: str) -> list[str]:
@@ -60,14 +55,14 @@ def get(session: Session, *, slug: str) -> Competition:
     """Return a competition with its live scoring version and solution; raise UnknownCompetition."""
     competition = session.scalar(with_slug(slug))
     if competition is None:
-        raise UnknownCompetition(slug)
+        raise UnknownCompetition(slug=slug)
     return competition
 
 
 def with_slug(slug: str) -> Select[Competition]:
     """Return the query of what `get` returns; raise UnknownCompetition for what can be no slug."""
     if not _SLUG.fullmatch(slug):
-        raise UnknownCompetition(slug)
+        raise UnknownCompetition(slug=slug)
     return _loaded().where(Competition.slug == slug)
 
 
@@ -87,7 +82,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     # Load after locking: joined rows read while waiting for the lock may be of the previous live version.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if found.slug.startswith(DELETED):
-        raise UnknownCompetition(found.slug)
+        raise UnknownCompetition(slug=found.slug)
     return found
 
 

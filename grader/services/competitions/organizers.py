@@ -34,9 +34,7 @@ class AlreadyOrganizer(OrganizerError):
     """The person has a role already."""
 
     public_name = "already_organizer"
-
-    def __init__(self, organizer: Organizer) -> None:
-        super().__init__(f"{organizer.user.name} is already {organizer.role}; change the role instead.")
+    message = "{organizer.user.name} is already {organizer.role}; change the role instead."
 
 
 class OnlyOwner(ParticipantError):
@@ -52,18 +50,14 @@ class UnknownOrganizer(OrganizerError):
     """The person has no role in the competition."""
 
     public_name = "unknown_organizer"
-
-    def __init__(self, user: User) -> None:
-        super().__init__(f"{user.name} is not an organizer of this competition.")
+    message = "{user.name} is not an organizer of this competition."
 
 
 class LastOwner(OrganizerError):
     """A competition always has an owner."""
 
     public_name = "last_owner"
-
-    def __init__(self, user: User) -> None:
-        super().__init__(f"{user.name} is the only owner. Make somebody else an owner first.")
+    message = "{user.name} is the only owner. Make somebody else an owner first."
 
 
 def role_of(session: Session, *, competition: Competition, user: User | None) -> Role | None:
@@ -85,7 +79,7 @@ def competition_and_role(
     query = lookup.with_slug(slug).add_columns(Organizer.role).outerjoin(Organizer, is_theirs)
     found = session.execute(query).one_or_none()
     if found is None:
-        raise UnknownCompetition(slug)
+        raise UnknownCompetition(slug=slug)
     competition, role = found
     return competition, role
 
@@ -152,7 +146,7 @@ def add(
     """Give a person a role; raise AlreadyOrganizer."""
     _lock(session, competition)
     if found := _find(session, competition, user):
-        raise AlreadyOrganizer(found)
+        raise AlreadyOrganizer(organizer=found)
     organizer = Organizer(competition_id=competition.id, user_id=user.id, role=role, added_at=now)
     session.add(organizer)
     _record(Act(session, competition, actor, now), user, "organizer.add", None, role)
@@ -217,7 +211,7 @@ def _found(session: Session, competition: Competition, user: User) -> Organizer:
     _lock(session, competition)
     organizer = _find(session, competition, user)
     if organizer is None:
-        raise UnknownOrganizer(user)
+        raise UnknownOrganizer(user=user)
     return organizer
 
 
@@ -228,7 +222,7 @@ def _require_owner(session: Session, competition: Competition, user: User, *, wa
         select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)
     )
     if not owners and was is Role.OWNER:
-        raise LastOwner(user)
+        raise LastOwner(user=user)
 
 
 def _record(act: Act, user: User, action: str, before: Role | None, after: Role | None) -> None:

@@ -23,33 +23,24 @@ class SubmissionsPaused(ParticipantError):
 
     public_name = "submissions_paused"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(
-            f"Submissions are paused: {competition.pause_message} No submission used; the leaderboard stays "
-            "readable."
-        )
-        self.paused_at = competition.paused_at
+    message = (
+        "Submissions are paused: {competition.pause_message} No submission used; the leaderboard stays "
+        "readable."
+    )
 
 
 class MessageNeeded(OrganizerError):
     """A pause needs a message for participants."""
 
     public_name = "message_needed"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Write the message that people see when they try to submit while submissions are paused."
-        )
+    message = "Write the message that people see when they try to submit while submissions are paused."
 
 
 class NotPaused(OrganizerError):
     """Only a paused competition can be resumed."""
 
     public_name = "not_paused"
-
-    def __init__(self) -> None:
-        super().__init__("Submissions are not paused.")
+    message = "Submissions are not paused."
 
 
 def pause(

@@ -47,9 +47,7 @@ class Archived(OrganizerError):
     """An archived competition stays as it is."""
 
     public_name = "archived"
-
-    def __init__(self) -> None:
-        super().__init__("The competition is archived. Unarchive it first.")
+    message = "The competition is archived. Unarchive it first."
 
 
 def stage(competition: Competition, now: datetime) -> Stage:

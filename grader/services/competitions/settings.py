@@ -38,12 +38,10 @@ class ChangedMeanwhile(OrganizerError):
 
     public_name = "settings_changed"
     kind = ErrorKind.CHANGED
-
-    def __init__(self) -> None:
-        super().__init__(
-            "These settings have changed since you read them, so nothing was saved. Read them again, and "
-            "send your changes with the new ETag."
-        )
+    message = (
+        "These settings have changed since you read them, so nothing was saved. Read them again, and "
+        "send your changes with the new ETag."
+    )
 
 
 def of(competition: Competition) -> CompetitionSettings:

@@ -35,10 +35,7 @@ class UnknownDataFile(ParticipantError):
 
     public_name = "unknown_data_file"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no file {name!r} here.")
-        self.name = name
+    message = "There is no file {name!r} here."
 
 
 class DataNotOpen(ParticipantError):
@@ -62,12 +59,12 @@ def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile
 def get(session: Session, *, competition: Competition, name: str) -> DataFile:
     """Return a file of a competition; raise UnknownDataFile."""
     if not is_storable(name):
-        raise UnknownDataFile(name)
+        raise UnknownDataFile(name=name)
     found = session.scalar(
         select(DataFile).where(DataFile.competition_id == competition.id, DataFile.name == name)
     )
     if found is None:
-        raise UnknownDataFile(name)
+        raise UnknownDataFile(name=name)
     return found
 
 

@@ -29,9 +29,7 @@ class BeingChecked(ParticipantError):
     public_name = "being_checked"
     kind = ErrorKind.NOT_YET
     retry_after = CHECK_TIME
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is being checked. Try again in a few minutes.")
+    message = "{name} is being checked. Try again in a few minutes."
 
 
 class NotTyped(OrganizerError):
@@ -39,19 +37,14 @@ class NotTyped(OrganizerError):
 
     public_name = "not_typed"
     kind = ErrorKind.MISMATCH
-
-    def __init__(self, phrase: str) -> None:
-        super().__init__(f"The file was not released. Type “{phrase}” to release it anyway.")
-        self.phrase = phrase
+    message = "The file was not released. Type “{phrase}” to release it anyway."
 
 
 class NotHeld(OrganizerError):
     """The file is not held back."""
 
     public_name = "not_held"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not held back by its check.")
+    message = "{name} is not held back by its check."
 
 
 class DataUnchecked(OrganizerError):
@@ -79,7 +72,7 @@ def is_given_out(competition: Competition, file: DataFile) -> bool:
 def require_given_out(competition: Competition, file: DataFile) -> None:
     """Raise BeingChecked unless participants may download a file."""
     if not is_given_out(competition, file):
-        raise BeingChecked(file.name)
+        raise BeingChecked(name=file.name)
 
 
 def allow(
@@ -97,10 +90,10 @@ def allow(
     file = files.get(session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
     if file.check_state is not DataCheckState.HELD and not is_unopened:
-        raise NotHeld(name)
+        raise NotHeld(name=name)
     found = findings.found_in(file)
     if " ".join(typed.split()).casefold() != found.phrase.casefold():
-        raise NotTyped(found.phrase)
+        raise NotTyped(phrase=found.phrase)
     file.check_state = DataCheckState.ALLOWED
     covers = sorted(findings.covered(file.findings))
     file.allowed = {"typed": found.phrase, "at": now.isoformat(), "covers": covers}

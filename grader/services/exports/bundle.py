@@ -44,9 +44,7 @@ class NotFinal(OrganizerError):
     """There are no final standings to bundle."""
 
     public_name = "not_final"
-
-    def __init__(self) -> None:
-        super().__init__("The results bundle holds the final standings. Make the standings final first.")
+    message = "The results bundle holds the final standings. Make the standings final first."
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,7 @@ class ReasonNeeded(OrganizerError):
     """A mark says why nothing is wrong."""
 
     public_name = "reason_needed"
-
-    def __init__(self) -> None:
-        super().__init__(f"Say in up to {REASON_MAX_LENGTH} characters why nothing is wrong.")
+    message = f"Say in up to {REASON_MAX_LENGTH} characters why nothing is wrong."
 
 
 class UnknownLine(OrganizerError):
@@ -28,9 +26,7 @@ class UnknownLine(OrganizerError):
 
     public_name = "unknown_line"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("The page Fair play has no such line.")
+    message = "The page Fair play has no such line."
 
 
 def team_line(team_id: int) -> str:

@@ -40,10 +40,7 @@ class UnknownFigure(ParticipantError):
 
     public_name = "unknown_figure"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no figure {name!r} here.")
-        self.name = name
+    message = "There is no figure {name!r} here."
 
 
 def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
@@ -57,7 +54,7 @@ def get(session: Session, *, competition: Competition, name: str) -> Figure:
     query = select(Figure).where(Figure.competition_id == competition.id, Figure.name == name)
     found = session.scalar(query) if is_storable(name) else None
     if found is None:
-        raise UnknownFigure(name)
+        raise UnknownFigure(name=name)
     return found
 
 

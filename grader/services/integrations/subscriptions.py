@@ -42,9 +42,7 @@ class UnknownWebhook(ParticipantError):
 
     public_name = "unknown_webhook"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, webhook_id: int) -> None:
-        super().__init__(f"There is no webhook {webhook_id} that you may see.")
+    message = "There is no webhook {webhook_id} that you may see."
 
 
 class UnknownDelivery(ParticipantError):
@@ -52,9 +50,7 @@ class UnknownDelivery(ParticipantError):
 
     public_name = "unknown_delivery"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, token: str) -> None:
-        super().__init__(f"The log of this webhook has no delivery {token!r}.")
+    message = "The log of this webhook has no delivery {token!r}."
 
 
 class TooManyWebhooks(ParticipantError):
@@ -62,9 +58,7 @@ class TooManyWebhooks(ParticipantError):
 
     public_name = "too_many_webhooks"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"There are {most} webhooks already, the most that may be. Delete one first.")
+    message = "There are {most} webhooks already, the most that may be. Delete one first."
 
 
 class InvalidWebhook(ParticipantError):
@@ -143,7 +137,7 @@ def create(
     most = MOST_OF_TEAM if team else MOST_OF_ORGANIZERS
     count = select(func.count()).select_from(Webhook).where(*_of(competition, team))
     if (session.scalar(count) or 0) >= most:
-        raise TooManyWebhooks(most)
+        raise TooManyWebhooks(most=most)
     session.add(webhook)
     session.flush()
     session.refresh(webhook, ("competition", "owner"))
@@ -218,7 +212,7 @@ def redeliver(session: Session, *, webhook: Webhook, token: str, user: User, now
     """
     earlier = next((each for each in outbox.log_of(session, webhook=webhook) if each.token == token), None)
     if earlier is None:
-        raise UnknownDelivery(token)
+        raise UnknownDelivery(token=token)
     _send_now(session, webhook, user, now)
     first = {"redelivery_of": earlier.token, "happened_at": earlier.created_at.isoformat()}
     outbox.write(
@@ -287,7 +281,7 @@ def _lock(session: Session, webhook: Webhook) -> tuple[Webhook, dict[str, object
     """Return a webhook that nobody else changes, and what the audit tells of it; raise UnknownWebhook."""
     locked = session.get(Webhook, webhook.id, with_for_update=True, populate_existing=True)
     if locked is None:
-        raise UnknownWebhook(webhook.id)
+        raise UnknownWebhook(webhook_id=webhook.id)
     return locked, _told(locked)
 
 

@@ -32,10 +32,7 @@ class UnknownOrganizerJob(OrganizerError):
 
     public_name = "unknown_organizer_job"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, job_id: int) -> None:
-        super().__init__(f"There is no job {job_id}.")
-        self.job_id = job_id
+    message = "There is no job {job_id}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def get(
         _of(competition, kind).where(OrganizerJob.id == job_id).execution_options(populate_existing=True)
     )
     if job is None:
-        raise UnknownOrganizerJob(job_id)
+        raise UnknownOrganizerJob(job_id=job_id)
     return job
 
 

@@ -22,10 +22,7 @@ class NotCounted(ParticipantError):
 
     public_name = "not_counted"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"No team has submission {submission_id} on the private leaderboard.")
-        self.submission_id = submission_id
+    message = "No team has submission {submission_id} on the private leaderboard."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def get(
         .options(joinedload(Standing.submission), joinedload(Standing.team))
     )
     if standing is None:
-        raise NotCounted(submission_id)
+        raise NotCounted(submission_id=submission_id)
     return Counted(
         submission_id=submission_id,
         team_id=standing.team_id,

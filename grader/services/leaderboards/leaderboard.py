@@ -29,9 +29,7 @@ class NotRevealed(ParticipantError):
 
     public_name = "not_revealed"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__("The private leaderboard is shown after the organizer has revealed it.")
+    message = "The private leaderboard is shown after the organizer has revealed it."
 
 
 class NotSettled(ParticipantError):
@@ -39,25 +37,19 @@ class NotSettled(ParticipantError):
 
     public_name = "not_settled"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The private standings are computed when the competition has closed and every file that was "
-            "accepted in time has its result. Until the reveal they are organizers' alone."
-        )
+    message = (
+        "The private standings are computed when the competition has closed and every file that was "
+        "accepted in time has its result. Until the reveal they are organizers' alone."
+    )
 
 
 class HiddenColumn(ParticipantError):
     """A leaderboard is sorted by a column that it does not show."""
 
     public_name = "hidden_column"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The leaderboard cannot be sorted by {name!r}: this competition shows scores alone until the "
-            "reveal."
-        )
-        self.name = name
+    message = (
+        "The leaderboard cannot be sorted by {name!r}: this competition shows scores alone until the reveal."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +195,7 @@ def _board(
     has_terms: bool,
 ) -> Board:
     if asked.sort.is_term and not has_terms:
-        raise HiddenColumn(asked.sort.value)
+        raise HiddenColumn(name=asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
     team_count, best = places.count_and_best(session, scoring_version_id=version.id, split=split)

@@ -23,10 +23,7 @@ class UnrankedTeam(ParticipantError):
 
     public_name = "unranked_team"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, team_id: int) -> None:
-        super().__init__(f"No team with the number {team_id} is on a leaderboard.")
-        self.team_id = team_id
+    message = "No team with the number {team_id} is on a leaderboard."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +38,13 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
     """Return a team that is on a public leaderboard, and its competition; raise UnrankedTeam."""
     team = session.get(Team, team_id)
     if team is None:
-        raise UnrankedTeam(team_id)
+        raise UnrankedTeam(team_id=team_id)
     competition = session.get_one(Competition, team.competition_id)
     version = competition.live_scoring_version
     if version is None or not places.standing_of(
         session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team_id
     ):
-        raise UnrankedTeam(team_id)
+        raise UnrankedTeam(team_id=team_id)
     return team, competition
 
 

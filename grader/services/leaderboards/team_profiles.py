@@ -58,7 +58,7 @@ def get(
     private = _line(session, competition, Split.PRIVATE, team_id, viewer, now) if is_revealed else None
     team = session.get(Team, team_id)
     if team is None or (public or private) is None:
-        raise UnrankedTeam(team_id)
+        raise UnrankedTeam(team_id=team_id)
     version_id = lookup.live(competition).id
     (history,) = score_steps.of_teams(session, competition=competition, team_ids=[team_id])
     return Profile(

@@ -15,9 +15,7 @@ class InvalidAddress(ParticipantError):
     """A text that is no e-mail address."""
 
     public_name = "invalid_address"
-
-    def __init__(self) -> None:
-        super().__init__("This is not an e-mail address such as ada@example.org.")
+    message = "This is not an e-mail address such as ada@example.org."
 
 
 def clean_address(address: str) -> str:

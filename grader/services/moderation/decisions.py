@@ -21,30 +21,24 @@ class AlreadyDisqualified(OrganizerError):
     """The team is disqualified already."""
 
     public_name = "already_disqualified"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} is disqualified already: {team.disqualification_reason}")
+    message = "{team.name} is disqualified already: {team.disqualification_reason}"
 
 
 class NotDisqualified(OrganizerError):
     """Only a disqualified team can be reinstated."""
 
     public_name = "not_disqualified"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} is not disqualified.")
+    message = "{team.name} is not disqualified."
 
 
 class OnlyATest(OrganizerError):
     """The organizers do not compete."""
 
     public_name = "only_atest"
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(
-            f"Submission #{submission_id} is a test of the organizers: it can be a benchmark or hidden, "
-            "and never ranks."
-        )
+    message = (
+        "Submission #{submission_id} is a test of the organizers: it can be a benchmark or hidden, "
+        "and never ranks."
+    )
 
 
 class UnknownSubmissionHere(OrganizerError):
@@ -52,10 +46,7 @@ class UnknownSubmissionHere(OrganizerError):
 
     public_name = "unknown_submission_here"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"There is no submission #{submission_id} in this competition.")
-        self.submission_id = submission_id
+    message = "There is no submission #{submission_id} in this competition."
 
 
 def disqualify(
@@ -76,7 +67,7 @@ def disqualify(
         raise ReasonNeeded
     act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is not None:
-        raise AlreadyDisqualified(found)
+        raise AlreadyDisqualified(team=found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
     # Everybody reads why final standings changed; the reason is the team's and the organizers'.
     _show(act, found.id, reason=f"{found.name} was disqualified.")
@@ -104,7 +95,7 @@ def reinstate(
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
     act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is None:
-        raise NotDisqualified(found)
+        raise NotDisqualified(team=found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(act, found.id, reason=f"{found.name} was reinstated.")
@@ -136,9 +127,9 @@ def mark(
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     submission = session.get(Submission, submission_id)
     if submission is None or submission.competition_id != competition.id:
-        raise UnknownSubmissionHere(submission_id)
+        raise UnknownSubmissionHere(submission_id=submission_id)
     if submission.team.is_organizers and kind not in (SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN):
-        raise OnlyATest(submission_id)
+        raise OnlyATest(submission_id=submission_id)
     before, submission.kind = submission.kind, kind
     submission.is_selected = submission.is_selected and kind is SubmissionKind.NORMAL
     limits.update_slot(submission)

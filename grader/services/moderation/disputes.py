@@ -34,12 +34,10 @@ class AlreadyAsked(ParticipantError):
 
     public_name = "already_asked"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(
-            f"Your team has questioned the score of #{submission_id} already. The organizers have not "
-            "answered yet."
-        )
+    message = (
+        "Your team has questioned the score of #{submission_id} already. The organizers have not "
+        "answered yet."
+    )
 
 
 class TooManyOpen(ParticipantError):
@@ -47,11 +45,7 @@ class TooManyOpen(ParticipantError):
 
     public_name = "too_many_open"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"Your team has {MAX_OPEN} questions that are not answered yet. Please wait for an answer."
-        )
+    message = f"Your team has {MAX_OPEN} questions that are not answered yet. Please wait for an answer."
 
 
 class InvalidAnswer(OrganizerError):
@@ -65,10 +59,7 @@ class UnknownDispute(OrganizerError):
 
     public_name = "unknown_dispute"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, dispute_id: int) -> None:
-        super().__init__(f"There is no question {dispute_id} in this competition.")
-        self.dispute_id = dispute_id
+    message = "There is no question {dispute_id} in this competition."
 
 
 def ask(
@@ -85,7 +76,7 @@ def ask(
     waiting = _open(competition).join(Submission).where(Submission.team_id == submission.team_id)
     open_ids = list(session.scalars(waiting.with_only_columns(Dispute.submission_id)))
     if submission_id in open_ids:
-        raise AlreadyAsked(submission_id)
+        raise AlreadyAsked(submission_id=submission_id)
     if len(open_ids) >= MAX_OPEN:
         raise TooManyOpen
     made = Dispute(
@@ -118,7 +109,7 @@ def answer(
     text = _checked(answer, InvalidAnswer, "answer")
     found = session.get(Dispute, dispute_id, with_for_update=True)
     if found is None or found.competition_id != competition.id:
-        raise UnknownDispute(dispute_id)
+        raise UnknownDispute(dispute_id=dispute_id)
     before = found.answer
     found.answer, found.answered_at = text, now
     found.answered_by_id = None if actor.user is None else actor.user.id

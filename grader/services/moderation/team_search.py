@@ -19,10 +19,7 @@ class UnknownTeamId(OrganizerError):
 
     public_name = "unknown_team_id"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, team_id: int) -> None:
-        super().__init__(f"There is no team {team_id} in this competition.")
-        self.team_id = team_id
+    message = "There is no team {team_id} in this competition."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ def get(session: Session, *, competition: Competition, team_id: int) -> Line:
     """Return one team; raise UnknownTeamId."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
-        raise UnknownTeamId(team_id)
+        raise UnknownTeamId(team_id=team_id)
     return _lines(session, [team.id])[0]
 
 

@@ -13,17 +13,14 @@ class UnknownUser(ParticipantError):
 
     public_name = "unknown_user"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no account named {name!r}.")
-        self.name = name
+    message = "There is no account named {name!r}."
 
 
 def get(session: Session, *, name: str) -> User:
     """Return the account of a name, whatever its case; raise UnknownUser."""
     user = find(session, name=name)
     if user is None:
-        raise UnknownUser(name)
+        raise UnknownUser(name=name)
     return user
 
 

@@ -70,10 +70,7 @@ class ReservedName(InvalidName):
     """A name that people would take for the site's own."""
 
     public_name = "reserved_name"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The name {name!r} is reserved: people could take it for one of the site's own.")
-        self.name = name
+    message = "The name {name!r} is reserved: people could take it for one of the site's own."
 
 
 def clean_name(name: str) -> str:
@@ -159,7 +156,7 @@ def _problem(name: str) -> str | None:
 def require_unreserved(name: str, *, is_admin: bool = False) -> None:
     """Raise ReservedName where `is_reserved`."""
     if is_reserved(name, is_admin=is_admin):
-        raise ReservedName(name)
+        raise ReservedName(name=name)
 
 
 class _Reserved(NamedTuple):

@@ -45,9 +45,7 @@ class NothingToCompare(OrganizerError):
 
     public_name = "nothing_to_compare"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, version: ScoringVersion) -> None:
-        super().__init__(f"Scoring version {version.number} replaced no other one: there is no difference.")
+    message = "Scoring version {version.number} replaced no other one: there is no difference."
 
 
 class Compared(NamedTuple):

@@ -42,23 +42,17 @@ class RescoringUnderWay(OrganizerError):
     """A competition prepares one scoring version at a time."""
 
     public_name = "rescoring_under_way"
-
-    def __init__(self, version: ScoringVersion) -> None:
-        super().__init__(
-            f"Scoring version {version.number} is already being prepared (by {version.created_by}: "
-            f"{version.reason}). Publish or cancel it first."
-        )
-        self.version = version
+    message = (
+        "Scoring version {version.number} is already being prepared (by {version.created_by}: "
+        "{version.reason}). Publish or cancel it first."
+    )
 
 
 class NotPreparing(OrganizerError):
     """Only a scoring version that is being prepared can be published or dropped."""
 
     public_name = "not_preparing"
-
-    def __init__(self, version: ScoringVersion) -> None:
-        super().__init__(f"Scoring version {version.number} is {version.state}, not being prepared.")
-        self.version = version
+    message = "Scoring version {version.number} is {version.state}, not being prepared."
 
 
 class UnknownScoringVersion(OrganizerError):
@@ -66,19 +60,14 @@ class UnknownScoringVersion(OrganizerError):
 
     public_name = "unknown_scoring_version"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"There is no scoring version {number}.")
-        self.number = number
+    message = "There is no scoring version {number}."
 
 
 class ReasonNeeded(OrganizerError):
     """Participants read why scores change."""
 
     public_name = "reason_needed"
-
-    def __init__(self) -> None:
-        super().__init__("Give the reason of the rescoring; participants see it.")
+    message = "Give the reason of the rescoring; participants see it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +203,7 @@ def get(session: Session, *, competition: Competition, number: int) -> ScoringVe
     """Return a scoring version with its solution; raise UnknownScoringVersion."""
     version = session.scalar(_of(competition).where(ScoringVersion.number == number))
     if version is None:
-        raise UnknownScoringVersion(number)
+        raise UnknownScoringVersion(number=number)
     return version
 
 
@@ -227,7 +216,7 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
     """Raise RescoringUnderWay if a version of a locked competition is being prepared."""
     preparing = open_version(session, competition=competition)
     if preparing is not None:
-        raise RescoringUnderWay(preparing)
+        raise RescoringUnderWay(version=preparing)
 
 
 def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
@@ -288,7 +277,7 @@ def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVe
     competition = lookup.lock(session, competition_id=version.competition_id)
     session.refresh(version)
     if version.state is not ScoringVersionState.PREPARING:
-        raise NotPreparing(version)
+        raise NotPreparing(version=version)
     return version, competition
 
 

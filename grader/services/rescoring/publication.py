@@ -70,13 +70,10 @@ class NotRetired(OrganizerError):
     """Only a version that was live before can be rolled back to."""
 
     public_name = "not_retired"
-
-    def __init__(self, version: ScoringVersion) -> None:
-        super().__init__(
-            f"Scoring version {version.number} is {version.state}; only a version that was live before can "
-            "be rolled back to."
-        )
-        self.version = version
+    message = (
+        "Scoring version {version.number} is {version.state}; only a version that was live before can "
+        "be rolled back to."
+    )
 
 
 def publish(
@@ -136,7 +133,7 @@ def roll_back(
     now = now or db.now(session)
     version = preparation.get(session, competition=competition, number=number)
     if version.state is not ScoringVersionState.RETIRED:
-        raise NotRetired(version)
+        raise NotRetired(version=version)
     version.reason = reason
     preparation.add_missing_jobs(session, version=version, now=now)
     # While it was retired nothing that teams or organizers did changed its standings.

@@ -28,11 +28,7 @@ class NotDraft(OrganizerError):
     """Only a draft can be treated like this."""
 
     public_name = "not_draft"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(
-            f"{competition.slug} is published: to change its solution or metric, start a rescoring."
-        )
+    message = "{competition.slug} is published: to change its solution or metric, start a rescoring."
 
 
 def may_create(session: Session, *, user: User) -> bool:
@@ -90,5 +86,5 @@ def lock(session: Session, competition: Competition) -> Competition:
     """Lock a draft and return it as it is now; raise NotDraft."""
     draft = lookup.lock(session, competition_id=competition.id)
     if draft.state is not CompetitionState.DRAFT:
-        raise NotDraft(draft)
+        raise NotDraft(competition=draft)
     return draft

@@ -27,9 +27,7 @@ class AlreadyPublished(OrganizerError):
     """Only a draft is published."""
 
     public_name = "already_published"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(f"{competition.slug} is published already.")
+    message = "{competition.slug} is published already."
 
 
 class NotReady(SeveralProblems, OrganizerError):
@@ -51,18 +49,14 @@ class NotArchivable(OrganizerError):
     """A draft was never there for others: it has nothing to archive."""
 
     public_name = "not_archivable"
-
-    def __init__(self) -> None:
-        super().__init__("Only a published competition can be archived; this one is a draft.")
+    message = "Only a published competition can be archived; this one is a draft."
 
 
 class NotArchived(OrganizerError):
     """Only an archived competition comes back from the archive."""
 
     public_name = "not_archived"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(f"{competition.slug} is not archived.")
+    message = "{competition.slug} is not archived."
 
 
 def missing(competition: Competition, *, now: datetime) -> list[Fault]:
@@ -95,7 +89,7 @@ def publish(
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
     if competition.state is not CompetitionState.DRAFT:
-        raise AlreadyPublished(competition)
+        raise AlreadyPublished(competition=competition)
     lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
     if lacking:
         raise NotReady(lacking)
@@ -139,7 +133,7 @@ def unarchive(
     """Bring a competition back from the archive to the state it had; raise NotArchived."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     if act.competition.state is not CompetitionState.ARCHIVED:
-        raise NotArchived(act.competition)
+        raise NotArchived(competition=act.competition)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
     told = "The competition was unarchived."
     _change(act, state, "competition.unarchive", told, reason=reason)

@@ -29,19 +29,14 @@ class NotRevealed(OrganizerError):
     """A solution is published after the reveal."""
 
     public_name = "not_revealed"
-
-    def __init__(self) -> None:
-        super().__init__("The solution can be published after the private leaderboard is revealed.")
+    message = "The solution can be published after the private leaderboard is revealed."
 
 
 class SolutionPublished(OrganizerError):
     """It is public already."""
 
     public_name = "solution_published"
-
-    def __init__(self, at: datetime) -> None:
-        super().__init__(f"The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC.")
-        self.at = at
+    message = "The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 class SolutionNotPublished(ParticipantError):
@@ -49,9 +44,7 @@ class SolutionNotPublished(ParticipantError):
 
     public_name = "solution_not_published"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("The solution of this competition is not published.")
+    message = "The solution of this competition is not published."
 
 
 class SolutionNotWritten(ParticipantError):
@@ -60,9 +53,7 @@ class SolutionNotWritten(ParticipantError):
     public_name = "solution_not_written"
     kind = ErrorKind.NOT_YET
     retry_after = timedelta(seconds=30)
-
-    def __init__(self) -> None:
-        super().__init__("The solution file is not ready yet. Try again in a minute.")
+    message = "The solution file is not ready yet. Try again in a minute."
 
 
 class NoCanaryRows(ParticipantError):
@@ -70,9 +61,7 @@ class NoCanaryRows(ParticipantError):
 
     public_name = "no_canary_rows"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("The solution of this competition has no canary rows.")
+    message = "The solution of this competition has no canary rows."
 
 
 def publish(
@@ -87,7 +76,7 @@ def publish(
     if competition.revealed_at is None:
         raise NotRevealed
     if competition.solution_published_at is not None:
-        raise SolutionPublished(competition.solution_published_at)
+        raise SolutionPublished(at=competition.solution_published_at)
     competition.solution_published_at = act.now
     version = lookup.live(competition)
     act.record(

@@ -28,10 +28,7 @@ class UnknownFinalBoard(ParticipantError):
 
     public_name = "unknown_final_board"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"There are no final standings {number}.")
-        self.number = number
+    message = "There are no final standings {number}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ def page_of(
         .where(FinalBoard.competition_id == competition.id, FinalBoard.number == number)
     ).one_or_none()
     if found is None:
-        raise UnknownFinalBoard(number)
+        raise UnknownFinalBoard(number=number)
     board, version_number = found
     query = select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
     lines = page_of_query(session, query, page=page, page_size=page_size)

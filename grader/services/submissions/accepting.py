@@ -55,10 +55,7 @@ class UnknownSubmission(ParticipantError):
 
     public_name = "unknown_submission"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"You have no submission {submission_id}.")
-        self.submission_id = submission_id
+    message = "You have no submission {submission_id}."
 
 
 class FileDeleted(ParticipantError):
@@ -66,10 +63,7 @@ class FileDeleted(ParticipantError):
 
     public_name = "file_deleted"
     kind = ErrorKind.GONE
-
-    def __init__(self, submission: Submission) -> None:
-        super().__init__(f"The file of submission #{submission.id} was rejected, and is not kept any more.")
-        self.submission_id = submission.id
+    message = "The file of submission #{submission.id} was rejected, and is not kept any more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +173,14 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
         )
     )
     if submission is None or not is_own(session, submission=submission, user=user):
-        raise UnknownSubmission(submission_id)
+        raise UnknownSubmission(submission_id=submission_id)
     return submission
 
 
 def require_file(submission: Submission) -> None:
     """Raise FileDeleted if the bytes of a rejected file are not kept any more."""
     if submission.file_deleted_at is not None:
-        raise FileDeleted(submission)
+        raise FileDeleted(submission=submission)
 
 
 def list_of(

@@ -82,7 +82,7 @@ def side(
     except UnknownSubmission:
         return _counted(session, competition, submission_id, viewer, phase)
     if opened.submission.competition_id != competition.id:
-        raise UnknownSubmission(submission_id)
+        raise UnknownSubmission(submission_id=submission_id)
     allowed = visible_fields(opened.viewer, phase, competition.feedback)
     results = submission_results.split_results(
         session, submission=opened.submission, version=version, allowed=allowed
@@ -189,13 +189,13 @@ def _counted(
 ) -> Side:
     """Return what may be seen of another team's submission that counted; raise UnknownSubmission."""
     if phase is not Phase.REVEALED:
-        raise UnknownSubmission(submission_id)
+        raise UnknownSubmission(submission_id=submission_id)
     try:
         found = counted_submission.get(
             session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
         )
     except NotCounted:
-        raise UnknownSubmission(submission_id) from None
+        raise UnknownSubmission(submission_id=submission_id) from None
     choice = Choice(
         id=submission_id,
         name=found.team,

@@ -28,10 +28,7 @@ class NoReceipt(ParticipantError):
 
     public_name = "no_receipt"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(f"Submission #{submission_id} has no score, and so no receipt.")
-        self.submission_id = submission_id
+    message = "Submission #{submission_id} has no score, and so no receipt."
 
 
 class CommitmentPending(ParticipantError):
@@ -40,9 +37,7 @@ class CommitmentPending(ParticipantError):
     public_name = "commitment_pending"
     kind = ErrorKind.NOT_YET
     retry_after = timedelta(seconds=30)
-
-    def __init__(self) -> None:
-        super().__init__("The commitment to the solution is not ready yet. Try again in a minute.")
+    message = "The commitment to the solution is not ready yet. Try again in a minute."
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
@@ -82,7 +77,7 @@ def visible_to(
     asked = number if viewer is Viewer.ORGANIZER else None
     version = _version(session, competition, asked)
     if version is None:
-        raise NoReceipt(submission.id)
+        raise NoReceipt(submission_id=submission.id)
     if viewer is Viewer.ORGANIZER or competition.solution_published_at is not None:
         return whole(session, submission=submission, version=version)
     shown = {
@@ -116,7 +111,7 @@ def _scores(
         found[score.submission_id].append(score)
     for submission_id, scores in found.items():
         if not scores:
-            raise NoReceipt(submission_id)
+            raise NoReceipt(submission_id=submission_id)
     return found
 
 

@@ -47,9 +47,7 @@ class CompetitionArchived(ParticipantError):
 
     public_name = "competition_archived"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self) -> None:
-        super().__init__("This competition is archived. The file was not accepted.")
+    message = "This competition is archived. The file was not accepted."
 
 
 class TeamDisqualified(ParticipantError):
@@ -57,9 +55,7 @@ class TeamDisqualified(ParticipantError):
 
     public_name = "team_disqualified"
     kind = ErrorKind.FORBIDDEN
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"Your team cannot submit files, because the organizers disqualified it: {reason}")
+    message = "Your team cannot submit files, because the organizers disqualified it: {reason}"
 
 
 class NothingToScore(ParticipantError):
@@ -67,9 +63,7 @@ class NothingToScore(ParticipantError):
 
     public_name = "nothing_to_score"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self) -> None:
-        super().__init__("This competition has no solution yet, so no file can be scored.")
+    message = "This competition has no solution yet, so no file can be scored."
 
 
 def refusal(situation: Situation) -> ParticipantError | None:
@@ -90,7 +84,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
         or _of_team(situation.team)
         or identical
         or limits.refusal(situation.allowance, now=now)
-        or (LeftTeam(situation.bound_to) if situation.bound_to else None)
+        or (LeftTeam(team=situation.bound_to) if situation.bound_to else None)
     )
 
 
@@ -115,7 +109,7 @@ def of_phase(
     if phase is Phase.SCHEDULED:
         return CompetitionNotOpen(competition.opens_at)
     if phase is not Phase.CLOSED and competition.paused_at is not None:
-        return SubmissionsPaused(competition)
+        return SubmissionsPaused(competition=competition)
     is_archived = competition.state is CompetitionState.ARCHIVED
     is_late = phase is Phase.REVEALED and competition.takes_late_submissions
     if is_archived or not (phase is Phase.OPEN or is_late):
@@ -126,7 +120,7 @@ def of_phase(
 def _of_team(team: Team | None) -> TeamDisqualified | None:
     if team is None or team.disqualified_at is None:
         return None
-    return TeamDisqualified(team.disqualification_reason)
+    return TeamDisqualified(reason=team.disqualification_reason)
 
 
 def _of_competition(competition: Competition) -> NothingToScore | CompetitionArchived | None:

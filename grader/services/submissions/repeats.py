@@ -19,11 +19,7 @@ class InvalidIdempotencyKey(ParticipantError):
     """An `Idempotency-Key` that cannot be kept."""
 
     public_name = "invalid_idempotency_key"
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} printable ASCII characters, such as a UUID."
-        )
+    message = f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} printable ASCII characters, such as a UUID."
 
 
 class IdempotencyKeyReused(ParticipantError):
@@ -31,13 +27,11 @@ class IdempotencyKeyReused(ParticipantError):
 
     public_name = "idempotency_key_reused"
     kind = ErrorKind.MISMATCH
-
-    def __init__(self, submission_id: int) -> None:
-        super().__init__(
-            f"This Idempotency-Key belongs to submission #{submission_id}, which has a different file. "
-            "No submission used; send a new file with a new key."
-        )
-        self.submission_id = submission_id
+    message = (
+        "This Idempotency-Key belongs to submission #{submission_id}, which has a different file. "
+        "No submission used; send a new file with a new key."
+    )
+    submission_id: int
 
     @property
     def details(self) -> dict[str, Any]:
@@ -116,7 +110,7 @@ def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | 
     if file.idempotency_key is not None and not _is_key(file.idempotency_key):
         return InvalidIdempotencyKey()
     if earlier.of_key is not None and earlier.of_key.sha256 != file.sha256:
-        return IdempotencyKeyReused(earlier.of_key.id)
+        return IdempotencyKeyReused(submission_id=earlier.of_key.id)
     return None
 
 

@@ -38,10 +38,10 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
         )
     )
     if submission is None:
-        raise UnknownSubmission(submission_id)
+        raise UnknownSubmission(submission_id=submission_id)
     is_own = accepting.is_own(session, submission=submission, user=user)
     if organizers.role_of(session, competition=submission.competition, user=user) is not None:
         return Opened(submission, Viewer.ORGANIZER, is_own)
     if not is_own:
-        raise UnknownSubmission(submission_id)
+        raise UnknownSubmission(submission_id=submission_id)
     return Opened(submission, Viewer.TEAM, is_own)

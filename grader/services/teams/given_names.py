@@ -27,27 +27,21 @@ class NameTaken(OrganizerError):
     """Another team has this name, or one that looks like it."""
 
     public_name = "name_taken"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
+    message = "The name {name!r} is taken by another team, or looks like one that is."
 
 
 class SameName(OrganizerError):
     """The team has this name already."""
 
     public_name = "same_name"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The team is called {name!r} already.")
+    message = "The team is called {name!r} already."
 
 
 class NotGiven(OrganizerError):
     """The team chose its name itself, so there is nothing to free."""
 
     public_name = "not_given"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} chose its own name and can change it.")
+    message = "{team.name} chose its own name and can change it."
 
 
 class NameHeld(TeamRefusal):
@@ -66,10 +60,7 @@ class NameTakenAway(TeamRefusal):
     """The organizers took this name from a team."""
 
     public_name = "name_taken_away"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The organizers took the name {name!r} from a team; no team can choose it.")
-        self.name = name
+    message = "The organizers took the name {name!r} from a team; no team can choose it."
 
 
 def rename(
@@ -94,10 +85,10 @@ def rename(
     names.require_unreserved(shown)
     act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
-        raise NameTaken(shown)
+        raise NameTaken(name=shown)
     before = found.name
     if before == shown:
-        raise SameName(shown)
+        raise SameName(name=shown)
     rosters.set_name(found, shown)
     session.flush()
     mail.renamed(session, competition=act.competition, team=found, reason=reason, now=act.now)
@@ -118,7 +109,7 @@ def free(
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
     act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
     if given(session, competition=competition, team=found) is None:
-        raise NotGiven(found)
+        raise NotGiven(team=found)
     mail.name_freed(session, competition=act.competition, team=found, now=act.now)
     act.record(FREE, _subject(found))
     return found
@@ -138,7 +129,7 @@ def require_choosable(session: Session, *, competition: Competition, name: str, 
     shape = names.name_shape(name)
     acts = (act for acts in _held(session, competition).values() for act in acts)
     if any(names.name_shape(act.before["name"]) == shape for act in acts):
-        raise NameTakenAway(name)
+        raise NameTakenAway(name=name)
 
 
 def _held(session: Session, competition: Competition) -> dict[str, list[AuditEntry]]:

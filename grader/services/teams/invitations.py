@@ -20,50 +20,40 @@ class UnknownInvitation(TeamRefusal):
 
     public_name = "unknown_invitation"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This invitation is not valid: it was used, withdrawn or replaced, or teams can no longer change."
-        )
+    message = (
+        "This invitation is not valid: it was used, withdrawn or replaced, or teams can no longer change."
+    )
 
 
 class AlreadyInvited(TeamRefusal):
     """The team has invited this person, who has not answered."""
 
     public_name = "already_invited"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Your team has already invited {name}; the invitation is waiting for an answer.")
+    message = "Your team has already invited {name}; the invitation is waiting for an answer."
 
 
 class AlreadyMember(TeamRefusal):
     """The person is in the team."""
 
     public_name = "already_member"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is in your team.")
+    message = "{name} is in your team."
 
 
 class MustMerge(TeamRefusal):
     """The person's own team has submitted: only the whole team can join another."""
 
     public_name = "must_merge"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(
-            f"Your team {team.name} has submitted, so its members cannot join another team. "
-            "The leaders can merge the two teams."
-        )
+    message = (
+        "Your team {team.name} has submitted, so its members cannot join another team. "
+        "The leaders can merge the two teams."
+    )
 
 
 class MustLeave(TeamRefusal):
     """The person is in a team with others."""
 
     public_name = "must_leave"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"You are in the team {team.name}. Leave it before you join another.")
+    message = "You are in the team {team.name}. Leave it before you join another."
 
 
 def make_link(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> str:
@@ -105,9 +95,9 @@ def invite(
     _require_place(session, competition, team)
     invited = directory.get(session, name=name)
     if any(member.user_id == invited.id for member in rosters.members(session, team=team)):
-        raise AlreadyMember(invited.name)
+        raise AlreadyMember(name=invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):
-        raise AlreadyInvited(invited.name)
+        raise AlreadyInvited(name=invited.name)
     limits.count_invitation(session, team=team, by=user, to=invited, now=now)
     invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
     session.add(invitation)
@@ -267,11 +257,11 @@ def _can_change(competition: Competition, now: datetime) -> bool:
 
 def _require_free_to_go(session: Session, present: Team, wanted: Team) -> None:
     if present.id == wanted.id:
-        raise AlreadyInTeam(present)
+        raise AlreadyInTeam(team=present)
     if rosters.has_submissions(session, team=present):
-        raise MustMerge(present)
+        raise MustMerge(team=present)
     if rosters.count_members(session, team=present) > 1:
-        raise MustLeave(present)
+        raise MustLeave(team=present)
 
 
 def _require_place(session: Session, competition: Competition, team: Team) -> None:

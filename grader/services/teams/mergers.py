@@ -36,10 +36,7 @@ class UnknownTeam(TeamRefusal):
 
     public_name = "unknown_team"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no other team {name!r} in this competition.")
-        self.name = name
+    message = "There is no other team {name!r} in this competition."
 
 
 class UnknownMergeRequest(TeamRefusal):
@@ -47,50 +44,38 @@ class UnknownMergeRequest(TeamRefusal):
 
     public_name = "unknown_merge_request"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("This merge request is not open: it was decided or withdrawn.")
+    message = "This merge request is not open: it was decided or withdrawn."
 
 
 class AlreadyAsked(TeamRefusal):
     """A request between the two teams is open."""
 
     public_name = "already_asked"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"A merge request between your team and {name} is open already.")
+    message = "A merge request between your team and {name} is open already."
 
 
 class Disqualified(TeamRefusal):
     """A disqualified team does not merge."""
 
     public_name = "disqualified"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"The team {team.name} is disqualified and cannot merge.")
+    message = "The team {team.name} is disqualified and cannot merge."
 
 
 class TooManyMembers(TeamRefusal):
     """Together the teams have more members than one may have."""
 
     public_name = "too_many_members"
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"Together the teams have {count} members; a team has at most {limit} here.")
-        self.count, self.limit = count, limit
+    message = "Together the teams have {count} members; a team has at most {limit} here."
 
 
 class TooManySubmissions(TeamRefusal):
     """Together the teams have sent more files than one team could have."""
 
     public_name = "too_many_submissions"
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(
-            f"Together the teams have used {count:,} submissions, and one team could have used at most "
-            f"{limit:,} by now."
-        )
-        self.count, self.limit = count, limit
+    message = (
+        "Together the teams have used {count:,} submissions, and one team could have used at most "
+        "{limit:,} by now."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +125,10 @@ def request(
     rosters.require_changeable(competition, now)
     other = _find(session, competition, name)
     if other is None or other.id == team.id or other.leader is None or other.leader.deleted_at:
-        raise UnknownTeam(name)
+        raise UnknownTeam(name=name)
     between = {team.id, other.id}
     if any({each.from_team_id, each.to_team_id} == between for each in of_team(session, team=team)):
-        raise AlreadyAsked(other.name)
+        raise AlreadyAsked(name=other.name)
     _require_mergeable(session, competition, team, other, now)
     mail_limits.count_merge_request(session, team=team, by=user, to=other.leader, now=now)
     made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=now)
@@ -290,12 +275,12 @@ def _require_mergeable(
 ) -> None:
     for each in (team, other):
         if each.disqualified_at is not None:
-            raise Disqualified(each)
+            raise Disqualified(team=each)
     both = together(session, competition=competition, teams=(team, other), now=now)
     if both.member_count > both.max_members:
-        raise TooManyMembers(both.member_count, both.max_members)
+        raise TooManyMembers(count=both.member_count, limit=both.max_members)
     if both.max_used is not None and both.used_total > both.max_used:
-        raise TooManySubmissions(both.used_total, both.max_used)
+        raise TooManySubmissions(count=both.used_total, limit=both.max_used)
 
 
 def _merge(session: Session, competition: Competition, *, taken: Team, into: Team, now: datetime) -> None:

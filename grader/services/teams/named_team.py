@@ -19,10 +19,7 @@ class UnknownTeam(OrganizerError):
     """A competition has no team of this name."""
 
     public_name = "unknown_team"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no team {name!r} in this competition.")
-        self.name = name
+    message = "There is no team {name!r} in this competition."
 
 
 class ReasonNeeded(OrganizerError):
@@ -38,9 +35,7 @@ class MergedTeam(OrganizerError):
     """A team that was merged into another is no team any more."""
 
     public_name = "merged_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"{team.name} was merged into another team, so you cannot decide about it.")
+    message = "{team.name} was merged into another team, so you cannot decide about it."
 
 
 def begin(
@@ -52,7 +47,7 @@ def begin(
         select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(team))
     )
     if found is None or found.is_organizers:
-        raise UnknownTeam(team)
+        raise UnknownTeam(name=team)
     if found.merged_into_id is not None:
-        raise MergedTeam(found)
+        raise MergedTeam(team=found)
     return act, found

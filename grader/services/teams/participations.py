@@ -50,36 +50,28 @@ class RulesNotAccepted(EntryRefused):
     """To join, a person has to accept the rules."""
 
     public_name = "rules_not_accepted"
-
-    def __init__(self, competition: Competition) -> None:
-        super().__init__(f"To join, read and accept version {competition.rules_version} of the rules.")
+    message = "To join, read and accept version {competition.rules_version} of the rules."
 
 
 class EntryPending(EntryRefused):
     """An organizer has not yet decided."""
 
     public_name = "entry_pending"
-
-    def __init__(self) -> None:
-        super().__init__("Your request to join is waiting for an organizer's decision.")
+    message = "Your request to join is waiting for an organizer's decision."
 
 
 class NotAdmitted(EntryRefused):
     """An organizer refused the person."""
 
     public_name = "not_admitted"
-
-    def __init__(self) -> None:
-        super().__init__("The organizers did not admit you to this competition. Ask them for the reason.")
+    message = "The organizers did not admit you to this competition. Ask them for the reason."
 
 
 class WrongEntryCode(EntryRefused):
     """The code opens nothing."""
 
     public_name = "wrong_entry_code"
-
-    def __init__(self) -> None:
-        super().__init__("This is not the code of this competition. You get it from the organizers.")
+    message = "This is not the code of this competition. You get it from the organizers."
 
 
 class EntryClosed(EntryRefused):
@@ -97,12 +89,10 @@ class LeftTeam(EntryRefused):
     """The person left a team that has submitted, and nobody of it enters through another."""
 
     public_name = "left_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(
-            f"You left the team {team.name}, which has submitted, and cannot enter this competition through "
-            "another team. Its leader can invite you back."
-        )
+    message = (
+        "You left the team {team.name}, which has submitted, and cannot enter this competition through "
+        "another team. Its leader can invite you back."
+    )
 
 
 class EntryState(enum.StrEnum):
@@ -257,7 +247,7 @@ def require_unbound(session: Session, participation: Participation, *, to: Team 
     """Raise LeftTeam if the person is bound to another team than `to`."""
     bound_id = participation.bound_team_id
     if bound_id is not None and (to is None or to.id != bound_id):
-        raise LeftTeam(session.get_one(Team, bound_id))
+        raise LeftTeam(team=session.get_one(Team, bound_id))
 
 
 def _require_entry(competition: Competition, *, code: str, now: datetime) -> None:
@@ -280,7 +270,7 @@ def _require_rules(competition: Competition, accepted_version: int | None) -> No
     if not competition.rules:
         return
     if accepted_version is None:
-        raise RulesNotAccepted(competition)
+        raise RulesNotAccepted(competition=competition)
     if accepted_version != competition.rules_version:
         raise RulesChanged(competition)
 

@@ -36,18 +36,14 @@ class AlreadyInTeam(TeamRefusal):
     """The person has a team in this competition."""
 
     public_name = "already_in_team"
-
-    def __init__(self, team: Team) -> None:
-        super().__init__(f"You are in the team {team.name}. You can be in only one team per competition.")
+    message = "You are in the team {team.name}. You can be in only one team per competition."
 
 
 class NotInTeam(TeamRefusal):
     """The person has no team in this competition."""
 
     public_name = "not_in_team"
-
-    def __init__(self) -> None:
-        super().__init__("You have no team in this competition yet.")
+    message = "You have no team in this competition yet."
 
 
 class NotLeader(TeamRefusal):

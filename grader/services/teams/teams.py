@@ -15,28 +15,21 @@ class TeamNameTaken(TeamRefusal):
     """Another team of the competition has this name, or one that looks like it."""
 
     public_name = "team_name_taken"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The name {name!r} is taken by another team, or looks like one that is.")
-        self.name = name
+    message = "The name {name!r} is taken by another team, or looks like one that is."
 
 
 class NotAMember(TeamRefusal):
     """Somebody is not in the team."""
 
     public_name = "not_amember"
-
-    def __init__(self) -> None:
-        super().__init__("This person is not in your team.")
+    message = "This person is not in your team."
 
 
 class LastMember(TeamRefusal):
     """Submissions need somebody whose they are."""
 
     public_name = "last_member"
-
-    def __init__(self) -> None:
-        super().__init__("You are the last member of a team that has submitted, so you cannot leave it.")
+    message = "You are the last member of a team that has submitted, so you cannot leave it."
 
 
 def create(
@@ -51,7 +44,7 @@ def create(
     participation = participations.require_joined(session, competition=competition, user=user, now=now)
     present = rosters.find_team(session, competition=competition, user=user)
     if present is not None:
-        raise AlreadyInTeam(present)
+        raise AlreadyInTeam(team=present)
     participations.require_unbound(session, participation)
     _require_free(session, competition, shown)
     return rosters.make_team(session, competition=competition, user=user, name=shown, now=now)
@@ -110,4 +103,4 @@ def _require_free(
     names.require_unreserved(name)
     given_names.require_choosable(session, competition=competition, name=name, team=but_for)
     if name_shapes.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
-        raise TeamNameTaken(name)
+        raise TeamNameTaken(name=name)

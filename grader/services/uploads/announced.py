@@ -40,9 +40,7 @@ class UnknownUpload(ParticipantError):
 
     public_name = "unknown_upload"
     kind = ErrorKind.NOT_FOUND
-
-    def __init__(self) -> None:
-        super().__init__("There is no such upload. It may have expired: please upload the file again.")
+    message = "There is no such upload. It may have expired: please upload the file again."
 
 
 class UploadIncomplete(ParticipantError):
@@ -50,12 +48,10 @@ class UploadIncomplete(ParticipantError):
 
     public_name = "upload_incomplete"
     kind = ErrorKind.CONFLICT
-
-    def __init__(self, upload: AnnouncedUpload) -> None:
-        super().__init__(
-            f"Of {upload.name} {upload.received_bytes:,} of {upload.size_bytes:,} bytes have arrived. "
-            "Please upload the file again."
-        )
+    message = (
+        "Of {upload.name} {upload.received_bytes:,} of {upload.size_bytes:,} bytes have arrived. "
+        "Please upload the file again."
+    )
 
 
 class OtherLength(ParticipantError):
@@ -63,12 +59,10 @@ class OtherLength(ParticipantError):
 
     public_name = "other_length"
     kind = ErrorKind.MISMATCH
-
-    def __init__(self, upload: AnnouncedUpload, size_bytes: int) -> None:
-        super().__init__(
-            f"{upload.name} was announced with {upload.size_bytes:,} bytes; {size_bytes:,} came. "
-            "Please upload the file again."
-        )
+    message = (
+        "{upload.name} was announced with {upload.size_bytes:,} bytes; {size_bytes:,} came. "
+        "Please upload the file again."
+    )
 
 
 class TooManyParts(ParticipantError):
@@ -137,7 +131,7 @@ def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now:
     if upload.used_at is not None or (start and start != upload.received_bytes):
         return upload
     if start + part.size > upload.size_bytes:
-        raise OtherLength(upload, start + part.size)
+        raise OtherLength(upload=upload, size_bytes=start + part.size)
     if start and len(upload.parts) >= MOST_PARTS:
         raise TooManyParts(upload)
     upload.sha256 = None
@@ -179,7 +173,7 @@ def whole(
     if upload.user_id != user.id or upload.competition_id != (competition.id if competition else None):
         raise UnknownUpload
     if upload.sha256 is None:
-        raise UploadIncomplete(upload)
+        raise UploadIncomplete(upload=upload)
     return upload
 
 

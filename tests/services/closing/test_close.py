@@ -402,11 +402,19 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("refusal", "message", "facts"),
     [
-        (AlreadyRevealed(MOMENT), "was revealed at 2026-03-04 05:06:07 UTC.", {"revealed_at": MOMENT}),
+        (
+            AlreadyRevealed(revealed_at=MOMENT),
+            "was revealed at 2026-03-04 05:06:07 UTC.",
+            {"revealed_at": MOMENT},
+        ),
         (NotClosed(MOMENT), "is not closed. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
         (AlreadyClosed(MOMENT), "closed at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
         (NotClosed(None), "The competition is not closed.", {"closes_at": None}),
-        (SelectionOpen(MOMENT), "until 2026-03-04 05:06 UTC; the private leaderboard", {"until": MOMENT}),
+        (
+            SelectionOpen(until=MOMENT),
+            "until 2026-03-04 05:06 UTC; the private leaderboard",
+            {"until": MOMENT},
+        ),
         (NotYetOpen(MOMENT), "does not open before 2026-03-04 05:06:07 UTC: there", {"opens_at": MOMENT}),
         (NotYetOpen(None), "The competition does not open: there is nothing", {"opens_at": None}),
         (NotProvisional(MOMENT), "became final at 2026-03-04 05:06:07 UTC.", {"finalized_at": MOMENT}),

@@ -327,9 +327,9 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         ),
         (CompetitionClosed(None), "This competition closed. The file was not accepted.", {"closes_at": None}),
         (DescriptionTooLong(1501), "at most 500 characters; this one has 1,501.", {"length": 1501}),
-        (UnknownSubmission(7), "You have no submission 7.", {"submission_id": 7}),
-        (FileDeleted(Submission(id=7)), "The file of submission #7 was rejected", {"submission_id": 7}),
-        (IdempotencyKeyReused(7), "belongs to submission #7", {"submission_id": 7}),
+        (UnknownSubmission(submission_id=7), "You have no submission 7.", {"submission_id": 7}),
+        (FileDeleted(submission=Submission(id=7)), "The file of submission #7 was rejected", {}),
+        (IdempotencyKeyReused(submission_id=7), "belongs to submission #7", {"submission_id": 7}),
         (
             IdenticalFile(Submission(id=7, submitted_at=MOMENT, status=SubmissionStatus.PENDING)),
             "#7 of 2026-03-04 05:06 UTC, no submission used. It is not scored yet.",

@@ -1,10 +1,13 @@
 """The public names of errors and their statuses, which programs rely on: renaming a class changes neither."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 
 import grader
 import webapp
@@ -57,3 +60,31 @@ def test_every_error_with_several_problems_lists_them_in_its_details() -> None:
     several = [kind for kind in told if "self.problems = " in source(kind) or "faults" in source(kind)]
     assert len(several) > 8
     assert [kind.__qualname__ for kind in several if kind.details is FairboardError.details] == []
+
+
+def values(kind: type[FairboardError]) -> set[str]:
+    """Return the names of the values in the message that a class declares."""
+    fields = (field for _, field, _, _ in Formatter().parse(getattr(kind, "message", "")) if field)
+    return {field.split(".")[0] for field in fields}
+
+
+def raised(root: Path) -> Iterator[tuple[str, set[str | None]]]:
+    """Yield the name of each class that is called with keywords only or raised bare, with the keywords."""
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(ast.Name(name) | ast.Attribute(attr=name), [], keywords):
+                    yield name, {each.arg for each in keywords}
+                case ast.Raise(ast.Name(name) | ast.Attribute(attr=name)):
+                    yield name, set()
+
+
+def test_every_error_is_raised_with_the_values_of_its_message() -> None:
+    expected = defaultdict[str, list[set[str]]](list)
+    for kind in kinds_of_errors():
+        if kind.__init__ is FairboardError.__init__:
+            expected[kind.__name__].append(values(kind))
+    roots = [Path(package.__path__[0]) for package in (grader, webapp)]
+    found = [(name, given) for root in roots for name, given in raised(root) if name in expected]
+    assert len(found) > 150
+    assert [(name, given) for name, given in found if given not in expected[name]] == []

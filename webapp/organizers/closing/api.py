@@ -39,9 +39,7 @@ class NotVerified(OrganizerError):
     """What competes was not verified, and the request did not say to go on all the same."""
 
     public_name = "not_verified"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"{why} Verify first, or send `unverified` as true.")
+    message = "{why} Verify first, or send `unverified` as true."
 
 
 @blueprint.get(HERE)
@@ -123,7 +121,7 @@ def _decide(slug: str, service: Callable[..., object], *, unverified: bool, **gi
         state = checklist.state(session, competition=competition, now=now)
         service(session, competition=competition, actor=actor(), now=now, **given)
         if not (unverified or state.agrees):
-            raise NotVerified(state.unverified)
+            raise NotVerified(why=state.unverified)
     return _close(slug)
 
 

@@ -36,9 +36,7 @@ class NotConfirmed(BadRequest):
     """An act that cannot be taken back needs its box ticked."""
 
     public_name = "not_confirmed"
-
-    def __init__(self) -> None:
-        super().__init__("Tick the box first: this cannot be undone.")
+    message = "Tick the box first: this cannot be undone."
 
 
 @blueprint.get("")
@@ -129,7 +127,7 @@ def send_bundle(slug: str, number: int) -> Response:
             kind=OrganizerJobKind.BUNDLE,
         )
     if job.state is not JobState.DONE or "sha256" not in job.result:
-        raise UnknownOrganizerJob(number)
+        raise UnknownOrganizerJob(job_id=number)
     return send_file(
         site.storage.open(job.result["sha256"]),
         mimetype="application/zip",

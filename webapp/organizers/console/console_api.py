@@ -256,7 +256,7 @@ def _organizer(slug: str, user_id: int) -> Any:
         found = organizers.list_all(session, competition=lookups.competition_of(session, slug))
     user = next((each.user for each in found if each.user_id == user_id), None)
     if user is None:
-        raise directory.UnknownUser(f"#{user_id}")
+        raise directory.UnknownUser(name=f"#{user_id}")
     return user
 
 

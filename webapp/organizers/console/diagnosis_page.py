@@ -95,7 +95,7 @@ def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)
     if not reports:
-        raise diagnoses.NoDiagnosis(submission_id)
+        raise diagnoses.NoDiagnosis(submission_id=submission_id)
     name = f"diagnosis-{submission_id}"
     if form == "json":
         answer = jsonify({split: report.as_dict() for split, report in reports.items()})

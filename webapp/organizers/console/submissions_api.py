@@ -112,7 +112,7 @@ def diagnosis_page(slug: str, submission_id: int, query: ReportQuery) -> Respons
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)
     if query.split.value not in reports:
-        raise diagnoses.NoDiagnosis(submission_id)
+        raise diagnoses.NoDiagnosis(submission_id=submission_id)
     answer = Response(html_page(reports[query.split.value]), mimetype="text/html")
     name = f"diagnosis-{submission_id}-{query.split.value}.html"
     answer.headers.set("Content-Disposition", "attachment", filename=name)

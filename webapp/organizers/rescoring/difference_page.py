@@ -78,7 +78,7 @@ def compared(session: Any, competition: Competition, version: ScoringVersion) ->
     """Return the versions to compare; raise NothingToCompare."""
     versions = rescoring_difference.versions_of(session, competition=competition, version=version)
     if versions is None:
-        raise rescoring_difference.NothingToCompare(version)
+        raise rescoring_difference.NothingToCompare(version=version)
     return versions
 
 

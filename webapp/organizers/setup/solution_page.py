@@ -139,7 +139,7 @@ def send_changes(slug: str, job_id: int) -> Response:
         _, job = _found(session, slug, job_id)
     sha256 = (job.result or {}).get("changes_sha256")
     if sha256 is None:
-        raise organizer_jobs.UnknownOrganizerJob(job_id)
+        raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
     name = f"{slug}-changes-{job_id}.csv"
     return send_file(
         current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
