@@ -174,11 +174,11 @@ def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str) -> 
         time.sleep(0.3)
         return {"done": True}
 
-    tools = SimpleNamespace(offered={"slow": Tool("slow", "", "read", (), 0, slow)})
+    tools = SimpleNamespace(offered={"slow": Tool("slow", "", "read", slow)})
     out = io.StringIO()
     call = {"id": 1, "method": "tools/call", "params": {"name": "slow"}}
     wrong = {"id": 2, "method": "tools/call", "params": {"name": "slow", "arguments": [1]}}
-    tools.offered["broken"] = Tool("broken", "", "read", (), 0, lambda: {}["gone"])  # type: ignore[arg-type]
+    tools.offered["broken"] = Tool("broken", "", "read", lambda: {}["gone"])  # type: ignore[arg-type]
     broken = {"id": 3, "method": "tools/call", "params": {"name": "broken"}}
     serve(tools, map(json.dumps, (call, wrong, broken)), out)  # type: ignore[arg-type]
     answers = {each["id"]: each for each in map(json.loads, out.getvalue().splitlines())}
