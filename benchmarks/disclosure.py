@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from grader.disclosure import Hidden, examine
-from grader.disclosure.budget import Budget
+from grader.disclosure.source import Budget
 
 LINES = 20_000
 COLUMNS = 50

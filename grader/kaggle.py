@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from grader.errors import ParticipantError
 from grader.files.reading.numbers import finite
-from grader.files.solution.column_roles import LABEL_COLUMNS, USAGE_COLUMN
-from grader.files.solution.tally import Tally
+from grader.files.solution.column_roles import LABEL_COLUMNS, USAGE_COLUMN, Tally
 from grader.metrics import MetricSettings, bias_report
-from grader.text.wording import counted
+from grader.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

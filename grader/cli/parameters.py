@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.storage import local_paths
-from grader.text.times import utc
+from grader.text import utc
 
 if TYPE_CHECKING:
     from grader.metrics import Weights

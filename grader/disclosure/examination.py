@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from grader.disclosure.agreement import Values, agreeing
-from grader.disclosure.budget import CHUNK_BYTES, Budget
 from grader.disclosure.evidence import Evidence
 from grader.disclosure.hidden import Hidden, Kind
 from grader.disclosure.layers import DAMAGED_OR_GIVEN_UP, Unopened, opened, unopened_by
 from grader.disclosure.preview import Sample
-from grader.disclosure.source import Source
+from grader.disclosure.source import CHUNK_BYTES, Budget, Source
 from grader.disclosure.tables import Table
 
 ORDER, PRESENCE = "the order of its rows", "which rows are in it"

@@ -14,11 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from grader.disclosure import json_tables, tables
-from grader.disclosure.budget import CHUNK_BYTES, Budget, CountedStream, GivenUp
-from grader.disclosure.delimited import delimited
-from grader.disclosure.parquet import parquet
-from grader.disclosure.source import NotReadNow, copy
+from grader.disclosure import table_formats, tables
+from grader.disclosure.source import CHUNK_BYTES, Budget, CountedStream, GivenUp, NotReadNow, copy
+from grader.disclosure.table_formats import delimited, parquet
 from grader.disclosure.tables import Table
 
 BEGINNING = 1 << 12
@@ -143,10 +141,10 @@ def _text(
     shown = beginning.decode(encoding, "replace").lstrip("\ufeff \t\r\n")
     if not shown.startswith(("{", "[")):
         yield Table(name, delimited(text))
-    elif json_tables.is_json_lines(_first_lines(shown, stream)):
-        yield Table(name, json_tables.json_lines(text))
+    elif table_formats.is_json_lines(_first_lines(shown, stream)):
+        yield Table(name, table_formats.json_lines(text))
     else:
-        yield from json_tables.json_tables(name, json_tables.document_of(text))
+        yield from table_formats.json_tables(name, table_formats.document_of(text))
 
 
 def _first_lines(shown: str, stream: IO[bytes]) -> str:

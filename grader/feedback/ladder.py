@@ -5,8 +5,10 @@ import math
 import numpy as np
 
 from grader.feedback.basis import ScoredFile
-from grader.feedback.steps import UNITS, nearest
+from grader.visibility import Step
 
+UNITS = 100_000
+"""How many units a score of 1 has."""
 CERTAINTY = 2.0
 """By how many errors a team's second file must beat its first."""
 TRIES = 0.5
@@ -28,6 +30,11 @@ SAFE_STEP = 0.5
 Typical models are those of `grader.metrics.expected_error`: AUCs of 0.9, errors with a correlation of 0.8.
 Of the steps that there are, the nearest one.
 """
+
+
+def nearest(score: float, step: int) -> int:
+    """Return the multiple of `step` units that is nearest to a score, within 0 and 1."""
+    return min(max(round(score * UNITS / step) * step, 0), UNITS)
 
 
 class Ladder:
@@ -103,3 +110,14 @@ class Ladder:
         step = self._step / UNITS * max(1, missing / NEAR)
         least = max(by_chance, by_one_row, step / needed)
         return least * (1 + NEWS * max(self._news - 1, 0))
+
+
+def safe_step(paired_error: float) -> Step:
+    """Return the step that is nearest to `SAFE_STEP` standard errors.
+
+    Parameters
+    ----------
+    paired_error : float
+        Standard error of the difference of two good models' scores on the same rows.
+    """
+    return min(Step, key=lambda step: abs(float(step) - SAFE_STEP * paired_error))

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.feedback.ladder import CERTAINTY, FEW_ROWS, NOISE, TRIES
-from grader.metrics.settings import MetricSettings
+from grader.metrics.metric_settings import MetricSettings
 from grader.ranking.order import CELL_DECIMALS, SCORE_DECIMALS, TERM_DECIMALS
 from grader.visibility import Feedback, Step
 

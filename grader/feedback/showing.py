@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.feedback.basis import ScoredFile
-from grader.feedback.ladder import Ladder
-from grader.feedback.steps import UNITS, nearest
+from grader.feedback.ladder import UNITS, Ladder, nearest
 from grader.ranking.order import score_units
 from grader.visibility import Feedback
 

@@ -5,15 +5,14 @@
 `dense_ranks`, then `count_ranks`.
 """
 
-from grader.metrics.bias import unintended_bias_score
-from grader.metrics.counting import count_pairs
+from grader.metrics.bias import power_mean, unintended_bias_score
 from grader.metrics.counts import IdentityCounts, PairCounts
-from grader.metrics.means import power_mean
+from grader.metrics.metric_settings import MetricSettings, UndefinedPolicy, Weights
+from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import PreparedSplit, prepare
 from grader.metrics.ranks import RankArray, RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, PowerMeans, bias_report, report
 from grader.metrics.selfcheck import METRIC_CODE_VERSION, check_golden_vectors
-from grader.metrics.settings import MetricSettings, UndefinedPolicy, Weights
 from grader.metrics.subgroups import BIAS_AUCS, SubgroupReport, Undefined
 
 __all__ = [

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit
-from grader.metrics.settings import MetricSettings
 
 ASSUMED_AUC = 0.9
 ASSUMED_CORRELATION = 0.8

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grader.metrics.counting import count_identities, finite_extremes, no_pairs
 from grader.metrics.counts import PairCounts
-from grader.metrics.ordering import order, places_of
-from grader.metrics.prepared import MAX_ROWS, IndexArray, PreparedSplit, as_vector
-from grader.metrics.workspace import Workspace
+from grader.metrics.pair_counting import count_identities, finite_extremes, no_pairs, order, places_of
+from grader.metrics.prepared import MAX_ROWS, IndexArray, PreparedSplit, Workspace, as_vector
 
 RankArray = NDArray[np.unsignedinteger[Any]]
 

@@ -7,13 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.auc import Comparison
-from grader.metrics.bias import exact_mean, exact_score
-from grader.metrics.counting import count_pairs
-from grader.metrics.counts import PairCounts
-from grader.metrics.means import EXACT
+from grader.metrics.bias import EXACT, exact_mean, exact_score
+from grader.metrics.counts import Comparison, PairCounts
+from grader.metrics.metric_settings import MetricSettings
+from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import prepare_as
-from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import (
     BIAS_AUCS,
     Cell,

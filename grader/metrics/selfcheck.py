@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 
-from grader.metrics.counting import count_pairs
+from grader.metrics.metric_settings import MetricSettings
+from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import FloatArray, PreparedSplit, prepare
 from grader.metrics.ranks import RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import report
-from grader.metrics.settings import MetricSettings
 
 # Raised whenever any input gives another number or another undefined cell than before.
 METRIC_CODE_VERSION = 1

@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from grader.metrics.auc import Comparison
-from grader.metrics.counts import IdentityCounts, PairCounts
+from grader.metrics.counts import Comparison, IdentityCounts, PairCounts
 
 BiasAuc = Literal["subgroup_auc", "bpsn_auc", "bnsp_auc"]
 Cell = Literal[BiasAuc, "positive_aeg", "negative_aeg"]

@@ -1,6 +1,7 @@
-"""Organizers' Markdown texts (overview, rules, announcements) as safe HTML: tags, figures, formulas."""
+"""Organizers' Markdown texts as safe HTML, and a summary in one line."""
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple
@@ -13,10 +14,15 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from grader.prose import formulas
 from grader.prose.drawn import Drawn, Figure
-from grader.text.plain import without_directions
-from grader.text.wording import quoted
+from grader.text import quoted, without_directions
 
 SHOWN_FORMULA = 60
+TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | formulas.ATTRIBUTES.keys()) - {"map", "area"}
+ATTRIBUTES = {
+    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | formulas.ATTRIBUTES).items() if tag in TAGS
+} | {"div": {"role", "aria-label", "tabindex"}}
+MAX_LENGTH = 170
+_SENTENCE_ENDS = (". ", "? ", "! ", "。")
 
 
 class _Text(NamedTuple):
@@ -65,10 +71,6 @@ def _parser() -> MarkdownIt:
 
 
 MARKDOWN = _parser()
-TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | formulas.ATTRIBUTES.keys()) - {"map", "area"}
-ATTRIBUTES = {
-    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | formulas.ATTRIBUTES).items() if tag in TAGS
-} | {"div": {"role", "aria-label", "tabindex"}}
 
 
 @lru_cache(maxsize=256)
@@ -114,3 +116,33 @@ def _alone(paragraph: Sequence[Token]) -> Token | None:
         return None
     children = paragraph[1].children or []
     return children[0] if len(children) == 1 and children[0].type == "image" else None
+
+
+def first_line(text: str) -> str:
+    """Return the first paragraph of a Markdown text, cut after a sentence or else at a word; "" without."""
+    tokens = MARKDOWN.parse(text)
+    for before, token in itertools.pairwise(tokens):
+        if before.type == "paragraph_open" and before.level == 0:
+            words = " ".join("".join(_plain(token.children or ())).split())
+            if words:
+                return cut(words, MAX_LENGTH)
+    return ""
+
+
+def cut(words: str, length: int) -> str:
+    """Return a text of at most this length, cut after a sentence if that keeps a third, else at a word."""
+    if len(words) <= length:
+        return words
+    kept = words[:length]
+    end = max(kept.rfind(each) for each in _SENTENCE_ENDS)
+    if end >= length // 3:
+        return kept[: end + 1]
+    return (kept[: length - 1].rpartition(" ")[0] or kept[: length - 1]).rstrip(" ,;:") + "…"
+
+
+def _plain(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type in ("softbreak", "hardbreak"):
+            yield " "
+        elif token.type in ("text", "code_inline") or token.type.startswith("math_inline"):
+            yield token.content

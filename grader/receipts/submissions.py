@@ -2,9 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from grader.receipts.containers import text_of
-from grader.receipts.numbers import finite_number
-from grader.receipts.unreadable import UnreadableFile, shown
+from grader.receipts.reading import UnreadableFile, finite_number, shown, text_of
 
 _BLANKS = " \t"
 _LARGEST_EXACT_INTEGER = 2**53

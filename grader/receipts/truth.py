@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.receipts.containers import text_of
-from grader.receipts.numbers import finite_number
+from grader.receipts.reading import UnreadableFile, finite_number, shown, text_of
 from grader.receipts.recount import Row, Settings
-from grader.receipts.unreadable import UnreadableFile, shown
 
 SPLITS = ("public", "private")
 DISTINCT = 1 << 16  # a solution repeats few values in many cells

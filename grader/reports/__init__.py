@@ -1,7 +1,6 @@
 """Analysis reports: sections of tables and charts, as text, JSON or HTML."""
 
 from grader.reports.analysis import Analysis, Inputs, analyse
-from grader.reports.page import html_page
-from grader.reports.plain import plain_text
+from grader.reports.formats import html_page, plain_text
 
 __all__ = ["Analysis", "Inputs", "analyse", "html_page", "plain_text"]

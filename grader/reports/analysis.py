@@ -17,9 +17,8 @@ from grader.metrics.analysis.experiments.fuzzed import (
     compare_twins,
 )
 from grader.metrics.analysis.experiments.pairs import compare_pairs
-from grader.metrics.analysis.experiments.skew import SkewExperiment, skew_experiment
-from grader.metrics.analysis.pair_counts import count
-from grader.metrics.analysis.rows import Background, Rows
+from grader.metrics.analysis.experiments.scenarios import SkewExperiment, skew_experiment
+from grader.metrics.analysis.rows import Background, Rows, count
 from grader.metrics.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.reports import audited, compared, drawn, labelled, scored

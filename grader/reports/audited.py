@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from grader.charts.axes import Axis
 from grader.charts.bars import bar_chart
+from grader.metrics.analysis.annotations.annotations import TENTHS, FractionCounts
 from grader.metrics.analysis.annotations.audit import DataAudit
 from grader.metrics.analysis.annotations.comentions import CoMentions
-from grader.metrics.analysis.annotations.fractions import TENTHS, FractionCounts
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports.blocks import Chart, Section, Table, matrix_table, number, share, table, why_empty
 

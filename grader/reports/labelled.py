@@ -5,8 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.charts.axes import Axis
 from grader.charts.bars import grouped_bar_chart
 from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.association import CLASSES, MeanScore, mean_scores
-from grader.metrics.analysis.annotations.correlation import prediction_correlations
+from grader.metrics.analysis.annotations.association import (
+    CLASSES,
+    MeanScore,
+    mean_scores,
+    prediction_correlations,
+)
 from grader.metrics.analysis.annotations.multilabel import LabelMatrices, label_matrices
 from grader.metrics.analysis.experiments.fuzzed import FuzzedReport
 from grader.metrics.analysis.experiments.pairs import PairReport

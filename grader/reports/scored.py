@@ -7,15 +7,13 @@ from grader.charts.axes import Axis
 from grader.charts.lines import Series, line_chart
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, pinned_aucs
-from grader.metrics.analysis.experiments.skew import SkewExperiment
-from grader.metrics.analysis.pair_counts import Counted
-from grader.metrics.analysis.rows import Rows
+from grader.metrics.analysis.experiments.scenarios import SkewExperiment
+from grader.metrics.analysis.rows import Counted, Rows
 from grader.metrics.analysis.table import CELLS, Column, MetricTable, TableLine, metric_table
+from grader.metrics.analysis.uncertainty.exponent import power_effect
 from grader.metrics.analysis.uncertainty.held_back import held_back
 from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.intervals import Estimate
-from grader.metrics.analysis.uncertainty.power import power_effect
-from grader.metrics.analysis.uncertainty.uncertainty import UncertaintyReport, uncertainty_report
+from grader.metrics.analysis.uncertainty.intervals import Estimate, UncertaintyReport, uncertainty_report
 from grader.metrics.subgroups import BIAS_AUCS
 from grader.reports.blocks import (
     UNDEFINED,

@@ -5,7 +5,7 @@ mode, and a model of its own. `run` tries modes in several competitions and sums
 """
 
 from grader.simulation.competitions import Competition, drawn
-from grader.simulation.models import Honest
+from grader.simulation.honest_teams import Honest
 from grader.simulation.oracle import Answer, MemoryOracle, Oracle
 from grader.simulation.suite import ATTACKS, attack, attacker_of, gain
 from grader.simulation.trials import Trial, proposed_step, run

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 from grader.feedback import Rule
-from grader.feedback.steps import UNITS
-from grader.simulation import blocks, climbing, exact, threshold
+from grader.feedback.ladder import UNITS
+from grader.simulation import climbing_attacks, row_attacks
 from grader.simulation.attackers import Attacker, Outcome
 from grader.simulation.competitions import Competition
-from grader.simulation.models import Honest
+from grader.simulation.honest_teams import Honest
 from grader.simulation.oracle import MemoryOracle, Oracle
 from grader.visibility import Feedback
 
@@ -25,25 +25,25 @@ Attack = Callable[[Oracle, Attacker], Outcome]
 def collusion(oracle: Oracle, attacker: Attacker) -> Outcome:
     """Let five accounts share what they see: at the threshold of a ladder, else by the weakest subgroup."""
     if attacker.rule.feedback is Feedback.LADDER:
-        return threshold.subsets(oracle, attacker, accounts=ACCOUNTS)
-    return blocks.weakest_subgroup(oracle, attacker, ACCOUNTS)
+        return climbing_attacks.subsets(oracle, attacker, accounts=ACCOUNTS)
+    return row_attacks.weakest_subgroup(oracle, attacker, ACCOUNTS)
 
 
 ATTACKS: Mapping[str, Attack] = {
-    "identity at the bottom": blocks.identity_at_the_bottom,
-    "overall AUC by blocks": blocks.row_pairs,
-    "score through the weakest subgroup": blocks.weakest_subgroup,
-    "tables of all identities": blocks.sub_metrics,
-    "slow climb": climbing.slow_climb,
-    "random boosting": climbing.random_boosting,
-    "kept noise": climbing.kept_noise,
+    "identity at the bottom": row_attacks.identity_at_the_bottom,
+    "overall AUC by blocks": row_attacks.row_pairs,
+    "score through the weakest subgroup": row_attacks.weakest_subgroup,
+    "tables of all identities": row_attacks.sub_metrics,
+    "slow climb": climbing_attacks.slow_climb,
+    "random boosting": climbing_attacks.random_boosting,
+    "kept noise": climbing_attacks.kept_noise,
     "five accounts together": collusion,
-    "at the threshold": threshold.subsets,
-    "five accounts on twenty rows": partial(threshold.subsets, accounts=ACCOUNTS, rows=20),
-    "one row above an identity": exact.row_above,
-    "five accounts above an identity": partial(exact.row_above, accounts=ACCOUNTS),
-    "two identities at the bottom": exact.two_at_the_bottom,
-    "a nearly perfect identity": exact.nearly_perfect,
+    "at the threshold": climbing_attacks.subsets,
+    "five accounts on twenty rows": partial(climbing_attacks.subsets, accounts=ACCOUNTS, rows=20),
+    "one row above an identity": row_attacks.row_above,
+    "five accounts above an identity": partial(row_attacks.row_above, accounts=ACCOUNTS),
+    "two identities at the bottom": row_attacks.two_at_the_bottom,
+    "a nearly perfect identity": row_attacks.nearly_perfect,
 }
 
 

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.feedback import Rule
-from grader.feedback.safe_step import safe_step
-from grader.feedback.steps import UNITS
+from grader.feedback.ladder import UNITS, safe_step
 from grader.metrics.expected_error import paired_standard_error, score_standard_error
 from grader.simulation.competitions import Competition, FloatArray
-from grader.simulation.models import Honest
-from grader.simulation.progress import TEAMS, Entry, Seen, seen, teams
+from grader.simulation.honest_teams import TEAMS, Entry, Honest, Seen, seen, teams
 from grader.simulation.suite import ATTACKS, Gain, attack
 from grader.visibility import Step
 

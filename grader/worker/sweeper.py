@@ -18,7 +18,7 @@ from grader.services.jobs import lost_claims, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from grader.text.wording import counted
+from grader.text import counted
 from grader.worker.expired_records import INTERVAL_SECONDS as FORGETTING_SECONDS
 from grader.worker.expired_records import Forgetting
 from grader.worker.formatting.formatter import Formatter

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 from grader.disclosure import Examined, Hidden, Kind, NotReadNow, examine
-from grader.disclosure.budget import Budget
+from grader.disclosure.source import Budget
 
 ROWS = 600
 RANDOM = np.random.default_rng(5)
@@ -311,7 +311,7 @@ def test_evidence_that_comes_late_in_a_sorted_file_is_found() -> None:
 
 
 def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.disclosure.parquet.LARGEST_COLUMN_BYTES", 10_000)
+    monkeypatch.setattr("grader.disclosure.table_formats.LARGEST_COLUMN_BYTES", 10_000)
     examined, told = unopened(hidden, parquet(frame(x=LABELS)))
     assert "too large in column id" in told[0]
     assert {each.names for each in examined.disclosures} == {("toxicity",)}  # by its order; x was read

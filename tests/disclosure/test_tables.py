@@ -7,9 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from grader.disclosure.delimited import _delimiter
-from grader.disclosure.json_tables import DEEPEST, MOST_COLUMNS, is_json_lines, json_tables, of_records
 from grader.disclosure.layers import GivenUp
+from grader.disclosure.table_formats import (
+    DEEPEST,
+    MOST_COLUMNS,
+    _delimiter,
+    is_json_lines,
+    json_tables,
+    of_records,
+)
 from grader.disclosure.tables import Chunk, chunk_of, names_as_table, text_of, texts_of
 
 

@@ -46,7 +46,7 @@ class Listening:
 @pytest.mark.parametrize("name", LISTED)
 def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback) -> None:
     from grader.simulation.competitions import drawn
-    from grader.simulation.models import Honest
+    from grader.simulation.honest_teams import Honest
     from grader.simulation.oracle import MemoryOracle
 
     competition = drawn(1)

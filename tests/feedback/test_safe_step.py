@@ -2,8 +2,7 @@
 
 import pytest
 
-from grader.feedback.ladder import SAFE_STEP
-from grader.feedback.safe_step import safe_step
+from grader.feedback.ladder import SAFE_STEP, safe_step
 from grader.visibility import Step
 
 

@@ -1,6 +1,6 @@
 """Columns of texts that are kept once each."""
 
-from grader.files.solution.categories import CategoryWriter
+from grader.files.solution.fast_path import CategoryWriter
 
 
 def test_the_texts_come_back_row_by_row_and_blanks_are_empty():

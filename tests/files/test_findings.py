@@ -6,13 +6,13 @@ import io
 import numpy as np
 import pytest
 
-from grader.files.reading.gzip_members import CHUNK_BYTES, GzipMembers
-from grader.files.reading.ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.reading.containers import CHUNK_BYTES, GzipMembers
 from grader.files.reading.numbers import describe_number
 from grader.files.reading.problems import Problem
+from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.solution.fast_path import count_equal_records
 from grader.files.solution.roles import _find_label
-from grader.files.solution.widths import count_equal_records
-from grader.files.submission.notes import remarks_on
+from grader.files.submission.faults import remarks_on
 
 INDEX = {text.encode(): place for place, text in enumerate(("7", "abc", "DEF", "é", "e\u0301x"))}
 
@@ -139,7 +139,7 @@ def test_a_share_of_ties_and_values_outside_0_to_1_are_told_with_their_place() -
 def test_records_of_one_width_are_counted_in_blocks_of_any_size(
     monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, count: int | None, block: int
 ) -> None:
-    monkeypatch.setattr("grader.files.solution.widths._BLOCK", block)
+    monkeypatch.setattr("grader.files.solution.fast_path._BLOCK", block)
     assert count_equal_records(io.BytesIO(data), width) == count
 
 

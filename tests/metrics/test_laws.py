@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import bias_report, count_pairs, prepare, report
-from grader.metrics.settings import MetricSettings
+from grader.metrics.metric_settings import MetricSettings
 
 scores = st.one_of(
     st.integers(-3, 3).map(float),

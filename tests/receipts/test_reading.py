@@ -13,9 +13,7 @@ from grader.files import FileRejected, RowIds, read_solution, read_submission
 from grader.files.solution.canonical_form import canonical_solution, solution_digest
 from grader.metrics import MetricSettings
 from grader.receipts import Settings, UnreadableFile, read_predictions, read_truth
-from grader.receipts.containers import text_of
-from grader.receipts.numbers import finite_number
-from grader.receipts.unreadable import shown
+from grader.receipts.reading import finite_number, shown, text_of
 
 IDS = ["7000000", "7", "70", "9007199254740993"]
 NAMES = ['a,"b"', "é", "\U0001f600 x", "7.0", "x y"]

@@ -4,8 +4,7 @@ from grader.metrics.analysis.matrix import Matrix
 from grader.reports import blocks
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Cell, Chart, Section, matrix_table, table
-from grader.reports.page import html_page
-from grader.reports.plain import plain_text
+from grader.reports.formats import html_page, plain_text
 
 SCORES = table(
     "Scores",

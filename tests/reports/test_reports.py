@@ -14,7 +14,7 @@ from grader.charts.axes import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report
-from grader.reports import Inputs, analyse, html_page, plain_text, stored
+from grader.reports import Inputs, analyse, formats, html_page, plain_text
 from grader.reports.blocks import Chart, Table
 
 ROWS = 600
@@ -374,7 +374,7 @@ def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: lis
 
 def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions: Any) -> None:
     found = {"public": analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}))}
-    assert stored.from_bytes(stored.to_bytes(found)) == found
+    assert formats.from_bytes(formats.to_bytes(found)) == found
 
 
 def test_predictions_of_any_size_can_be_drawn() -> None:

@@ -11,7 +11,7 @@ from grader.ranking.order import score_units
 from grader.services.analysis.histograms import Histograms
 from grader.simulation import Competition, Honest, MemoryOracle, drawn
 from grader.simulation.competitions import FloatArray
-from grader.simulation.progress import rank_correlation
+from grader.simulation.honest_teams import rank_correlation
 from grader.storage.disk_cache import DiskCache
 from grader.visibility import Feedback
 

@@ -6,7 +6,7 @@ import pytest
 from grader.feedback import Rule, ScoredFile
 from grader.feedback.basis import Basis
 from grader.simulation import Honest, drawn
-from grader.simulation.progress import Entry, rank_correlation, seen, teams
+from grader.simulation.honest_teams import Entry, rank_correlation, seen, teams
 from grader.visibility import Feedback
 
 

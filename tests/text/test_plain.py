@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.prose import markdown
-from grader.text.plain import one_line, plain_text
+from grader.text import one_line, plain_text
 
 REORDERING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 

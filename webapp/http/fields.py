@@ -17,8 +17,7 @@ from pydantic import (
 )
 
 from grader.services.paging import MOST_PER_PAGE, PAGE_SIZE, Part
-from grader.text.plain import is_storable
-from grader.text.times import utc
+from grader.text import is_storable, utc
 from webapp.http.parameters import LARGEST
 from webapp.presentation import formats
 

@@ -13,7 +13,7 @@ from flask import Flask, request
 from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
-from grader.text.plain import is_storable
+from grader.text import is_storable
 from webapp.http.errors import BadRequest
 
 LARGEST = 2**31 - 1  # of PostgreSQL's integer, and so of every number that a row has

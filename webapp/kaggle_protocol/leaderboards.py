@@ -19,7 +19,7 @@ from grader.services.leaderboards import score_steps
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.teams import rosters
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 from grader.visibility import Phase
 from webapp.http import files, lookups
 from webapp.http.parameters import SentFields

@@ -12,7 +12,7 @@ from werkzeug.routing import BaseConverter
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.text.times import utc
+from grader.text import utc
 from webapp.http import errors, hosts
 from webapp.http.auth import OPEN_CALLS
 from webapp.http.parameters import SentFields, Unreadable, whole_number

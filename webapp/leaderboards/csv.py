@@ -2,7 +2,7 @@
 
 from grader.services.leaderboards.leaderboard import Board
 from grader.services.leaderboards.lines import BoardRow
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 from webapp.leaderboards.views import term_texts
 from webapp.presentation import formats
 from webapp.presentation.terms import TERMS

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.services.teams.mergers import Outlook, Side
-from grader.text.wording import counted, listed
+from grader.text import counted, listed
 
 
 def merger(outlook: Outlook) -> Iterator[str]:

@@ -8,7 +8,7 @@ from grader.cli.alignment import aligned
 from grader.cli.client.connection import competition_option, connected, connection_options
 from grader.cli.client.shown import progress, show_json
 from grader.cli.parameters import LocalPath
-from grader.text.wording import megabytes
+from grader.text import megabytes
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 
 from grader.client.files import OnProgress
 from grader.client.records import Limits, Submission
-from grader.text.wording import counted
+from grader.text import counted
 
 TERMS = {
     "overall_auc": "overall AUC",

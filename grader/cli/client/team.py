@@ -5,7 +5,7 @@ import click
 from grader.cli.client.connection import competition_option, connected, connection_options
 from grader.cli.client.shown import left, show_json
 from grader.cli.client.submissions import show_selection
-from grader.text.wording import listed
+from grader.text import listed
 
 
 @click.command()

@@ -10,7 +10,7 @@ from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring import difference_tables
 from grader.services.rescoring.difference import TOPS, Compared, NothingToCompare, Preview
-from grader.text.wording import counted
+from grader.text import counted
 
 
 def describe_difference(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[str]:

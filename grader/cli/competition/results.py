@@ -18,7 +18,7 @@ from grader.services.exports import bundle as bundles
 from grader.services.solutions import publication
 from grader.services.submissions import receipts
 from grader.services.submissions.accepting import UnknownSubmission
-from grader.text.wording import counted
+from grader.text import counted
 from grader.visibility import Phase, Viewer
 
 OUT = LocalPath(dir_okay=False)

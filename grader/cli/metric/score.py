@@ -159,7 +159,7 @@ def _evaluate(
 
 def _print(outcome: _Outcome, format_name: str) -> None:
     from grader.cli.tables import FORMATS
-    from grader.text.wording import counted
+    from grader.text import counted
 
     roles = outcome.roles
     click.echo(

@@ -8,7 +8,7 @@ from grader.cli.installation import opened, running_out_of_room_in_a_sentence
 from grader.cli.parameters import LocalPath
 from grader.cli.progress import ProgressLine
 from grader.maintenance import backups
-from grader.text.wording import counted
+from grader.text import counted
 
 
 @click.command()

@@ -5,7 +5,7 @@ import click
 from grader import db
 from grader.cli.installation import opened
 from grader.storage import blobs
-from grader.text.wording import counted
+from grader.text import counted
 
 
 @click.command()

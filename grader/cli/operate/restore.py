@@ -10,7 +10,7 @@ from grader.cli.progress import ProgressLine
 from grader.maintenance import backups
 from grader.storage.stores import open_storage
 from grader.supervisor import lock
-from grader.text.wording import counted
+from grader.text import counted
 
 
 @click.command()

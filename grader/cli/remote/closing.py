@@ -15,7 +15,7 @@ from grader.cli.questions import is_answered_yes
 from grader.cli.remote.acts import act_over_http
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer, quoted, require_done
-from grader.text.wording import counted
+from grader.text import counted
 
 OUT = LocalPath(dir_okay=False)
 

@@ -1,25 +1,213 @@
-"""Open a plain, gzip or ZIP upload as a stream, with size caps against zip bombs.
+"""Open a plain, gzip or ZIP upload as a stream, with size limits against zip bombs.
 
 Every stream counts what it gives out and stops at the cap, so a bomb costs no more than an honest file.
 """
 
 import io
+import re
+import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.files.reading import signatures, zeros
-from grader.files.reading.archives import ZIP_ERRORS, single_csv
-from grader.files.reading.gzip_members import GzipMembers
-from grader.files.reading.problems import Note
-from grader.files.reading.unreadable import Unreadable, bomb, damaged_zip, not_csv, too_large
+from grader.files.reading import unreadable, zeros
+from grader.files.reading.problems import Note, Problem
+from grader.files.reading.unreadable import (
+    Unreadable,
+    archive_problem,
+    bomb,
+    damaged_gzip,
+    damaged_zip,
+    not_csv,
+    too_large,
+    too_many_members,
+    truncated_gzip,
+)
+from grader.text import listed, quoted
 
+_LARGEST_ZIP_DIRECTORY = 1 << 20
+_MOST_READ = _LARGEST_ZIP_DIRECTORY + 1
+_LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    struct.error,
+    UnicodeDecodeError,
+)
+# Blocks of 64 KB, as bgzip and parallel compressors write them, are far larger than a tiny member. Tiny ones
+# cost time and give nothing: a file of 50 MB has room for 2.4 million empty ones.
+TINY_BYTES = 4096
+MOST_TINY_MEMBERS = 100_000
+# How much of the file a member is given at a time: what it leaves is copied, so that a small member must not
+# be given a large piece, and a large one should not be given small pieces.
+_FIRST_PIECE = 512
+_PIECE_GROWTH = 8
+_PADDING = re.compile(rb"\0+")
 CHUNK_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK"
+_GZIP_NOTE = Note("gzip", "The file is gzip data and was uncompressed.")
+_ZIP_NOTE = Note("zip", "The file is a ZIP archive; the one CSV inside it was read.")
+
+
+def single_csv(raw: BinaryIO) -> str:
+    """Return the name of the one CSV in an archive, or the problem if there is not exactly one."""
+    try:
+        entries = zipfile.ZipFile(_Bounded(raw)).infolist()
+    except ZIP_ERRORS as error:
+        raise Unreadable(damaged_zip(str(error))) from error
+    if document := unreadable.workbook([entry.filename for entry in entries]):
+        raise Unreadable(not_csv(document, nested=False))
+    entries = [entry for entry in entries if not _is_litter(entry)]
+    for entry in entries:
+        _check_entry(entry)
+    if len(entries) != 1:
+        names = listed([quoted(entry.filename) for entry in entries])
+        found = f"it holds {len(entries)} files: {names}" if entries else "it is empty"
+        raise Unreadable(archive_problem(f"the ZIP archive must hold one CSV, but {found}"))
+    return entries[0].filename
+
+
+class _Bounded:
+    """An archive whose directory is read only where it is small.
+
+    `zipfile` reads the whole directory at once and makes an object of each entry. What the archive states of
+    the directory's size can be made to lie; what is read cannot.
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.seek, self.tell = raw.seek, raw.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; raise Unreadable where they are more than a directory may have."""
+        data = b"" if size > _LARGEST_ZIP_DIRECTORY else self._raw.read(size if size >= 0 else _MOST_READ)
+        if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
+            raise Unreadable(archive_problem("the ZIP archive lists far too many entries"))
+        return data
+
+
+def _is_litter(entry: zipfile.ZipInfo) -> bool:
+    name = entry.filename
+    return name.endswith("/") or name.startswith("__MACOSX/") or name.split("/")[-1] in _LITTER
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename
+    parts = name.replace("\\", "/").split("/")
+    is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
+    if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
+        why = "is a symbolic link" if is_symlink else "points outside the archive"
+        raise Unreadable(archive_problem(f"the entry name {quoted(name)} is not allowed: it {why}"))
+    if entry.flag_bits & 0x1:
+        raise Unreadable(
+            Problem(
+                "encrypted_archive",
+                f"The archive is encrypted (entry {quoted(name)}); send it without a password.",
+                expected="an archive without a password",
+                found="an encrypted archive",
+            )
+        )
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Unreadable(
+            archive_problem(
+                f"the entry {quoted(name)} uses compression method {entry.compress_type}, "
+                "which is not supported; expected 'deflate' or none"
+            )
+        )
+
+
+class GzipMembers:
+    """What the members of a gzip file hold, with their checksums proven and damage located to the byte."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._source = raw
+        self._buffer = memoryview(b"")
+        self._position = 0  # of the first byte of `_buffer` in the file
+        self._tiny_count = 0
+        self._begin()
+
+    def more(self, most: int) -> bytes:
+        """Return at least one and at most `most` uncompressed bytes, none at the end; raise Unreadable."""
+        while True:
+            if self._member.eof and not self._next_member():
+                return b""
+            if not self._buffer:
+                self._fill()
+            if not self._buffer:
+                raise Unreadable(truncated_gzip(self._position))
+            if data := self._step(most):
+                return data
+
+    def _begin(self) -> None:
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._piece = _FIRST_PIECE
+        self._given = 0
+
+    def _fill(self) -> None:
+        self._buffer = memoryview(self._source.read(CHUNK_BYTES))
+
+    def _take(self, count: int) -> None:
+        self._position += count
+        self._buffer = self._buffer[count:]
+
+    def _next_member(self) -> bool:
+        """Move to the member that follows; zero bytes between are padding, as for gzip itself."""
+        while True:
+            if not self._buffer:
+                self._fill()
+            if not self._buffer:
+                return False
+            if self._buffer[0]:
+                self._begin()
+                return True
+            self._take(_padding(self._buffer))
+
+    def _step(self, most: int) -> bytes:
+        piece = self._buffer[: self._piece]
+        is_first = self._piece == _FIRST_PIECE  # its member is as good as a new one
+        before = None if is_first else self._member.copy()
+        try:
+            data = self._member.decompress(piece, most)
+        except zlib.error as error:
+            before = before or zlib.decompressobj(zlib.MAX_WBITS | 16)
+            offset = _first_bad_byte(before, piece)
+            raise Unreadable(damaged_gzip(self._position + offset, str(error))) from error
+        rest = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        self._take(len(piece) - len(rest))
+        self._piece = min(self._piece * _PIECE_GROWTH, CHUNK_BYTES)
+        self._given += len(data)
+        if self._member.eof and self._given < TINY_BYTES:
+            self._tiny_count += 1
+            if self._tiny_count > MOST_TINY_MEMBERS:
+                raise Unreadable(too_many_members(self._position, MOST_TINY_MEMBERS, TINY_BYTES))
+        return data
+
+
+def _padding(data: memoryview) -> int:
+    """Count the zero bytes at the beginning."""
+    match = _PADDING.match(data)
+    return match.end() if match else 0
+
+
+def _first_bad_byte(member: "zlib._Decompress", data: memoryview) -> int:
+    """Return the offset in `data` of the byte at which uncompressing fails."""
+    for offset in range(len(data)):
+        try:
+            member.decompress(data[offset : offset + 1])
+        except zlib.error:
+            return offset
+    return len(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +249,20 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     with _raw(source) as raw:
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        head = raw.read(signatures.HEAD_BYTES)
+        head = raw.read(unreadable.HEAD_BYTES)
         if size > cap:
             raise Unreadable(too_large(size, cap))
         if head.startswith(_GZIP):
             content = Content((_GZIP_NOTE,), lambda: _buffered(_Gunzip(_raw(source), cap)))
-        elif head.startswith(_ZIP) and (found := signatures.identify(head)) is signatures.ZIP:
+        elif head.startswith(_ZIP) and (found := unreadable.identify(head)) is unreadable.ZIP:
             with _explaining(raw):
                 name = single_csv(raw)
             content = Content((_ZIP_NOTE,), lambda: _buffered(_Unzip(_raw(source), name, cap)))
         else:
             content = Content((), lambda: _raw(source))
     with content.open() as stream:
-        inner = stream.read(signatures.HEAD_BYTES)
-    if found := signatures.identify(inner):
+        inner = stream.read(unreadable.HEAD_BYTES)
+    if found := unreadable.identify(inner):
         raise Unreadable(not_csv(found, nested=bool(content.notes)))
     return content
 
@@ -86,10 +274,6 @@ def _explaining(raw: BinaryIO) -> Iterator[None]:
         yield
     except Unreadable as error:
         raise Unreadable(zeros.explained(error.problem, raw)) from error
-
-
-_GZIP_NOTE = Note("gzip", "The file is gzip data and was uncompressed.")
-_ZIP_NOTE = Note("zip", "The file is a ZIP archive; the one CSV inside it was read.")
 
 
 def _raw(source: Path | bytes | BinaryIO) -> BinaryIO:

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.files.reading.fields import BLANKS
-from grader.files.reading.findings import Finding
-from grader.files.reading.ids import INVISIBLE
-from grader.files.reading.problems import Problem
-from grader.files.reading.text import first_invalid_byte
-from grader.text.wording import character, quoted
+from grader.files.reading.problems import Finding, Problem
+from grader.files.reading.row_ids import INVISIBLE
+from grader.files.reading.text import BLANKS, first_invalid_byte
+from grader.text import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
 INDEX_NAMES = ("", "Unnamed: 0", "index")  # how pandas writes an index, first and read back

@@ -3,8 +3,8 @@
 import math
 import re
 
-from grader.files.reading.findings import Finding
-from grader.text.wording import character, quoted
+from grader.files.reading.problems import Finding
+from grader.text import character, quoted
 
 _GRAMMAR = rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(_GRAMMAR)

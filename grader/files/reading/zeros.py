@@ -5,8 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from grader.files.reading.findings import Finding
-from grader.files.reading.problems import Problem
+from grader.files.reading.problems import Finding, Problem
 
 # A shorter run may be an accident of the program that wrote the file; blocks of a disk are far longer.
 RUN = bytes(16)

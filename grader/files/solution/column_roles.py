@@ -1,13 +1,19 @@
-"""Guess each solution column's role (id, label, identity, slice, unused), and check an organizer's choice."""
+"""Roles of solution columns (id, label, identity, slice, unused): proposals and checks."""
 
 import enum
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.files.reading.problems import Problem
-from grader.files.solution.tally import MOST_MISFITS, Tally
-from grader.text.wording import listed, quoted
+import numpy as np
+from numpy.typing import NDArray
 
+from grader.files.reading.numbers import BLANKS, number_of
+from grader.files.reading.problems import Note, Problem
+from grader.text import listed, quoted
+
+MOST_MISFITS = 0.1
+MISSING_WORDS = frozenset({"nan", "na", "n/a", "<na>", "null", "none", "nil", "-", "?", "."})
 ID_COLUMN = "id"
 USAGE_COLUMN = "Usage"
 LABEL_COLUMNS = ("target", "label", "toxicity")
@@ -29,6 +35,66 @@ MOST_SLICE_VALUES = 20
 LEAST_ROWS_OF_A_SLICE = 5  # on average, in the rows that the guess looks at
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 40
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many values of a column fit 0..1. Blanks fit any column and are not counted.
+
+    Attributes
+    ----------
+    fitting : int
+        Numbers in 0..1.
+    missing : int
+        Words for a missing value, such as ``NaN``, where a blank was expected.
+    misfits : int
+        All others.
+    """
+
+    fitting: int = 0
+    missing: int = 0
+    misfits: int = 0
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Tally":
+        """Count texts."""
+        tally = cls()
+        for text in texts:
+            tally.add(text, number_of(text))
+        return tally
+
+    def add(self, text: str, value: float | None) -> None:
+        """Count a text that was read as a value: NaN for a blank, None for no number."""
+        if value is not None and 0 <= value <= 1:
+            self.fitting += 1
+        elif value is not None and math.isnan(value):
+            return
+        elif text.strip(BLANKS).casefold() in MISSING_WORDS:
+            self.missing += 1
+        else:
+            self.misfits += 1
+
+    def add_numbers(self, values: NDArray[np.float64]) -> None:
+        """Count numbers, NaN for a blank."""
+        inside = int(np.count_nonzero((values >= 0) & (values <= 1)))
+        self.fitting += inside
+        self.misfits += int(np.count_nonzero(~np.isnan(values))) - inside
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every value is a blank or in 0..1."""
+        return not self.missing and not self.misfits
+
+    @property
+    def is_near(self) -> bool:
+        """Whether nearly every value is in 0..1, but not all: somebody may have slipped."""
+        few = self.misfits <= MOST_MISFITS * (self.fitting + self.misfits)
+        return not self.is_whole and self.fitting > 0 and few
+
+    @property
+    def may_be_near(self) -> bool:
+        """Whether a column that begins like this may be whole or near in all."""
+        return self.is_whole or (self.fitting > 0 and self.fitting >= self.misfits)
 
 
 class ColumnRole(enum.StrEnum):
@@ -188,3 +254,38 @@ def _guessed(column: ColumnSample) -> ColumnRole:
 
 def _are_repeated(texts: Sequence[str], distinct: set[str]) -> bool:
     return len(texts) >= LEAST_ROWS_OF_A_SLICE * len(distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A column that would have a role but for a few of its values.
+
+    Attributes
+    ----------
+    name : str
+    role : ColumnRole
+        An identity or another label.
+    fitting : int
+        How many values are in 0..1, blanks aside.
+    problems : tuple of Problem
+        What the others are, with their lines.
+    """
+
+    name: str
+    role: ColumnRole
+    fitting: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What happened to the column and why, in words."""
+        faults = " ".join(problem.message for problem in self.problems)
+        article = "an" if self.role is ColumnRole.IDENTITY else "another"
+        role = "identity" if self.role is ColumnRole.IDENTITY else "label"
+        return f"The column {quoted(self.name)} was not taken as {article} {role}. {faults}"
+
+    @property
+    def note(self) -> Note:
+        """The same as a remark on the file."""
+        count = sum(problem.count for problem in self.problems)
+        return Note("left_out_column", self.sentence, self.problems[0].line, count)

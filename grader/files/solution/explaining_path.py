@@ -8,16 +8,15 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grader.files.reading.findings import Finding, Findings
-from grader.files.reading.ids import INVISIBLE
 from grader.files.reading.numbers import BLANKS, number_of
-from grader.files.reading.problems import Problem
-from grader.files.reading.row_ids import RowIds
+from grader.files.reading.problems import Finding, Findings, Problem
+from grader.files.reading.row_ids import INVISIBLE, RowIds
 from grader.files.reading.text import first_invalid_byte
 from grader.files.reading.zeros import beginning_of, first_run, problem_of
-from grader.files.solution.categories import CategoryWriter
+from grader.files.solution.column_roles import Tally
 from grader.files.solution.fast_path import (
     USAGE_CODES,
+    CategoryWriter,
     Columns,
     Misfits,
     NumberColumn,
@@ -26,9 +25,8 @@ from grader.files.solution.fast_path import (
     text_stream,
     unobserved,
 )
-from grader.files.solution.tally import Tally
 from grader.files.submission.faults import describe_repeated_header
-from grader.text.wording import character, counted, listed, quoted
+from grader.text import character, counted, listed, quoted
 
 _CACHED_TEXTS = 100_000
 _LONGEST_ID = 512

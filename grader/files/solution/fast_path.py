@@ -5,7 +5,8 @@
 
 import csv
 import math
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO
@@ -16,14 +17,124 @@ from numpy.typing import NDArray
 from grader.files.reading.numbers import BLANKS, number_of
 from grader.files.reading.problems import Problem
 from grader.files.reading.row_ids import RowIds
-from grader.files.solution.categories import Categories, CategoryWriter
-from grader.files.solution.tally import Tally
-from grader.files.solution.widths import count_equal_records
+from grader.files.solution.column_roles import Tally
 
 if TYPE_CHECKING:
     import pandas as pd
 
+BLANK = -1
+_BLOCK = 1 << 22
+_QUOTE, _COMMA, _LF = ord('"'), ord(","), ord("\n")
 _ROWS_PER_CHUNK = 1 << 16
+Progress = Callable[[int, int], None]
+"""Is told how many rows are read, of how many; 0 where that is not known."""
+USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The texts of a column.
+
+    Attributes
+    ----------
+    values : tuple of str
+        Each text once, in the order of first appearance.
+    codes : array of int32, shape (n,)
+        For each row the place of its text in `values`, -1 for a blank.
+    """
+
+    values: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def texts(self) -> list[str]:
+        """Return the text of each row; that of a blank is empty."""
+        named = [*self.values, ""]  # -1 is the last
+        return [named[code] for code in self.codes.tolist()]
+
+
+class CategoryWriter:
+    """Collects the texts of a column, row after row or many rows at once."""
+
+    def __init__(self) -> None:
+        self._codes = array("i")
+        self._places: dict[str, int] = {"": BLANK}
+
+    def add(self, text: str) -> None:
+        """Add the text of the next row, trimmed; an empty one is a blank."""
+        self._codes.append(self._place(text))
+
+    def add_coded(self, codes: NDArray[np.integer], texts: Sequence[str]) -> None:
+        """Add the next rows, given as places in `texts`."""
+        places = np.array([self._place(text) for text in texts], np.int32)
+        self._codes.frombytes(places[codes].tobytes())
+
+    def categories(self) -> Categories:
+        """Return what was added."""
+        values: Iterable[str] = list(self._places)[1:]
+        return Categories(tuple(values), np.frombuffer(self._codes, np.int32))
+
+    def _place(self, text: str) -> int:
+        return self._places.setdefault(text, len(self._places) - 1)
+
+
+def count_equal_records(stream: BinaryIO, width: int) -> int | None:
+    """Count the records, header included; None where one of them may not have `width` fields.
+
+    Quotes are taken by parity, which is exact where each opens right after a comma, a line end or
+    another quote; anything else is doubtful, and so are NUL bytes and lone carriage returns.
+    """
+    proof = _Proof(width)
+    while block := stream.read(_BLOCK):
+        if block.endswith(b"\r"):
+            block += stream.read(1)
+        if not proof.take(block):
+            return None
+    return proof.records()
+
+
+class _Proof:
+    def __init__(self, width: int) -> None:
+        self._commas_expected = width - 1
+        self._commas = 0  # of the record that is not finished yet
+        self._finished = 0
+        self._is_quoted = False
+        self._last = _LF
+
+    def take(self, block: bytes) -> bool:
+        """Look at the next block; False where in doubt."""
+        if b"\0" in block or (b"\r" in block and b"\r" in block.replace(b"\r\n", b"")):
+            return False
+        data = np.frombuffer(block, np.uint8)
+        marks = (data == _COMMA) | (data == _LF)
+        if self._is_quoted or b'"' in block:
+            quotes = data == _QUOTE
+            inside = np.bitwise_xor.accumulate(quotes) ^ self._is_quoted
+            before = np.concatenate(([self._last], data[:-1]))[quotes & inside]
+            if not np.isin(before, (_QUOTE, _COMMA, _LF)).all():
+                return False
+            marks &= ~inside
+            self._is_quoted = bool(inside[-1])
+        self._last = int(data[-1])
+        return self._count(data[np.flatnonzero(marks)] == _LF)
+
+    def _count(self, is_end: NDArray[np.bool_]) -> bool:
+        ends = np.flatnonzero(is_end)
+        if not len(ends):
+            self._commas += len(is_end)
+            return self._commas <= self._commas_expected
+        first = self._commas + int(ends[0])
+        self._commas = len(is_end) - int(ends[-1]) - 1
+        self._finished += len(ends)
+        between = np.diff(ends) - 1
+        return first == self._commas_expected and bool((between == self._commas_expected).all())
+
+    def records(self) -> int | None:
+        """Return their number after the last block."""
+        if self._is_quoted:
+            return None
+        if self._last == _LF:
+            return self._finished
+        return self._finished + 1 if self._commas == self._commas_expected else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +221,8 @@ class Columns:
     near_misses: dict[int, Misfits] = field(default_factory=dict)
 
 
-Progress = Callable[[int, int], None]
-"""Is told how many rows are read, of how many; 0 where that is not known."""
-
-
 def unobserved(done: int, total: int) -> None:
     """Let nobody follow the reading."""
-
-
-USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
 
 
 def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:

@@ -5,7 +5,6 @@ from codecs import BOM_UTF8
 from itertools import islice
 
 from grader.files.reading.containers import Content
-from grader.files.reading.findings import Findings
 from grader.files.reading.header_faults import (
     describe_line_above,
     fault_of_line_above,
@@ -13,12 +12,12 @@ from grader.files.reading.header_faults import (
     invisible_characters,
     trimmed,
 )
-from grader.files.reading.problems import FileRejected, Problem
+from grader.files.reading.problems import FileRejected, Findings, Problem
 from grader.files.reading.text import not_utf8, wide_encoding
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.fast_path import text_stream
 from grader.files.submission.faults import describe_nul
-from grader.text.wording import quoted
+from grader.text import quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20

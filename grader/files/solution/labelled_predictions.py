@@ -10,19 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files.reading.containers import Content, open_content
-from grader.files.reading.findings import Findings
-from grader.files.reading.ids import describe_id, fault_of_id
-from grader.files.reading.problems import FileRejected, Note, Problem
-from grader.files.reading.row_ids import RowIds
+from grader.files.reading.problems import FileRejected, Findings, Note, Problem
+from grader.files.reading.row_ids import RowIds, describe_id, fault_of_id
 from grader.files.reading.unreadable import Unreadable
 from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
 from grader.files.solution.explaining_path import read_explained
 from grader.files.solution.fast_path import Columns, NumberColumn, Wanted, read_plain
 from grader.files.solution.header import read_beginning
 from grader.files.submission.coverage import Coverage
-from grader.files.submission.notes import remarks_on
+from grader.files.submission.faults import remarks_on
 from grader.files.submission.submission import read_submission
-from grader.text.wording import listed, plural, quoted
+from grader.text import listed, plural, quoted
 
 PREDICTION_COLUMN = "prediction"
 SIZE_CAP = 2_000_000_000

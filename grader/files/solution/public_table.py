@@ -17,7 +17,7 @@ from grader.files.reading.unreadable import Unreadable
 from grader.files.reading.zeros import first_run, problem_of
 from grader.files.solution.fast_path import text_stream
 from grader.files.solution.header import read_beginning
-from grader.text.wording import counted, listed, quoted
+from grader.text import counted, listed, quoted
 
 SIZE_CAP = 20_000_000_000
 _SHOWN = 5

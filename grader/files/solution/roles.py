@@ -14,7 +14,7 @@ from grader.files.solution.column_roles import (
     ColumnRole,
     faults_of_roles,
 )
-from grader.text.wording import listed, quoted
+from grader.text import listed, quoted
 
 
 class WrongColumns(OrganizerError):

@@ -13,20 +13,27 @@ from grader.files.reading.numbers import BLANKS
 from grader.files.reading.problems import FileRejected, Problem
 from grader.files.reading.row_ids import RowIds
 from grader.files.reading.unreadable import Unreadable
-from grader.files.solution.categories import Categories
 from grader.files.solution.column_roles import (
     ColumnGuess,
     ColumnRole,
     ColumnSample,
+    NearMiss,
+    Tally,
     guess_roles,
     role_of_fractions,
 )
 from grader.files.solution.explaining_path import read_explained
-from grader.files.solution.fast_path import Columns, NumberColumn, Progress, Wanted, read_plain, unobserved
+from grader.files.solution.fast_path import (
+    Categories,
+    Columns,
+    NumberColumn,
+    Progress,
+    Wanted,
+    read_plain,
+    unobserved,
+)
 from grader.files.solution.header import read_beginning
-from grader.files.solution.near_misses import NearMiss
 from grader.files.solution.roles import Assignment, Choice, ColumnRoles, WrongColumns, assign
-from grader.files.solution.tally import Tally
 
 SIZE_CAP = 2_000_000_000
 _LARGEST = float(np.finfo(np.float64).max)

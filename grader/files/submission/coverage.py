@@ -5,10 +5,9 @@ from array import array
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.findings import LINES_SHOWN
-from grader.files.reading.problems import Problem
+from grader.files.reading.problems import LINES_SHOWN, Problem
 from grader.files.reading.row_ids import RowIds
-from grader.text.wording import counted, listed, named
+from grader.text import counted, listed, named
 
 Places = NDArray[np.int64]
 _SAMPLE = 1000

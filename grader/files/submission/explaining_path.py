@@ -10,9 +10,6 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.files.reading.fields import BLANKS, QuoteFault, is_plainly_quoted, split_fields
-from grader.files.reading.findings import Findings
-from grader.files.reading.ids import as_integer, describe_id, fault_of_id, without_invisible
 from grader.files.reading.numbers import (
     LONGEST_NUMBER,
     NUMBER,
@@ -21,16 +18,23 @@ from grader.files.reading.numbers import (
     finite,
     underflows,
 )
-from grader.files.reading.problems import Note, Problem
-from grader.files.reading.row_ids import RowIds
-from grader.files.reading.text import Text, first_invalid_byte, lines_of
+from grader.files.reading.problems import Findings, Note, Problem
+from grader.files.reading.row_ids import RowIds, as_integer, describe_id, fault_of_id, without_invisible
+from grader.files.reading.text import (
+    BLANKS,
+    QuoteFault,
+    Text,
+    first_invalid_byte,
+    is_plainly_quoted,
+    lines_of,
+    split_fields,
+)
 from grader.files.reading.zeros import RUN, describe_run
 from grader.files.submission import faults
-from grader.files.submission.columns import HEADER
 from grader.files.submission.coverage import Coverage
-from grader.files.submission.header import OTHER_DELIMITERS, Layout
-from grader.files.submission.notes import underflow_notes
-from grader.text.wording import counted
+from grader.files.submission.faults import underflow_notes
+from grader.files.submission.header import HEADER, OTHER_DELIMITERS, Layout
+from grader.text import counted
 
 _INFINITY = float("inf")
 _NEEDS_CARE = re.compile(rb'["\0\x80-\xff]|\A[ \t]*+\Z')

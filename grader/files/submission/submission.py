@@ -16,12 +16,11 @@ from grader.files.reading.row_ids import RowIds
 from grader.files.reading.text import Text, not_utf8, wide_encoding, with_plain_line_ends
 from grader.files.reading.unreadable import Unreadable
 from grader.files.reading.zeros import problem_of
-from grader.files.submission.columns import HEADER
 from grader.files.submission.explaining_path import read_rows
 from grader.files.submission.fast_path import read_proven
-from grader.files.submission.header import Header, read_header
-from grader.files.submission.notes import remarks_on, underflow_notes
-from grader.text.wording import counted
+from grader.files.submission.faults import remarks_on, underflow_notes
+from grader.files.submission.header import HEADER, Header, read_header
+from grader.text import counted
 
 _SMALLEST_CAP = 50_000_000
 _BYTES_PER_ROW = 64

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grader.metrics.analysis.rows import Rows
-from grader.metrics.auc import Comparison
+from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.metrics.ranks import dense_ranks
 

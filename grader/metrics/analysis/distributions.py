@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.moments import power_of_two_near
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
@@ -16,6 +15,30 @@ BINS = 50
 _LARGEST = float(np.finfo(np.float64).max)
 _NOTHING = 1e-13
 _SMALLEST_WIDTH = 1e-290  # whose inverse is a number
+
+
+def mean(values: FloatArray) -> float | None:
+    """Return the mean; None without values. The last bit may depend on their order."""
+    if not values.size:
+        return None
+    largest = power_of_two_near(values)
+    return float((values / largest).mean()) * largest
+
+
+def deviation(values: FloatArray) -> float | None:
+    """Return the standard deviation of a sample (n - 1 in the denominator); None below two values."""
+    if values.size < 2:
+        return None
+    if values.min() == values.max():
+        return 0.0
+    largest = power_of_two_near(values)
+    return float((values / largest).std(ddof=1)) * largest
+
+
+def power_of_two_near(values: FloatArray) -> float:
+    """Return a power of two near the largest absolute value: to divide by it loses nothing."""
+    _, exponent = np.frexp(np.abs(values).max())
+    return float(2.0 ** min(max(int(exponent), -1000), 1000))
 
 
 @dataclass(frozen=True, slots=True)

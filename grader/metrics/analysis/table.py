@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.pair_counts import Counted, count
-from grader.metrics.analysis.rows import Background, Rows
-from grader.metrics.auc import Comparison
+from grader.metrics.analysis.rows import Background, Counted, Rows, count
+from grader.metrics.counts import Comparison
 from grader.metrics.prepared import BoolArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell, Undefined, reason
 

@@ -20,7 +20,7 @@ from grader.services.mail.outbox import Notice
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.people import name_shapes, names
 from grader.settings import Settings
-from grader.text.plain import plain_text
+from grader.text import plain_text
 
 ABOUT_MAX_LENGTH = 2000
 

@@ -11,7 +11,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, Submission, User
 from grader.services.accounts import secret_tokens
 from grader.services.counting import named_locks
-from grader.text.plain import one_line
+from grader.text import one_line
 
 PREFIX = "fb_"
 NAME_MAX_LENGTH = 64

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, LinkPurpose, Login, User
 from grader.services.accounts import one_time_links, secret_tokens
-from grader.text.plain import one_line
+from grader.text import one_line
 
 USER_AGENT_MAX_LENGTH = 300
 LINK_LIFETIME = timedelta(days=1)

@@ -17,7 +17,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.reports import Analysis, stored
+from grader.reports import Analysis, formats
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
@@ -197,4 +197,4 @@ def reports(storage: Storage, job: OrganizerJob | None) -> dict[str, Analysis]:
     """Return what a job has found, by split; empty where it has not ended well."""
     if job is None or job.state is not JobState.DONE:
         return {}
-    return stored.from_bytes(storage.read(job.result["sha256"]))
+    return formats.from_bytes(storage.read(job.result["sha256"]))

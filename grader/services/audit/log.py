@@ -21,7 +21,7 @@ from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
 from grader.services.audit import actions as audit_actions
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
-from grader.text.plain import one_line, plain_text
+from grader.text import one_line, plain_text
 
 ORIGIN_MAX_LENGTH = 64
 

@@ -16,7 +16,7 @@ from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
-from grader.text.plain import one_line, plain_text
+from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200
 BODY_MAX_LENGTH = 20_000

@@ -13,7 +13,7 @@ from grader.models import Competition
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, settings
 from grader.services.competitions.acting import Act
-from grader.text.plain import one_line
+from grader.text import one_line
 
 MESSAGE_MAX_LENGTH = 500
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grader.feedback.safe_step import safe_step
+from grader.feedback.ladder import safe_step
 from grader.metrics.expected_error import paired_standard_error
 from grader.models import Competition
 from grader.services.competitions.settings_problems import Fault

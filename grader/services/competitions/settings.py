@@ -26,7 +26,7 @@ from grader.services.competitions.settings_model import (
     Kind,
 )
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
-from grader.text.plain import one_line, without_directions
+from grader.text import one_line, without_directions
 from grader.visibility import Phase
 
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)

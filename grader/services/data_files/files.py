@@ -13,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting, phases
 from grader.services.data_files import checks
 from grader.storage.stores import StoredBlob
-from grader.text.plain import is_storable, one_line
+from grader.text import is_storable, one_line
 from grader.visibility import Phase
 
 MAX_BYTES = 2_000_000_000

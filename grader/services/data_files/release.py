@@ -16,7 +16,7 @@ from grader.services.competitions import acting, lookup
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import checks, files, findings
 from grader.services.jobs import organizer_jobs
-from grader.text.plain import plain_text
+from grader.text import plain_text
 
 DATA = "data"
 CHECK_TIME = timedelta(seconds=30)  # a usual time until a check is done

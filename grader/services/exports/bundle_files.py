@@ -13,7 +13,7 @@ from grader.services.exports.bundle import BoardLine, FinalResults
 from grader.services.exports.bundle_page import printable
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import IdentityRow
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 
 CELLS = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")
 HEADINGS = ("Subgroup AUC", "BPSN AUC", "BNSP AUC", "Positive AEG", "Negative AEG")

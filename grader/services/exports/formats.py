@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 
 CHUNK = 500
 

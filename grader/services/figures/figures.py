@@ -14,7 +14,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting
 from grader.services.figures.pictures import Picture, picture_of
 from grader.storage.stores import StoredBlob
-from grader.text.plain import is_storable, one_line
+from grader.text import is_storable, one_line
 
 MAX_BYTES = 2_000_000
 MAX_COUNT = 50

@@ -29,7 +29,7 @@ from grader.services.integrations import subscriptions
 from grader.services.leaderboards import submission_results
 from grader.services.standings import places
 from grader.services.webhooks.outbox import Event
-from grader.text.wording import counted
+from grader.text import counted
 from grader.visibility import Field, visible_fields
 
 RANK_FIELDS = {Split.PUBLIC: Field.PUBLIC_RANK, Split.PRIVATE: Field.PRIVATE_RANK}

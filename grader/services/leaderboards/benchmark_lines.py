@@ -13,7 +13,7 @@ from grader.services.leaderboards import lines
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.standings import places as placing
 from grader.services.standings import shown_scores
-from grader.text.plain import one_line
+from grader.text import one_line
 from grader.visibility import Feedback
 
 NAME_MAX_LENGTH = 64

@@ -12,7 +12,7 @@ from grader.models import Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
-from grader.text.plain import one_line
+from grader.text import one_line
 
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500

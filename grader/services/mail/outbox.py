@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from grader.db import insert_new
 from grader.models import Mail, User
-from grader.text.plain import one_line
+from grader.text import one_line
 
 SUBJECT_MAX_LENGTH = 200
 CHUNK = 1000

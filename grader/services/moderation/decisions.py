@@ -14,7 +14,7 @@ from grader.services.limits import limits
 from grader.services.standings import final_standings, rows
 from grader.services.teams import mail, named_team
 from grader.services.teams.named_team import REASON_MAX_LENGTH, ReasonNeeded
-from grader.text.plain import one_line
+from grader.text import one_line
 
 
 class AlreadyDisqualified(OrganizerError):

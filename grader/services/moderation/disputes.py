@@ -17,7 +17,7 @@ from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.submissions import accepting
-from grader.text.plain import plain_text
+from grader.text import plain_text
 
 TEXT_MAX_LENGTH = 5_000
 MAX_OPEN = 5  # of one team

@@ -14,8 +14,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import settings
 from grader.services.limits import grants
 from grader.services.submissions import selections
-from grader.text.plain import plain_text
-from grader.text.wording import counted
+from grader.text import counted, plain_text
 
 NOTICE_MAX_LENGTH = 5_000
 

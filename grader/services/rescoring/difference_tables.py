@@ -10,7 +10,7 @@ from grader.ranking.comparison import ScorePair
 from grader.ranking.order import Standing
 from grader.services.rescoring import difference
 from grader.services.rescoring.difference import Compared, Preview
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 
 CHUNK = 2_000
 

@@ -31,7 +31,7 @@ from grader.services.data_files import checks
 from grader.services.jobs import lease
 from grader.services.rescoring import versions
 from grader.services.solutions.intake import StoredSolution
-from grader.text.plain import plain_text
+from grader.text import plain_text
 
 RESCORED = (SubmissionStatus.SCORED, SubmissionStatus.PENDING, SubmissionStatus.FAILED)
 RATE_WINDOW = timedelta(seconds=60)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.ranking.order import score_text
 from grader.services.rescoring.difference import Preview
-from grader.text.wording import counted
+from grader.text import counted
 
 
 @dataclass(frozen=True, slots=True)

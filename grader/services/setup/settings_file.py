@@ -20,8 +20,7 @@ from grader.services.competitions.settings_model import (
     Kind,
 )
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.text.plain import is_storable
-from grader.text.times import utc
+from grader.text import is_storable, utc
 
 NONE = "none"
 PROPOSED = "proposed"

@@ -11,7 +11,7 @@ from grader.files import RowIds
 from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.truth import Truth
-from grader.text.spreadsheets import csv_lines
+from grader.text import csv_lines
 
 MOST_SHOWN = 50
 COLUMNS = ("id", "column", "before", "after")

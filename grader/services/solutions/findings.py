@@ -9,7 +9,7 @@ from grader.files import ColumnRole
 from grader.metrics.leaks import Verdict, by_chance
 from grader.services.competitions import safe_step
 from grader.services.solutions.report import LABEL, USAGE
-from grader.text.wording import counted, listed, quoted
+from grader.text import counted, listed, quoted
 
 WIDE_ERROR = 0.01
 MOST_NAMED = 8

@@ -16,7 +16,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions import checks, settings_checks
-from grader.text.wording import counted
+from grader.text import counted
 
 
 @dataclass(frozen=True, slots=True)

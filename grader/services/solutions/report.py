@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds
-from grader.files.solution.categories import BLANK
+from grader.files.solution.fast_path import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.anatomy import CellCounts, Overlap, count_cells, near_threshold, overlaps, unannotated
 from grader.metrics.expected_error import (

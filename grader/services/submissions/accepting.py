@@ -32,7 +32,7 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.teams import organizers_team, participations, rosters
 from grader.storage.stores import StoredBlob
-from grader.text.plain import one_line
+from grader.text import one_line
 
 DESCRIPTION_MAX_LENGTH = 500
 FILE_NAME_MAX_LENGTH = 255

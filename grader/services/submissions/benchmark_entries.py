@@ -16,7 +16,7 @@ from grader.services.submissions.accepting import Entered, versions_in_use
 from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import organizers_team
 from grader.storage.stores import Storage, StoredBlob
-from grader.text.plain import one_line
+from grader.text import one_line
 
 SAMPLE_NAME = "Sample submission"
 BASELINE_NAME = "Baseline"

@@ -17,7 +17,7 @@ from grader.services.audit.log import Actor
 from grader.services.people import name_shapes, names
 from grader.services.teams import mail, named_team, rosters
 from grader.services.teams.rosters import TeamRefusal
-from grader.text.plain import one_line
+from grader.text import one_line
 
 RENAME = "team.rename"
 FREE = "team.free_name"

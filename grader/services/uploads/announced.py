@@ -13,7 +13,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import AnnouncedUpload, Competition, User
 from grader.services.counting import named_locks
 from grader.storage.stores import Storage, StoredBlob
-from grader.text.plain import one_line
+from grader.text import one_line
 
 KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
 INCOMPLETE_KEPT = timedelta(hours=6)  # since its last part

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 
-from grader.prose import markdown, summary
+from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, Figure, plain
 from grader.worker.process.limits import end_process_after_cpu, limit_memory
 
@@ -26,7 +26,7 @@ def main() -> None:
         end_process_after_cpu(CPU_SECONDS)
         try:
             drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))
-            answer = [drawn.html, drawn.faults, summary.first_line(text)]
+            answer = [drawn.html, drawn.faults, markdown.first_line(text)]
             if len(drawn.html) > MOST_CHARACTERS:
                 answer[:2] = plain(text), [TOO_COMPLEX]
         except Exception:

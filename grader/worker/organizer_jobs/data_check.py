@@ -9,7 +9,7 @@ import pandas  # noqa: F401 - before the memory is limited
 from grader import db
 from grader.crash_points import reach
 from grader.disclosure import Examined, Hidden, NotReadNow, examine
-from grader.disclosure.budget import Budget
+from grader.disclosure.source import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
 from grader.services.data_files import check_outcomes, checks

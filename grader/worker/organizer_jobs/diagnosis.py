@@ -7,7 +7,7 @@ from grader.files import ColumnRoles, Solution, read_submission
 from grader.metrics import MetricSettings
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
-from grader.reports import Analysis, Inputs, analyse, stored
+from grader.reports import Analysis, Inputs, analyse, formats
 from grader.services.analysis.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, other_labels
 from grader.services.solutions.assessment import LiveSolution
@@ -46,7 +46,7 @@ def diagnose(work: Work) -> dict[str, Any]:
     for place, split in enumerate(Split):
         work.report_progress(2 + place, STEPS, f"Analysing the {split.value} rows")
         found[split.value] = _analysed(solution, models, live.rules.metric, split)
-    return {"sha256": work.storage.put(stored.to_bytes(found)).sha256}
+    return {"sha256": work.storage.put(formats.to_bytes(found)).sha256}
 
 
 def solution_of(live: LiveSolution, label: str) -> Solution:

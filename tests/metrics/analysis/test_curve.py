@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.curve import equality_curve, equality_curves
-from grader.metrics.analysis.pair_counts import count
+from grader.metrics.analysis.rows import count
 
 predictions = st.one_of(st.integers(-3, 3).map(float), st.floats(0, 1), st.floats(-1e300, 1e300))
 sets = st.lists(predictions, min_size=1, max_size=30)

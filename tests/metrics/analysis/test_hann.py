@@ -9,11 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.comentions import co_mentions
-from grader.metrics.analysis.annotations.fractions import count_fractions
+from grader.metrics.analysis.annotations.annotations import Annotations, count_fractions
+from grader.metrics.analysis.annotations.comentions import co_mentions, ppmi, ppmi_of_counts
 from grader.metrics.analysis.annotations.multilabel import label_matrices
-from grader.metrics.analysis.annotations.ppmi import ppmi, ppmi_of_counts
 from grader.metrics.analysis.experiments.fuzzed import compare_fuzzed
 from grader.metrics.analysis.experiments.pairs import COMBINED, compare_pairs
 from grader.metrics.analysis.matrix import Matrix

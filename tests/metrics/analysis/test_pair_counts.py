@@ -5,7 +5,7 @@ import pytest
 
 from grader.metrics import count_pairs, prepare
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.pair_counts import count
+from grader.metrics.analysis.rows import count
 from grader.metrics.subgroups import comparisons, overall_comparison
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader.feedback.safe_step import safe_step as nearest_step
+from grader.feedback.ladder import safe_step as nearest_step
 from grader.models import Competition
 from grader.services.analysis import leak_budget
 from grader.services.analysis.leak_budget import Leaks

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.models import EntryMode
-from grader.prose.summary import MAX_LENGTH, cut, first_line
+from grader.prose.markdown import MAX_LENGTH, cut, first_line
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.moderation import decisions

@@ -16,7 +16,7 @@ from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.moderation import decisions
 from grader.services.standings import daily_ranks
-from grader.text.spreadsheets import safe
+from grader.text import safe
 from grader.visibility import Feedback, Step
 
 HERE = "/competitions/toxicity"

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import AuditEntry, Team
-from grader.text.times import utc
+from grader.text import utc
 
 HERE = "/competitions/toxicity"
 DESK = f"{HERE}/organize"

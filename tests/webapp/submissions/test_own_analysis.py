@@ -12,7 +12,7 @@ from grader import db
 from grader.services.analysis.histograms import Histograms
 from grader.services.competitions import lookup
 from grader.services.scoring import jobs
-from grader.simulation.progress import rank_correlation
+from grader.simulation.honest_teams import rank_correlation
 from grader.visibility import Feedback
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens

@@ -8,7 +8,7 @@ from wtforms import TextAreaField
 from wtforms.widgets import DateInput, DateTimeLocalInput, NumberInput
 
 from grader.services.rescoring.compensation import Amends, InvalidPublication
-from grader.text.times import utc
+from grader.text import utc
 from webapp.presentation.form_fields import Entry, SiteForm, TickBox
 
 MAX_EXTRA = 1_000

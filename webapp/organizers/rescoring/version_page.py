@@ -14,7 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation, publication
 from grader.services.rescoring.summary import Summary
-from grader.text.wording import counted
+from grader.text import counted
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change

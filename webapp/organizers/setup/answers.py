@@ -20,7 +20,7 @@ from grader.models import (
 from grader.services.competitions.settings_model import DATES, KINDS, CompetitionSettings, Kind
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters, Purpose
-from grader.text.plain import is_storable
+from grader.text import is_storable
 from webapp.competitions.leaks import LeakBudgetAnswer, SafeStep
 from webapp.http import organizer_operations as organizing
 from webapp.http.fields import Answer, Binary, FileForm, Moment, Problems, Sent, Text, allow_more

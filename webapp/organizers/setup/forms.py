@@ -23,7 +23,7 @@ from grader.services.competitions.settings_model import (
     Kind,
 )
 from grader.services.competitions.settings_problems import Fault
-from grader.text.plain import is_storable
+from grader.text import is_storable
 from webapp.organizers.setup.wizard_steps import Step
 from webapp.presentation.form_fields import Entry, MomentField, SiteForm, TickBox
 

@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.comentions import CoMentions, co_mentions
-from grader.metrics.analysis.annotations.correlation import Reading, label_correlations
-from grader.metrics.analysis.annotations.fractions import TENTHS, FractionCounts, count_fractions
-from grader.metrics.analysis.annotations.ppmi import Unit, ppmi
+from grader.metrics.analysis.annotations.annotations import (
+    TENTHS,
+    Annotations,
+    FractionCounts,
+    count_fractions,
+)
+from grader.metrics.analysis.annotations.association import Reading, label_correlations
+from grader.metrics.analysis.annotations.comentions import CoMentions, Unit, co_mentions, ppmi
+from grader.metrics.analysis.distributions import mean
 from grader.metrics.analysis.matrix import Matrix
-from grader.metrics.analysis.moments import mean
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray, FloatArray
-from grader.metrics.settings import MetricSettings
 
 READINGS: tuple[Reading, ...] = ("fractions", "binarized")
 UNITS: tuple[Unit, ...] = ("comments", "pairs")

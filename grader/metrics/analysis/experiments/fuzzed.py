@@ -15,14 +15,12 @@ from grader.metrics.analysis.annotations.multilabel import (
     by_labels,
     label_matrices,
 )
+from grader.metrics.analysis.distributions import mean
 from grader.metrics.analysis.experiments.pairs import match_pairs
 from grader.metrics.analysis.matrix import Matrix
-from grader.metrics.analysis.moments import mean
-from grader.metrics.analysis.pair_counts import count
-from grader.metrics.analysis.rows import Rows
+from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
-from grader.metrics.bias import exact_mean, exact_score
-from grader.metrics.means import EXACT
+from grader.metrics.bias import EXACT, exact_mean, exact_score
 from grader.metrics.prepared import FloatArray, IndexArray, as_vector
 from grader.metrics.subgroups import BIAS_AUCS, Cell
 

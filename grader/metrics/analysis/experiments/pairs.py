@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grader.metrics.analysis.moments import deviation, mean
+from grader.metrics.analysis.distributions import deviation, mean
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector, refuse_where
 
 COMBINED = "combined"

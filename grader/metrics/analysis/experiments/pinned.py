@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from grader.metrics.analysis.pair_counts import Counted, count
-from grader.metrics.analysis.rows import Rows
-from grader.metrics.auc import Comparison
+from grader.metrics.analysis.rows import Counted, Rows, count
+from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
 
 NOT_ROBUST = (

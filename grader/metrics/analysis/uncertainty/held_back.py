@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from grader.metrics.analysis.uncertainty import power
-from grader.metrics.analysis.uncertainty.power import IdentityAucs
-from grader.metrics.means import EXACT
-from grader.metrics.settings import MetricSettings
+from grader.metrics.analysis.uncertainty import exponent
+from grader.metrics.analysis.uncertainty.exponent import IdentityAucs
+from grader.metrics.bias import EXACT
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 
@@ -145,8 +145,8 @@ def weakest_term(diagnosis: Sequence[TermCost]) -> str | None:
 
 def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:
     """Return the gain of each identity below the median of one column."""
-    column = power.column(lines, cell)
-    mean = power.exact_mean(column, settings)
+    column = exponent.column(lines, cell)
+    mean = exponent.exact_mean(column, settings)
     if mean is None:
         return []
     weights = settings.weights.as_dict()
@@ -157,7 +157,7 @@ def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSetting
     for place, value in enumerate(column):
         if value is None or value >= median:
             continue
-        risen = power.exact_mean([*column[:place], median, *column[place + 1 :]], settings)
+        risen = exponent.exact_mean([*column[:place], median, *column[place + 1 :]], settings)
         assert risen is not None  # noqa: S101 - as defined as the mean before
         with localcontext(EXACT):
             gain = float(weight * (risen - mean))

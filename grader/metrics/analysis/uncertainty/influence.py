@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.metrics.analysis.uncertainty.placements import ClassTable, Steps
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray, PreparedSplit
 from grader.metrics.ranks import RankArray, RankedSplit
 from grader.metrics.reports import BiasReport
-from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
 
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, "positive_aeg", "negative_aeg")

@@ -1,11 +1,20 @@
-"""Confidence intervals of AUCs and scores, and for which sizes and values their coverage was checked."""
+"""Confidence intervals of AUCs, scores and whole bias reports, and a bootstrap to check them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
-from grader.metrics.reports import BiasReport
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grader.metrics.analysis.uncertainty.influence import Sets, influences
+from grader.metrics.metric_settings import MetricSettings
+from grader.metrics.pair_counting import count_pairs
+from grader.metrics.prepared import FloatArray, PreparedSplit, as_vector
+from grader.metrics.ranks import count_ranks, dense_ranks
+from grader.metrics.reports import BiasReport, report
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell, SubgroupReport
 
 GAPS: tuple[Cell, ...] = ("positive_aeg", "negative_aeg")
@@ -160,3 +169,194 @@ def _expit(value: float) -> float:
         return 1 / (1 + math.exp(-min(value, 700.0)))
     small = math.exp(max(value, -700.0))
     return small / (1 + small)
+
+
+@dataclass(frozen=True, slots=True)
+class UncertaintyReport:
+    """A bias report and the estimates of all its values.
+
+    Attributes
+    ----------
+    report : BiasReport
+        The values, as everywhere.
+    level : float
+        Of the intervals.
+    score, overall_auc : Estimate
+        Of the score and its first term.
+    power_means : mapping of str to Estimate
+        The three other terms.
+    cells : mapping of str to mapping of Cell to Estimate
+        For each identity its three AUCs and two AEGs.
+    """
+
+    report: BiasReport
+    level: float
+    score: Estimate
+    overall_auc: Estimate
+    power_means: Mapping[BiasAuc, Estimate]
+    cells: Mapping[str, Mapping[Cell, Estimate]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "level": self.level,
+            "score": self.score.as_dict(),
+            "overall_auc": self.overall_auc.as_dict(),
+            "power_means": {term: each.as_dict() for term, each in self.power_means.items()},
+            "subgroups": {
+                name: {cell: each.as_dict() for cell, each in cells.items()}
+                for name, cells in self.cells.items()
+            },
+        }
+
+
+def uncertainty_report(
+    sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None, *, level: float = LEVEL
+) -> UncertaintyReport:
+    """Measure a submission on one split, with an interval for every value.
+
+    Parameters
+    ----------
+    sets : Sets
+        The split, prepared once: ``Sets(prepare(labels, identities))``.
+    y_score : array_like, shape (rows,)
+        One finite number per row.
+    settings : MetricSettings, optional
+        By default those of the Kaggle competition.
+    level : float
+        The share of intervals that should hold the true value, in (0, 1).
+
+    Returns
+    -------
+    UncertaintyReport
+        What is undefined has no value; what rests on a set of one row has no interval.
+
+    Raises
+    ------
+    ValueError
+        If `y_score` or `level` is refused.
+
+    Notes
+    -----
+    The rows are one draw from a larger population, and the model is fixed: the intervals tell how
+    far the metric would move on another draw, not how far the model would on another training.
+
+    References
+    ----------
+    DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988); the carried influence values are the
+    delta method on the same components.
+
+    Examples
+    --------
+    >>> from grader.metrics import prepare
+    >>> sets = Sets(prepare([1, 1, 1, 0, 0, 0], {"cat": [1, 1, 0, 1, 1, 0]}))
+    >>> found = uncertainty_report(sets, [0.9, 0.4, 0.7, 0.5, 0.2, 0.1])
+    >>> found.overall_auc.value, round(found.overall_auc.standard_error, 3)
+    (0.8888888888888888, 0.157)
+    """
+    settings = settings or MetricSettings()
+    ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
+    values = report(count_ranks(sets.ranked, ranks), settings)
+    found = influences(sets, ranks, values, settings)
+    cells = {line.name: _cells(values, line, found.variances[line.name], level) for line in values.subgroups}
+    return UncertaintyReport(
+        report=values,
+        level=level,
+        score=_of_rows(values.score, found.score, level, is_checked=is_checked_score(values)),
+        overall_auc=_of_rows(
+            values.overall_auc, found.overall_auc, level, is_checked=is_checked_overall(values)
+        ),
+        power_means={
+            term: _of_rows(
+                getattr(values.power_means, term),
+                found.power_means[term],
+                level,
+                is_checked=is_checked_mean(values, term),
+            )
+            for term in BIAS_AUCS
+        },
+        cells=cells,
+    )
+
+
+def _cells(
+    values: BiasReport, line: SubgroupReport, variances: Mapping[Cell, float | None], level: float
+) -> dict[Cell, Estimate]:
+    found: dict[Cell, Estimate] = {}
+    for cell, sizes in compared_sizes(values, line).items():
+        value = getattr(line, cell)
+        if value is None:
+            found[cell] = NOTHING
+            continue
+        auc = 0.5 - value if cell in GAPS else value
+        checked = is_checked_cell(cell, value, sizes)
+        found[cell] = estimate(auc, variances[cell], is_checked=checked, level=level)
+        if cell in GAPS:
+            found[cell] = gap_estimate(found[cell], value)
+    return found
+
+
+def _of_rows(
+    value: float | None, influence: FloatArray | None, level: float, *, is_checked: bool
+) -> Estimate:
+    if value is None:
+        return NOTHING
+    variance = (
+        None if influence is None else float(np.square(influence).sum())
+    )  # a dot product would wait for BLAS threads
+    return estimate(value, variance, is_checked=is_checked, level=level)
+
+
+def bootstrap(
+    split: PreparedSplit,
+    y_score: ArrayLike,
+    settings: MetricSettings | None = None,
+    *,
+    repeats: int = 1000,
+    seed: int = 0,
+) -> list[BiasReport]:
+    """Measure a submission on rows drawn again, with replacement, within each class.
+
+    Parameters
+    ----------
+    split : PreparedSplit
+        The rows there are.
+    y_score : array_like, shape (rows,)
+        One finite number per row.
+    settings : MetricSettings, optional
+        By default those of the Kaggle competition.
+    repeats : int
+        How many draws.
+    seed : int
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    list of BiasReport
+        One for each draw. A draw may leave an identity without rows of a class, and then has
+        undefined values.
+    """
+    predictions = as_vector("y_score", y_score, rows=split.rows)
+    settings = settings or MetricSettings()
+    dice = np.random.default_rng(seed)
+    classes = np.flatnonzero(split.labels), np.flatnonzero(~split.labels)
+    mentions = np.zeros((len(split.names), split.rows), np.bool_)
+    for line, members in zip(mentions, split.members, strict=True):
+        line[members] = True
+    found = []
+    for _ in range(repeats):
+        drawn = np.concatenate([dice.choice(rows, rows.size) for rows in classes])
+        again = PreparedSplit(
+            labels=split.labels[drawn],
+            names=split.names,
+            in_score=split.in_score,
+            members=tuple(np.flatnonzero(line[drawn]) for line in mentions),
+        )
+        found.append(report(count_pairs(again, predictions[drawn]), settings))
+    return found
+
+
+def percentile_interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval between the two quantiles of bootstrapped values that leave `level` between."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 
 from grader.metrics.analysis.uncertainty.influence import Sets
 from grader.metrics.analysis.uncertainty.placements import ClassTable
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import FloatArray, IndexArray
 from grader.metrics.ranks import RankArray
 from grader.metrics.reports import BiasReport
-from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 DECAY = 0.5

@@ -17,10 +17,10 @@ from grader.metrics.analysis.uncertainty.intervals import (
     is_checked_score,
     quantile,
 )
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell
 
 

@@ -6,9 +6,12 @@ import pytest
 from grader.metrics import bias_report
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.association import mean_scores, threshold_aucs
-from grader.metrics.analysis.annotations.correlation import prediction_correlations
-from grader.metrics.analysis.moments import deviation, mean
+from grader.metrics.analysis.annotations.association import (
+    mean_scores,
+    prediction_correlations,
+    threshold_aucs,
+)
+from grader.metrics.analysis.distributions import deviation, mean
 
 NAN = float("nan")
 

@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations.annotations import Annotations, count_fractions
+from grader.metrics.analysis.annotations.association import label_correlations
 from grader.metrics.analysis.annotations.audit import audit, mean_labels
-from grader.metrics.analysis.annotations.comentions import co_mentions
-from grader.metrics.analysis.annotations.correlation import label_correlations
-from grader.metrics.analysis.annotations.fractions import count_fractions
-from grader.metrics.analysis.annotations.ppmi import ppmi, ppmi_of_counts
+from grader.metrics.analysis.annotations.comentions import co_mentions, ppmi, ppmi_of_counts
 
 NAN = float("nan")
 

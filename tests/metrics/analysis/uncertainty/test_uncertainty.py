@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights, prepare
 from grader.metrics.analysis.uncertainty import intervals
-from grader.metrics.analysis.uncertainty.bootstrap import bootstrap, percentile_interval
 from grader.metrics.analysis.uncertainty.influence import CELLS, Sets
-from grader.metrics.analysis.uncertainty.intervals import logit_interval, quantile
+from grader.metrics.analysis.uncertainty.intervals import (
+    bootstrap,
+    logit_interval,
+    percentile_interval,
+    quantile,
+    uncertainty_report,
+)
 from grader.metrics.analysis.uncertainty.paired import Measured, paired_report, score_difference
-from grader.metrics.analysis.uncertainty.uncertainty import uncertainty_report
 
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 

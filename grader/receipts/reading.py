@@ -1,15 +1,17 @@
-"""Read a plain, gzip or zip file as text, for the second implementation."""
+"""Read plain, gzip or ZIP files and numbers, for the second implementation."""
 
 import io
 import lzma
+import math
 import re
 import struct
 import zipfile
 import zlib
 from typing import IO
 
-from grader.receipts.unreadable import UnreadableFile
+from grader.errors import OrganizerError
 
+SHOWN = 80
 SIZE_CAP = 4_000_000_000
 CHUNK = 1 << 20
 # As docs/participants.md has it: a file made of next to nothing, again and again, would take minutes.
@@ -30,6 +32,19 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
+_CHARACTERS = frozenset("0123456789+-.eE")
+_LONGEST = 512
+
+
+class UnreadableFile(OrganizerError):
+    """A file does not hold what it should; the message says what, and where."""
+
+    public_name = "unreadable_file"
+
+
+def shown(text: str) -> str:
+    """Return a text as a message shows it: quoted, and cut where it is long."""
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}…"
 
 
 def text_of(data: bytes) -> str:
@@ -119,3 +134,14 @@ def _content(stream: IO[bytes]) -> bytes:
 
 def _is_litter(name: str) -> bool:
     return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")
+
+
+def finite_number(text: str) -> float | None:
+    """Return the float64 of a trimmed decimal number; None if it is not finite."""
+    if len(text) > _LONGEST or not _CHARACTERS.issuperset(text):
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,13 +1,19 @@
-"""Write a report as one HTML file, without scripts or network."""
+"""Reports as one HTML file, as plain text, and as stored bytes."""
 
 import base64
+import gzip
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from grader.reports.analysis import Analysis
 from grader.reports.blocks import Cell, Chart, Section, Table, is_wide
+
+GAP = "  "
 
 
 def html_page(analysis: Analysis) -> str:
@@ -90,3 +96,73 @@ def _cell(cell: Cell) -> str:
     shade = f' class="{"warm" if cell.shade > 0 else "cool"}{abs(cell.shade)}"' if cell.shade else ""
     title = f' title="{escape(cell.title)}"' if cell.title else ""
     return f"<td{shade}{title}>{escape(cell.text)}</td>"
+
+
+def plain_text(analysis: Analysis) -> str:
+    """Return a report as text; a chart is its table, where none before it says the same."""
+    parts = [analysis.title, *analysis.facts]
+    for section in analysis.sections:
+        parts += ["", section.title, "=" * len(section.title), *section.texts]
+        for block in section.blocks:
+            if isinstance(block, Table):
+                parts += ["", *_lines(block)]
+            elif not block.is_summed_up:
+                parts += ["", *_lines(block.table)]
+    return "\n".join(parts)
+
+
+def _lines(table: Table) -> Iterator[str]:
+    texts = [list(table.head), *([cell.text for cell in line] for line in table.lines)]
+    widths = [max(len(line[place]) for line in texts) for place in range(len(table.head))]
+    yield table.caption
+    if table.groups:
+        yield _groups(table, widths)
+    for line in texts:
+        first, *others = line
+        cells = [first.ljust(widths[0])] + [
+            text.rjust(width) for text, width in zip(others, widths[1:], strict=True)
+        ]
+        yield GAP.join(cells).rstrip()
+    yield from table.notes
+
+
+def _groups(table: Table, widths: list[int]) -> str:
+    """Return the names above the columns, each at the beginning of its own."""
+    parts, place = [" " * widths[0]], 1
+    for name, span in table.groups:
+        width = sum(widths[place : place + span]) + len(GAP) * (span - 1)
+        parts.append(name[:width].ljust(width))
+        place += span
+    return GAP.join(parts).rstrip()
+
+
+def to_bytes(analyses: Mapping[str, Analysis]) -> bytes:
+    """Return several reports by their names as one compressed JSON object."""
+    data = {name: asdict(analysis) for name, analysis in analyses.items()}
+    return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
+
+
+def from_bytes(stored: bytes) -> dict[str, Analysis]:
+    """Read what `to_bytes` returned."""
+    data = json.loads(gzip.decompress(stored))
+    return {name: _analysis(each) for name, each in data.items()}
+
+
+def _analysis(data: Mapping[str, Any]) -> Analysis:
+    return Analysis(data["title"], tuple(data["facts"]), tuple(map(_stored_section, data["sections"])))
+
+
+def _stored_section(data: Mapping[str, Any]) -> Section:
+    blocks = tuple(
+        Chart(block["svg"], _stored_table(block["table"]), block.get("is_summed_up", False))
+        if "svg" in block
+        else _stored_table(block)
+        for block in data["blocks"]
+    )
+    return Section(data["key"], data["title"], tuple(data["texts"]), blocks, data["data"])
+
+
+def _stored_table(data: Mapping[str, Any]) -> Table:
+    lines = tuple(tuple(Cell(**cell) for cell in line) for line in data["lines"])
+    groups = tuple((name, span) for name, span in data.get("groups", ()))
+    return Table(data["caption"], tuple(data["head"]), lines, groups, tuple(data.get("notes", ())))

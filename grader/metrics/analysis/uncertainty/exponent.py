@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from grader.metrics.bias import exact_score
-from grader.metrics.means import exact_power_mean, power_mean
-from grader.metrics.settings import MetricSettings
+from grader.metrics.bias import exact_power_mean, exact_score, power_mean
+from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
