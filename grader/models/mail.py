@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, Text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, synonym
 
 from grader.db import Base
 
@@ -27,4 +27,5 @@ class Mail(Base):
     available_at: Mapped[datetime]
     attempt_count: Mapped[int] = mapped_column(default=0)
     sent_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None] = synonym("sent_at")
     error: Mapped[str | None] = mapped_column(Text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from grader import db
 from grader.db import Database
 from grader.services.data_files import checks
-from grader.services.jobs import lost_claims, organizer_jobs
+from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import open_storage
@@ -177,12 +177,12 @@ class Sweeper:
     def _free_claims(self) -> bool:
         """Free what processes of this machine held that died, and have it swept at once."""
         with self._database.read() as session:
-            found = lost_claims.holders(session, machine=holders.machine(), now=db.now(session))
+            found = leased_rows.holders(session, machine=holders.machine(), now=db.now(session))
         gone = {holder for holder in found if holders.is_gone(holder)}
         if not gone:
             return False
         with self._database.write() as session:
-            count = lost_claims.free(session, holders=gone, now=db.now(session))
+            count = leased_rows.free(session, holders=gone, now=db.now(session))
         if count:
             are = "is" if count == 1 else "are"
             logger.warning("%s of processes that died %s free again.", counted(count, "claim"), are)

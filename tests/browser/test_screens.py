@@ -15,8 +15,8 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.integrations import subscriptions
+from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Breakdown
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
 from grader.services.webhooks import outbox
@@ -193,7 +193,7 @@ def _accept(
             file_name=file_name,
             description=description,
         )
-    for _ in range(jobs.MAX_ERRORS if break_it else 0):
+    for _ in range(jobs.LIMITS.errors if break_it else 0):
         with live.database.write() as session:
             later = db.now(session) + timedelta(hours=1)
             claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=timedelta(seconds=40), now=later)

@@ -19,8 +19,8 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from grader import db
 from grader.models import Score, ScoringJob, Submission
+from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Rejection
 from tests.campaign.installation import Installation
 from tests.campaign.ledger import Ledger
 from tests.campaign.plan import Plan

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.models import ScoringJob, ScoringVersionState, Split, Submission, SubmissionStatus
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from tests.campaign.adversary import Adversary
 from tests.campaign.checker import Checker
 from tests.campaign.clients import Client, Teams
@@ -138,7 +138,7 @@ class Campaign:
     def _open_jobs(self) -> int:
         try:
             with self._installation.database.read() as session:
-                is_open = ScoringJob.state.in_(lease.OPEN_STATES)
+                is_open = ScoringJob.state.in_(leased_rows.OPEN_STATES)
                 return session.scalar(select(func.count()).where(is_open).select_from(ScoringJob)) or 0
         except SQLAlchemyError:
             return -1

@@ -20,7 +20,7 @@ from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.jobs.lease import OPEN_STATES
+from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete

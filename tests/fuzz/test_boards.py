@@ -31,6 +31,7 @@ from grader.receipts.verification import shown
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import lookup
+from grader.services.jobs import leased_rows
 from grader.services.leaderboards import leaderboard
 from grader.services.limits import limits
 from grader.services.moderation import decisions
@@ -394,7 +395,7 @@ class BoardMachine(RuleBasedStateMachine):
             query = (
                 select(ScoringJob.id, ScoringJob.submission_id, ScoringVersion.number)
                 .join(ScoringJob.scoring_version)
-                .where(scoring.free(self.now))
+                .where(leased_rows.is_free(ScoringJob, self.now))
                 .order_by(ScoringJob.id)
             )
             return {

@@ -115,9 +115,9 @@ def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(
     (row,) = rows(service)
     assert (row.attempt_count, row.sent_at) == (1, None)
     assert "451" in row.error
-    assert outbox.pause_after(1) <= row.available_at - now < outbox.pause_after(2)
-    assert [outbox.pause_after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
-    assert outbox.pause_after(99) == outbox.LONGEST_PAUSE
+    assert outbox.PAUSES.after(1) <= row.available_at - now < outbox.PAUSES.after(2)
+    assert [outbox.PAUSES.after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
+    assert outbox.PAUSES.after(99) == outbox.PAUSES.longest
     assert mailer.send_waiting() == 0  # not yet
     with service.database.write() as session:
         session.get_one(Mail, row.id).available_at = now
@@ -190,18 +190,6 @@ def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, pos
     finally:
         sweeper.send_signal(signal.SIGTERM)
         assert sweeper.wait(HANG_SECONDS) == 0
-
-
-def test_a_claimed_e_mail_is_nobody_elses_until_its_lease_ends(service: Any, now: Any) -> None:
-    write(service, now)
-    with service.database.write() as session:
-        first = outbox.claim(session, now=now)
-    with service.database.write() as session:
-        assert first is not None and outbox.claim(session, now=now + LEASE / 2) is None
-        second = outbox.claim(session, now=now + LEASE)
-    with service.database.write() as session:
-        outbox.record_failed(session, letter=first, error="late", is_final=True, now=now + LEASE)
-    assert second is not None and rows(service)[0].error is None
 
 
 def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and_goes_out_once(

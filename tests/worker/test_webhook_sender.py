@@ -20,7 +20,7 @@ from grader.services.competitions import announcements
 from grader.services.integrations import subscriptions
 from grader.services.integrations.subscriptions import UnknownDelivery
 from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import LEASE, LOG_LENGTH, OFF_AFTER, Event
+from grader.services.webhooks.outbox import LOG_LENGTH, OFF_AFTER, Event
 from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
@@ -130,7 +130,7 @@ def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_
     assert sender.send_waiting() == 1
     (row,) = deliveries(service.database)
     assert (row.status, row.ended_at) == (500, None)
-    assert outbox.pause_after(1) <= row.available_at - now < outbox.pause_after(2)
+    assert outbox.PAUSES.after(1) <= row.available_at - now < outbox.PAUSES.after(2)
     assert reload(service, webhook).failing_since is not None
     assert sender.send_waiting() == 0  # not yet
     be_due(service)
@@ -141,7 +141,7 @@ def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_
     (row,) = deliveries(service.database)
     assert (row.status, row.attempt_count) == (200, 3)
     assert reload(service, webhook).failing_since is None
-    assert outbox.pause_after(99) == outbox.LONGEST_PAUSE
+    assert outbox.PAUSES.after(99) == outbox.PAUSES.longest
 
 
 def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
@@ -275,22 +275,6 @@ def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
     assert sender.send_waiting() == 1
     assert receiver.events == ["announcement.posted", "test"]
     assert reload(service, webhook).failure_count == 1
-
-
-def test_a_claimed_event_is_nobody_elses_until_its_lease_ends_and_who_lost_it_records_nothing(
-    service: Any, webhook: Webhook, now: datetime
-) -> None:
-    tell(service, webhook, now)
-    with service.database.write() as session:
-        first = outbox.claim(session, now=now)
-        assert first is not None and outbox.claim(session, now=now) is None
-    with service.database.write() as session:
-        assert outbox.claim(session, now=now + LEASE / 2) is None
-        second = outbox.claim(session, now=now + LEASE)
-        assert second is not None and second.attempt == 2
-        outbox.record_delivered(session, claimed=first, status=200, duration_ms=1, now=now + LEASE)
-    (row,) = deliveries(service.database)
-    assert row.ended_at is None
 
 
 def test_senders_beside_each_other_send_each_event_once(

@@ -1,30 +1,24 @@
-"""Organizers' background jobs (checks, diagnosis, bundle): add, claim under a lease, record, retry.
+"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend the lease, record.
 
-The work may take minutes, so its worker extends the lease again and again. A lost worker loses its lease and
-another starts the job afresh; a late worker's token is old and its record changes nothing.
+The work may take minutes, so its worker extends the lease again and again.
 """
 
-import logging
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, Select, and_, case, func, or_, select, update
+from sqlalchemy import CursorResult, Select, case, func, select, update
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind, User
-from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE, new_incident
+from grader.services.jobs import leased_rows
+from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 
+LIMITS = leased_rows.ORGANIZERS
 LEASE = timedelta(seconds=60)
-MAX_ERRORS = 2
 CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short, and an organizer waits for them
-MAX_LOST_LEASES = 3
-RETRY_DELAY = timedelta(seconds=10)
-
-logger = logging.getLogger(__name__)
 
 
 class UnknownOrganizerJob(OrganizerError):
@@ -33,6 +27,13 @@ class UnknownOrganizerJob(OrganizerError):
     public_name = "unknown_organizer_job"
     kind = ErrorKind.NOT_FOUND
     message = "There is no job {job_id}."
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The work is done."""
+
+    result: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
     """Put a job away; one that is open ends without a result."""
     job.dismissed_at = now
     if is_open(job):
-        _finish(job, JobState.FAILED, now=now)
+        leased_rows.finish(job, JobState.FAILED, now=now)
+        _forget_kept(job)
     session.flush()
 
 
@@ -133,7 +135,7 @@ def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None 
         .where(other.competition_id == OrganizerJob.competition_id, other.kind.in_(CHECKS) == is_check)
         .scalar_subquery()
     )
-    query = select(OrganizerJob.id).where(_free(now))
+    query = select(OrganizerJob.id).where(leased_rows.is_free(OrganizerJob, now))
     if checks is not None:
         query = query.where(is_check if checks else ~is_check)
     first = (is_check.desc(), last_turn.asc().nulls_first())
@@ -150,27 +152,33 @@ def claim(
     """
     job = session.scalar(
         select(OrganizerJob)
-        .where(OrganizerJob.id == job_id, _free(now))
+        .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
         .with_for_update()
         .execution_options(populate_existing=True)
     )
     if job is None:
         return None
-    if job.attempt_count - job.error_count >= MAX_LOST_LEASES:
-        incident = new_incident()
-        logger.error("Incident %s: organizers' job %s lost %s leases.", incident, job.id, MAX_LOST_LEASES)
-        _finish(job, JobState.FAILED, now=now, incident=incident)
+    if LIMITS.are_used_up(job):
+        leased_rows.give_up(job, LIMITS, now=now)
+        _forget_kept(job)
         session.flush()
         return None
-    job.state, job.lease_until, job.token = JobState.CLAIMED, now + lease, secrets.token_hex(16)
-    job.holder = holder
-    job.attempt_count += 1
-    job.progress = {}
-    session.flush()
+    taken = leased_rows.claim(
+        session,
+        OrganizerJob,
+        OrganizerJob.id == job_id,
+        now=now,
+        lease=lease,
+        holder=holder,
+        values={"progress": {}},
+    )
+    if taken is None:
+        return None
+    token, attempt = taken
     return OrganizerClaim(
         job_id=job.id,
-        token=job.token,
-        attempt=job.attempt_count,
+        token=token,
+        attempt=attempt,
         kind=job.kind,
         competition_id=job.competition_id,
         parameters=job.parameters,
@@ -207,9 +215,7 @@ def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None
     """Let a claimed job wait again, behind those that wait; nothing if the token is not current."""
     job = _hold(session, claim)
     if job is not None:
-        job.state, job.available_at = JobState.WAITING, now
-        job.lease_until = job.token = None
-        job.attempt_count -= 1
+        leased_rows.wait(job, until=now, is_counted=False)
         session.flush()
 
 
@@ -227,63 +233,17 @@ def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) 
     return True
 
 
-def record_result(
-    session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any], now: datetime
-) -> bool:
-    """Write what came of a job; False if the token is not current."""
+def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinished, now: datetime) -> bool:
+    """Record the outcome of a job; False if the token is not current."""
     job = _hold(session, claim)
     if job is None:
         return False
-    _finish(job, JobState.DONE, now=now, result=result)
-    session.flush()
-    return True
-
-
-def record_rejection(
-    session: Session, *, claim: OrganizerClaim, problems: Sequence[dict[str, Any]], now: datetime
-) -> bool:
-    """Write why a job's work cannot be done; False if the token is not current."""
-    job = _hold(session, claim)
-    if job is None:
-        return False
-    _finish(job, JobState.REJECTED, now=now, problems=problems)
-    session.flush()
-    return True
-
-
-def record_error(session: Session, *, claim: OrganizerClaim, incident: str, now: datetime) -> bool:
-    """Write that the work broke: the job waits for another try, or has failed with its second error.
-
-    Returns False if the token is not current.
-    """
-    job = _hold(session, claim)
-    if job is None:
-        return False
-    job.error_count += 1
-    if job.error_count >= MAX_ERRORS:
-        _finish(job, JobState.FAILED, now=now, incident=incident)
+    if isinstance(outcome, Result):
+        leased_rows.finish(job, JobState.DONE, now=now)
+        job.result = dict(outcome.result)
     else:
-        job.state, job.available_at = JobState.WAITING, now + RETRY_DELAY
-        job.lease_until = job.token = None
-    session.flush()
-    return True
-
-
-def record_outage(session: Session, *, claim: OrganizerClaim, now: datetime) -> bool:
-    """Write that the storage could not be read: the job waits, and for a day that is no error of its work.
-
-    Returns False if the token is not current.
-    """
-    job = _hold(session, claim)
-    if job is None:
-        return False
-    if now - job.created_at >= OUTAGE_PATIENCE:
-        incident = new_incident()
-        logger.error("Incident %s: the storage could not be read for job %s all day.", incident, job.id)
-        return record_error(session, claim=claim, incident=incident, now=now)
-    job.state, job.available_at = JobState.WAITING, now + OUTAGE_DELAY
-    job.lease_until = job.token = None
-    job.attempt_count -= 1
+        leased_rows.record(job, LIMITS, outcome, now=now)
+        _forget_kept(job)
     session.flush()
     return True
 
@@ -297,36 +257,11 @@ def _of(competition: Competition, kind: OrganizerJobKind | None) -> Select[Organ
     return query if kind is None else query.where(OrganizerJob.kind == kind)
 
 
-def _free(now: datetime) -> ColumnElement[bool]:
-    return or_(
-        and_(OrganizerJob.state == JobState.WAITING, OrganizerJob.available_at <= now),
-        and_(OrganizerJob.state == JobState.CLAIMED, OrganizerJob.lease_until <= now),
-    )
-
-
 def _hold(session: Session, claim: OrganizerClaim) -> OrganizerJob | None:
-    return session.scalar(
-        select(OrganizerJob)
-        .where(
-            OrganizerJob.id == claim.job_id,
-            OrganizerJob.token == claim.token,
-            OrganizerJob.state == JobState.CLAIMED,
-        )
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
+    held = leased_rows.hold(session, OrganizerJob, job_ids=[claim.job_id], token=claim.token)
+    return held[0] if held else None
 
 
-def _finish(
-    job: OrganizerJob,
-    state: JobState,
-    *,
-    now: datetime,
-    result: Mapping[str, Any] | None = None,
-    problems: Sequence[dict[str, Any]] = (),
-    incident: str | None = None,
-) -> None:
-    job.state = state
-    job.finished_at = now
-    job.lease_until = job.token = None
-    job.result, job.problems, job.incident = dict(result or {}), list(problems), incident
+def _forget_kept(job: OrganizerJob) -> None:
+    if not is_open(job):
+        job.result = {}

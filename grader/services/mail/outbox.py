@@ -1,8 +1,6 @@
 """Mail outbox: queue e-mails, claim them for sending, retry, give up; how long sent ones are kept.
 
-An e-mail is claimed like a scoring job: `available_at` is pushed past a lease, and whoever claims it reports
-with its attempt's number, so that a sender that lost its lease changes nothing. A `key` names what an e-mail
-is about: a second one with the same key is not written.
+A `key` names what an e-mail is about: a second one with the same key is not written.
 """
 
 import enum
@@ -10,18 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select
 from sqlalchemy.orm import Session
 
 from grader.db import insert_new
 from grader.models import Mail, User
+from grader.services.jobs import leased_rows
+from grader.services.jobs.leased_rows import Backoff
 from grader.text import one_line
 
 SUBJECT_MAX_LENGTH = 200
 CHUNK = 1000
 LEASE = timedelta(minutes=5)
-FIRST_PAUSE = timedelta(minutes=1)
-LONGEST_PAUSE = timedelta(hours=4)
+PAUSES = Backoff(first=timedelta(minutes=1), longest=timedelta(hours=4))
 GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
 SITE = "{site}"  # in a body: the public address of the site, put in by the mailer
@@ -154,8 +153,7 @@ def claim(session: Session, *, now: datetime) -> Letter | None:
     mail = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
         return None
-    mail.available_at = now + LEASE
-    mail.attempt_count += 1
+    leased_rows.claim_letter(mail, now=now, lease=LEASE)
     session.flush()
     return Letter(mail.id, mail.attempt_count, mail.to_address, mail.subject, mail.body, mail.created_at)
 
@@ -170,20 +168,11 @@ def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
 
 def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
     """Record why an e-mail was not taken: the next pause is twice as long; after a final no nothing comes."""
-    session.execute(
-        update(Mail)
-        .where(Mail.id == letter.id, Mail.attempt_count == letter.attempt, Mail.sent_at.is_(None))
-        .values(
-            error=one_line(error, 500),
-            available_at=now + (GIVEN_UP_AFTER if is_final else pause_after(letter.attempt)),
-        )
-    )
-
-
-def pause_after(attempt: int) -> timedelta:
-    """Return how long to wait after a failed attempt."""
-    pause: timedelta = FIRST_PAUSE * 2 ** min(attempt - 1, 20)
-    return min(pause, LONGEST_PAUSE)
+    mail = leased_rows.hold_letter(session, Mail, letter_id=letter.id, attempt=letter.attempt)
+    if mail is not None:
+        mail.error = one_line(error, 500)
+        mail.available_at = now + (GIVEN_UP_AFTER if is_final else PAUSES.after(letter.attempt))
+        session.flush()
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
@@ -205,6 +194,4 @@ def _wants(user: User, kind: Notice | str) -> bool:
 
 
 def _waiting(now: datetime) -> Select[Mail]:
-    return select(Mail).where(
-        Mail.sent_at.is_(None), Mail.available_at <= now, Mail.created_at > now - GIVEN_UP_AFTER
-    )
+    return select(Mail).where(leased_rows.is_due(Mail, now, GIVEN_UP_AFTER))

@@ -29,7 +29,7 @@ from grader.ranking import comparison, order
 from grader.ranking.comparison import Difference, ScorePair
 from grader.ranking.selection import Scored
 from grader.services.competitions import lookup
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from grader.services.leaderboards.lines import TERMS
 from grader.services.rescoring import preparation
 from grader.services.standings import scored_submissions, shown_scores
@@ -170,7 +170,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
     job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
     unfinished, lost = session.execute(
         select(
-            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(lease.OPEN_STATES))),
+            func.count().filter(or_(ScoringJob.id.is_(None), ScoringJob.state.in_(leased_rows.OPEN_STATES))),
             func.count().filter(
                 Submission.status == SubmissionStatus.SCORED,
                 ScoringJob.state.in_((JobState.REJECTED, JobState.FAILED)),

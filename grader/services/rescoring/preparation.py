@@ -28,7 +28,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.data_files import checks
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from grader.services.rescoring import versions
 from grader.services.solutions.intake import StoredSolution
 from grader.text import plain_text
@@ -259,7 +259,7 @@ def drop(
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
     session.execute(
         delete(ScoringJob).where(
-            ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(lease.OPEN_STATES)
+            ScoringJob.scoring_version_id == version.id, ScoringJob.state.in_(leased_rows.OPEN_STATES)
         )
     )
     session.flush()

@@ -27,7 +27,7 @@ from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import release
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
 from grader.services.rescoring import compensation, mail, preparation
@@ -218,7 +218,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
         .join(ScoringJob.submission)
         .where(
             ScoringJob.scoring_version_id == version.id,
-            ScoringJob.state.in_(lease.OPEN_STATES),
+            ScoringJob.state.in_(leased_rows.OPEN_STATES),
             Submission.status != SubmissionStatus.PENDING,
         )
     )

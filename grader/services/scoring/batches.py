@@ -4,11 +4,10 @@ A batch is claimed in one short transaction and recorded in another. What was tr
 may have died of it, is claimed with fewer others and then alone, so that no file fails its neighbours.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import (
@@ -19,15 +18,15 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
-from grader.services.jobs import lease as lease_of_services
+from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Claim, Mode, Outcome
 from grader.services.solutions import other_labels
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
 LOST_SHARE = 10
-# What `scoring.free` implies, in words by which the index of a version's jobs finds the open ones at once.
-_IS_OPEN = ScoringJob.state.in_(lease_of_services.OPEN_STATES)
+# Implied by `leased_rows.is_free`; in this form the index of a version's jobs finds the open ones at once.
+_IS_OPEN = ScoringJob.state.in_(leased_rows.OPEN_STATES)
 
 
 def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
@@ -39,7 +38,7 @@ def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int
         .where(
             ScoringVersion.state == ScoringVersionState.PREPARING,
             ~is_worked_on,
-            jobs.where(_IS_OPEN, scoring.free(now, older_than)).exists(),
+            jobs.where(_IS_OPEN, leased_rows.is_free(ScoringJob, now, older_than)).exists(),
         )
         .order_by(ScoringVersion.id)
         .limit(1)
@@ -77,7 +76,7 @@ def claim(
             .with_for_update(of=ScoringJob, skip_locked=True)
         ).all()
         if found:
-            return _take(session, found, attempt=attempts + 1, lease=lease, now=now, holder=holder, mode=mode)
+            return _take(session, found, lease=lease, now=now, holder=holder, mode=mode)
     tried = session.scalars(jobs.where(_IS_OPEN).with_only_columns(ScoringJob.id).limit(limit)).all()
     claims = (scoring.claim(session, job_id=job_id, lease=lease, now=now, holder=holder) for job_id in tried)
     first = next((each for each in claims if each is not None), None)
@@ -98,9 +97,7 @@ def record(
     finished = [(job, outcomes[job.id]) for job in jobs if job.id in outcomes]
     for job in jobs:
         if job.id not in outcomes:
-            job.state = JobState.WAITING
-            job.lease_until = job.token = None
-            job.attempt_count -= 1
+            leased_rows.wait(job, is_counted=False)
     scoring.write_outcomes(session, competition=competition, outcomes=finished, now=now)
     return len(finished)
 
@@ -113,7 +110,7 @@ def _of(scoring_version_id: int, now: datetime) -> Select[ScoringJob]:
             ScoringVersion.id == scoring_version_id,
             ScoringVersion.state == ScoringVersionState.PREPARING,
             ScoringJob.scoring_version_id == scoring_version_id,
-            scoring.free(now),
+            leased_rows.is_free(ScoringJob, now),
         )
     )
 
@@ -122,25 +119,18 @@ def _take(
     session: Session,
     jobs: Sequence[ScoringJob],
     *,
-    attempt: int,
     lease: timedelta,
     now: datetime,
     holder: str | None,
     mode: Mode,
 ) -> list[Claim]:
-    token = secrets.token_hex(16)
-    session.execute(
-        update(ScoringJob)
-        .where(ScoringJob.id.in_([job.id for job in jobs]))
-        .values(
-            state=JobState.CLAIMED,
-            lease_until=now + lease,
-            token=token,
-            holder=holder,
-            attempt_count=attempt,
-        )
-        .execution_options(synchronize_session=False)
+    ids = [job.id for job in jobs]
+    taken = leased_rows.claim(
+        session, ScoringJob, ScoringJob.id.in_(ids), now=now, lease=lease, holder=holder
     )
+    if taken is None:
+        return []
+    token, attempt = taken
     names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)
     return [
         scoring.claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode) for job in jobs

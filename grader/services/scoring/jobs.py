@@ -1,17 +1,14 @@
-"""Scoring jobs: claim one under a lease, record its result; pauses before the next attempt after an error.
+"""Scoring jobs: add, claim under a lease, record the outcome, show it.
 
-A lost worker loses its lease and another claims the job; a late worker's token is old and its record changes
-nothing. Scoring the same file twice gives the same bits, so that every job has exactly one result.
+Scoring the same file twice gives the same bits, so that every job has exactly one result.
 """
 
-import logging
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, not_, or_, select, update
+from sqlalchemy import and_, func, not_, select
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.feedback import Basis
@@ -25,8 +22,8 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services.competitions.metric import Rules
-from grader.services.jobs import lease
-from grader.services.jobs.lease import OPEN_STATES, OUTAGE_DELAY, OUTAGE_PATIENCE
+from grader.services.jobs import leased_rows
+from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 from grader.services.limits import limits
 from grader.services.scoring import result_mail, score_rows
 from grader.services.scoring.score_rows import Results
@@ -36,12 +33,7 @@ from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
 from grader.visibility import Feedback
 
-MAX_ERRORS = 3
-MAX_LOST_LEASES = 10
-RETRY_DELAYS = (timedelta(seconds=10), timedelta(seconds=60))
-
-
-logger = logging.getLogger(__name__)
+LIMITS = leased_rows.SCORING
 
 STATUS_OF = {
     JobState.DONE: SubmissionStatus.SCORED,
@@ -63,26 +55,7 @@ class Scores:
     basis: Basis | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """The file cannot be scored, and why."""
-
-    problems: Data
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """Scoring broke; the log has the exception under the incident's id."""
-
-    incident: str
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """The storage could not be read; nothing is known of the file."""
-
-
-Outcome = Scores | Rejection | Breakdown | Outage
+Outcome = Scores | Unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,31 +108,19 @@ def claim(
     )
     if job is None:
         return None
-    if _is_free(job, now) and job.attempt_count - job.error_count >= MAX_LOST_LEASES:
-        _give_up(session, job, now=now)
+    if LIMITS.are_used_up(job) and _give_up(session, job, now=now):
         return None
     mode = mode_of(session, competition_id=job.scoring_version.competition_id)
-    is_due = free(now)
+    is_due = leased_rows.is_free(ScoringJob, now)
     if mode.is_ladder:
         is_due = and_(is_due, not_(shown_scores.out_of_turn(job)))
-    token = secrets.token_hex(16)
-    taken = session.execute(
-        update(ScoringJob)
-        .where(ScoringJob.id == job_id, is_due)
-        .values(
-            state=JobState.CLAIMED,
-            lease_until=now + lease,
-            token=token,
-            holder=holder,
-            attempt_count=ScoringJob.attempt_count + 1,
-        )
-        .returning(ScoringJob.attempt_count)
-        .execution_options(synchronize_session=False)
-    ).scalar()
+    is_this = ScoringJob.id == job_id
+    taken = leased_rows.claim(session, ScoringJob, is_this, is_due, now=now, lease=lease, holder=holder)
     if taken is None:
         return None
+    token, attempt = taken
     names = other_labels.names(session, competition_id=job.scoring_version.competition_id)
-    return claim_of(job, token=token, attempt=taken, other_labels=names, mode=mode)
+    return claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode)
 
 
 class Mode(NamedTuple):
@@ -222,7 +183,7 @@ def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
             ScoringJob.scoring_version_id == earlier.scoring_version_id,
             Submission.team_id == sent.team_id,
             Submission.submitted_at >= sent.submitted_at,
-            free(now),
+            leased_rows.is_free(ScoringJob, now),
         )
         .order_by(Submission.submitted_at, Submission.id)
         .limit(1)
@@ -238,7 +199,7 @@ def waiting(
     query = (
         select(ScoringJob.id)
         .join(ScoringJob.scoring_version)
-        .where(free(now, older_than), ScoringVersion.state.not_in(states))
+        .where(leased_rows.is_free(ScoringJob, now, older_than), ScoringVersion.state.not_in(states))
         .order_by(ScoringVersion.state != ScoringVersionState.LIVE, ScoringJob.available_at, ScoringJob.id)
         .limit(limit)
     )
@@ -264,17 +225,9 @@ def oldest_pending(session: Session) -> datetime | None:
 
 def hand_back(session: Session, *, job_id: int, token: str) -> None:
     """Let a claimed job wait again as if it had not been claimed; nothing if the token is not current."""
-    session.execute(
-        update(ScoringJob)
-        .where(ScoringJob.id == job_id, ScoringJob.token == token, ScoringJob.state == JobState.CLAIMED)
-        .values(
-            state=JobState.WAITING,
-            lease_until=None,
-            token=None,
-            attempt_count=ScoringJob.attempt_count - 1,
-        )
-        .execution_options(synchronize_session=False)
-    )
+    for job in leased_rows.hold(session, ScoringJob, job_ids=[job_id], token=token):
+        leased_rows.wait(job, is_counted=False)
+    session.flush()
 
 
 def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
@@ -303,14 +256,8 @@ def hold(
         .with_for_update(read=True, of=Competition)
         .execution_options(populate_existing=True)
     )
-    jobs = session.scalars(
-        select(ScoringJob)
-        .where(ScoringJob.id.in_(job_ids), ScoringJob.token == token, ScoringJob.state == JobState.CLAIMED)
-        .options(joinedload(ScoringJob.submission))
-        .order_by(ScoringJob.id)
-        .with_for_update(of=ScoringJob)
-        .execution_options(populate_existing=True)
-    ).all()
+    options = [joinedload(ScoringJob.submission)]
+    jobs = leased_rows.hold(session, ScoringJob, job_ids=job_ids, token=token, options=options)
     return None if competition is None or not jobs else (competition, jobs)
 
 
@@ -323,16 +270,15 @@ def write_outcomes(
 ) -> None:
     """Write what came of held jobs of one scoring version: scores, the jobs' ends, the teams' standings."""
     for job, outcome in outcomes:
-        match outcome:
-            case Scores(results, notes, basis):
-                score_rows.add(session, job=job, results=results, basis=basis, now=now)
-                _finish(session, competition, job, JobState.DONE, notes=notes, now=now)
-            case Rejection(problems):
-                _finish(session, competition, job, JobState.REJECTED, problems=problems, now=now)
-            case Breakdown(incident):
-                _count_error(session, competition, job, incident=incident, now=now)
-            case Outage():
-                _wait_out(session, competition, job, now=now)
+        job.notes = []
+        if isinstance(outcome, Scores):
+            score_rows.add(session, job=job, results=outcome.results, basis=outcome.basis, now=now)
+            leased_rows.finish(job, JobState.DONE, now=now)
+            job.notes = list(outcome.notes)
+        else:
+            leased_rows.record(job, LIMITS, outcome, now=now)
+        if job.state in STATUS_OF:
+            _tell_end(session, competition, job)
     session.flush()
     score_rows.enter_standings(
         session,
@@ -353,80 +299,29 @@ def show_result(job: ScoringJob) -> None:
     limits.update_slot(submission)
 
 
-def free(now: datetime, older_than: timedelta = timedelta()) -> ColumnElement[bool]:
-    """Return the condition that a job waits longer than `older_than`, or that its lease ran out."""
-    return or_(
-        and_(ScoringJob.state == JobState.WAITING, ScoringJob.available_at <= now - older_than),
-        and_(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until <= now),
-    )
-
-
-def _is_free(job: ScoringJob, now: datetime) -> bool:
-    if job.state is JobState.WAITING:
-        return job.available_at <= now
-    return job.state is JobState.CLAIMED and job.lease_until is not None and job.lease_until <= now
-
-
-def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> None:
+def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
     held = hold(session, job_ids=[job.id], token=job.token or "")
-    if held is not None and _is_free(job, now):
-        incident = lease.new_incident()
-        logger.error("Incident %s: job %s lost %s leases and has failed.", incident, job.id, MAX_LOST_LEASES)
-        _finish(session, held[0], job, JobState.FAILED, incident=incident, now=now)
-        session.flush()
-        score_rows.enter_standings(session, competition=held[0], scored=[], ended=[job])
+    if held is None or job.lease_until is None or job.lease_until > now:
+        return False
+    leased_rows.give_up(job, LIMITS, now=now)
+    session.flush()
+    _tell_end(session, held[0], job)
+    score_rows.enter_standings(session, competition=held[0], scored=[], ended=[job])
+    return True
 
 
-def _count_error(
-    session: Session, competition: Competition, job: ScoringJob, *, incident: str, now: datetime
-) -> None:
-    job.error_count += 1
-    if job.error_count >= MAX_ERRORS:
-        _finish(session, competition, job, JobState.FAILED, incident=incident, now=now)
-    else:
-        _put_back(job, available_at=now + RETRY_DELAYS[job.error_count - 1])
-
-
-def _wait_out(session: Session, competition: Competition, job: ScoringJob, *, now: datetime) -> None:
-    if now - job.created_at >= OUTAGE_PATIENCE:
-        incident = lease.new_incident()
-        logger.error("Incident %s: the storage could not be read for job %s all day.", incident, job.id)
-        _count_error(session, competition, job, incident=incident, now=now)
-    else:
-        job.attempt_count -= 1
-        _put_back(job, available_at=now + OUTAGE_DELAY)
-
-
-def _put_back(job: ScoringJob, *, available_at: datetime) -> None:
-    job.state = JobState.WAITING
-    job.available_at = available_at
-    job.lease_until = job.token = None
-
-
-def _finish(
-    session: Session,
-    competition: Competition,
-    job: ScoringJob,
-    state: JobState,
-    *,
-    now: datetime,
-    problems: Data = (),
-    notes: Data = (),
-    incident: str | None = None,
-) -> None:
-    job.state = state
-    job.finished_at = now
-    job.lease_until = job.token = None
-    job.problems, job.notes, job.incident = list(problems), list(notes), incident
-    if competition.live_scoring_version_id == job.scoring_version_id:
-        show_result(job)
-        result_mail.tell_result(session, submission=job.submission, now=now)
-        if event := EVENT_OF.get(state):
-            webhooks.tell(
-                session,
-                competition_id=competition.id,
-                team_id=job.submission.team_id,
-                event=event,
-                subject_id=job.submission_id,
-                now=now,
-            )
+def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> None:
+    """Show, send and tell webhooks the end of a job, if it was scored under the live version."""
+    if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
+        return
+    show_result(job)
+    result_mail.tell_result(session, submission=job.submission, now=job.finished_at)
+    if event := EVENT_OF.get(job.state):
+        webhooks.tell(
+            session,
+            competition_id=competition.id,
+            team_id=job.submission.team_id,
+            event=event,
+            subject_id=job.submission_id,
+            now=job.finished_at,
+        )

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 
 # The sweeper takes what waits longer than ten seconds: after a minute nobody does.
 STALLED_AFTER = timedelta(seconds=60)
@@ -67,7 +67,7 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
         .group_by(ScoringJob.scoring_version_id, ScoringJob.state)
     ):
         counts[version_id][state] = count
-        if state in lease.OPEN_STATES:
+        if state in leased_rows.OPEN_STATES:
             oldest[version_id] = min(since, oldest.get(version_id, since))
     queues = tuple(
         VersionQueue(each.number, each.state, each.reason, counts[each.id], oldest.get(each.id))

@@ -11,7 +11,7 @@ from grader.models import Competition, JobState, ScoringJob, ScoringVersion, Sco
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
@@ -114,7 +114,7 @@ def queue_position(session: Session, *, submission: Submission, now: datetime) -
     """
     if now - submission.submitted_at <= TOLD_AFTER:
         return None
-    waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(lease.OPEN_STATES))
+    waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(leased_rows.OPEN_STATES))
     jobs = select(ScoringJob).join(ScoringJob.scoring_version).where(*waits)
     own = session.scalar(jobs.where(ScoringJob.submission_id == submission.id))
     if own is None:
@@ -156,8 +156,8 @@ def retry_failed(session: Session, *, now: datetime) -> int:
     for job in jobs:
         job.state = JobState.WAITING
         job.available_at = now
-        job.error_count = scoring.MAX_ERRORS - 1
-        job.attempt_count = job.error_count + scoring.MAX_LOST_LEASES - 1
+        job.error_count = scoring.LIMITS.errors - 1
+        job.attempt_count = job.error_count + scoring.LIMITS.lost_leases - 1
     session.flush()
     return len(jobs)
 

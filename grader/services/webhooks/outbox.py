@@ -16,10 +16,11 @@ from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
 from sqlalchemy.orm import Session, contains_eager
 
 from grader.models import Delivery, OffReason, Team, Webhook
+from grader.services.jobs import leased_rows
+from grader.services.jobs.leased_rows import Backoff
 
 LEASE = timedelta(seconds=30)  # well above what sending may take
-FIRST_PAUSE = timedelta(seconds=30)
-LONGEST_PAUSE = timedelta(hours=1)
+PAUSES = Backoff(first=timedelta(seconds=30), longest=timedelta(hours=1))
 OFF_AFTER = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(hours=26)  # the last attempt of a day of failures comes before
 LOG_LENGTH = 50
@@ -129,8 +130,7 @@ def claim(session: Session, *, now: datetime) -> Claimed | None:
     if delivery is None:
         return None
     delivery.webhook.available_at = now + LEASE
-    delivery.available_at = now + LEASE
-    delivery.attempt_count += 1
+    leased_rows.claim_letter(delivery, now=now, lease=LEASE)
     delivery.attempted_at, delivery.status, delivery.duration_ms = now, None, None
     session.flush()
     return Claimed(delivery.id, delivery.webhook_id, delivery.attempt_count)
@@ -161,13 +161,13 @@ def record_failed(
         return None
     webhook = held.webhook
     held.status, held.duration_ms = status, duration_ms
-    held.available_at = now + pause_after(held.attempt_count)
+    held.available_at = now + PAUSES.after(held.attempt_count)
     if held.event == Event.TEST:
         held.ended_at = now  # who pressed the button looks at the log now, and presses again
     else:
         webhook.failure_count += 1
         webhook.failing_since = webhook.failing_since or now
-    webhook.available_at = now + pause_after(webhook.failure_count)
+    webhook.available_at = now + PAUSES.after(webhook.failure_count)
     _shorten_log(session, held.webhook_id)
     if webhook.failing_since is None or now - webhook.failing_since < OFF_AFTER:
         return None
@@ -227,14 +227,6 @@ def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
     return list(session.scalars(query.order_by(Delivery.id.desc()).limit(LOG_LENGTH)))
 
 
-def pause_after(attempt: int) -> timedelta:
-    """Return how long after so many failures the next attempt comes."""
-    if not attempt:
-        return timedelta()
-    pause: timedelta = FIRST_PAUSE * 2 ** min(attempt - 1, 20)
-    return min(pause, LONGEST_PAUSE)
-
-
 def has_old(session: Session, *, now: datetime) -> bool:
     """Return whether `forget_old` would delete something."""
     return session.scalar(select(Delivery.id).where(_is_old(now)).limit(1)) is not None
@@ -255,9 +247,7 @@ def _is_old(now: datetime) -> ColumnElement[bool]:
 
 def _is_due(now: datetime) -> ColumnElement[bool]:
     return and_(
-        Delivery.ended_at.is_(None),
-        Delivery.available_at <= now,
-        Delivery.created_at > now - GIVEN_UP_AFTER,
+        leased_rows.is_due(Delivery, now, GIVEN_UP_AFTER),
         Webhook.available_at <= now,
         Webhook.off_at.is_(None),
     )
@@ -268,16 +258,7 @@ def _held(session: Session, claimed: Claimed) -> Delivery | None:
     webhook = session.get(Webhook, claimed.webhook_id, with_for_update={"key_share": True})
     if webhook is None:
         return None
-    return session.scalar(
-        select(Delivery)
-        .where(
-            Delivery.id == claimed.delivery_id,
-            Delivery.attempt_count == claimed.attempt,
-            Delivery.ended_at.is_(None),
-        )
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
+    return leased_rows.hold_letter(session, Delivery, letter_id=claimed.delivery_id, attempt=claimed.attempt)
 
 
 def _shorten_log(session: Session, webhook_id: int) -> None:

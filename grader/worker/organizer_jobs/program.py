@@ -23,9 +23,9 @@ from grader.errors import OrganizerError
 from grader.files import FileRejected
 from grader.metrics import check_golden_vectors
 from grader.models import OrganizerJobKind
-from grader.services.jobs import lease as lease_of_services
-from grader.services.jobs import organizer_jobs
-from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim
+from grader.services.jobs import leased_rows, organizer_jobs
+from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfinished
+from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings, load
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.worker.organizer_jobs import (
@@ -98,23 +98,23 @@ class OrganizerWorker:
         reach("organizer_job.after_claim")
         try:
             with self._extended(claim), stopping.exposed():
-                record = self._outcome(claim)
+                outcome = self._outcome(claim)
         except Stopped:
             self._hand_back(claim)
             raise
-        if record is None:
+        if outcome is None:
             return False
-        recorded = insist(partial(self._record, claim, record))
+        recorded = insist(partial(self._record, claim, outcome))
         reach("organizer_job.after_commit")
         return recorded
 
-    def _record(self, claim: OrganizerClaim, record: "partial[bool]") -> bool:
+    def _record(self, claim: OrganizerClaim, outcome: Result | Unfinished) -> bool:
         with self._database.write() as session:
-            recorded = record(session, claim=claim, now=db.now(session))
+            recorded = organizer_jobs.record(session, claim=claim, outcome=outcome, now=db.now(session))
             reach("organizer_job.before_commit")
         return recorded
 
-    def _outcome(self, claim: OrganizerClaim) -> "partial[bool] | None":
+    def _outcome(self, claim: OrganizerClaim) -> Result | Unfinished | None:
         work = Work(
             job_id=claim.job_id,
             competition_id=claim.competition_id,
@@ -127,7 +127,7 @@ class OrganizerWorker:
             kept=claim.kept,
         )
         try:
-            return partial(organizer_jobs.record_result, result=self._handlers[claim.kind](work))
+            return Result(self._handlers[claim.kind](work))
         except TurnOver:
             self._hand_back(claim)
             return None
@@ -135,12 +135,12 @@ class OrganizerWorker:
             logger.info("Organizers' job %s was lost or dismissed.", claim.job_id)
             return None
         except (FileRejected, OrganizerError) as error:
-            return partial(organizer_jobs.record_rejection, problems=problems_of(error))
+            return Rejection(problems_of(error))
         except StorageUnavailable as error:
             logger.warning("The storage could not be read; organizers' job %s waits: %s", claim.job_id, error)
-            return partial(organizer_jobs.record_outage)
+            return Outage()
         except Exception:
-            incident = lease_of_services.new_incident()
+            incident = leased_rows.new_incident()
             logger.exception(
                 "Incident %s: organizers' job %s (%s, attempt %s) broke.",
                 incident,
@@ -148,7 +148,7 @@ class OrganizerWorker:
                 claim.kind,
                 claim.attempt,
             )
-            return partial(organizer_jobs.record_error, incident=incident)
+            return Breakdown(incident)
 
     def _hand_back(self, claim: OrganizerClaim) -> None:
         with self._database.write() as session:

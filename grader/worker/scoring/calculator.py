@@ -10,8 +10,9 @@ from grader.metrics.analysis.uncertainty.influence import influences
 from grader.metrics.analysis.uncertainty.label_effects import label_effects
 from grader.models import Split
 from grader.services.analysis.histograms import Histograms
-from grader.services.jobs import lease
-from grader.services.scoring.jobs import Breakdown, Claim, Outage, Outcome, Rejection, Scores
+from grader.services.jobs import leased_rows
+from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
+from grader.services.scoring.jobs import Claim, Outcome, Scores
 from grader.storage.stores import Storage, StorageUnavailable
 from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
@@ -46,7 +47,7 @@ class Calculator:
             logger.warning("The storage could not be read; job %s waits: %s", claim.job_id, error)
             return Outage()
         except Exception:
-            incident = lease.new_incident()
+            incident = leased_rows.new_incident()
             logger.exception(
                 "Incident %s: scoring job %s (submission %s, attempt %s) broke.",
                 incident,

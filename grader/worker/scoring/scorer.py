@@ -9,8 +9,9 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.services.analysis.histograms import Histograms
+from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Claim, Outcome, Rejection
+from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.submissions import rejected_files
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage

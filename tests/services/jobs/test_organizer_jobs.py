@@ -1,13 +1,13 @@
-"""Organizers' jobs: claims, leases that are extended, tokens and ends, on both kinds of database."""
+"""Organizers' jobs: turns, leases that are extended, and jobs that are put away, on both databases."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
+from grader.models import Competition, OrganizerJob, OrganizerJobKind
 from grader.services.jobs import organizer_jobs
-from grader.services.jobs.organizer_jobs import LEASE, MAX_ERRORS, MAX_LOST_LEASES, OrganizerClaim
+from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 
 SECOND = timedelta(seconds=1)
 
@@ -94,7 +94,7 @@ def test_competitions_take_turns_however_many_jobs_one_has(service: Any, competi
     do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # its turn is over
     assert first(2 * SECOND) == other.id
     theirs = claimed(service, other, after=2 * SECOND)
-    do(service, organizer_jobs.record_result, after=3 * SECOND, claim=theirs, result={})
+    do(service, organizer_jobs.record, after=3 * SECOND, claim=theirs, outcome=Result({}))
     assert first(4 * SECOND) == greedy[1].id
 
 
@@ -108,56 +108,6 @@ def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(
     assert reload(service, job).progress == progress
 
 
-def test_a_lost_lease_starts_the_job_afresh_and_fences_the_late_holder_off(
-    service: Any, job: OrganizerJob
-) -> None:
-    late = claimed(service, job)
-    current = claimed(service, job, after=LEASE)
-    assert not do(service, organizer_jobs.extend, claim=late)
-    assert not do(service, organizer_jobs.record_result, claim=late, result={"late": True})
-    assert not do(service, organizer_jobs.record_rejection, claim=late, problems=[])
-    assert not do(service, organizer_jobs.record_error, claim=late, incident="x")
-    assert do(service, organizer_jobs.record_result, claim=current, result={"late": False})
-    assert reload(service, job).state is JobState.DONE
-    assert reload(service, job).result == {"late": False}
-
-
-def test_a_job_that_kills_its_workers_fails_in_the_end(service: Any, job: OrganizerJob) -> None:
-    for lost in range(MAX_LOST_LEASES):
-        claimed(service, job, after=LEASE * lost)
-    assert claim(service, job, after=LEASE * MAX_LOST_LEASES) is None
-    assert reload(service, job).state is JobState.FAILED
-    assert reload(service, job).incident
-
-
-def test_an_exception_is_tried_again_and_then_a_failure_with_its_incident(
-    service: Any, job: OrganizerJob
-) -> None:
-    for attempt in range(MAX_ERRORS):
-        after = timedelta(minutes=attempt)
-        mine = claimed(service, job, after=after)
-        assert do(service, organizer_jobs.record_error, after=after, claim=mine, incident=f"i{attempt}")
-    assert reload(service, job).state is JobState.FAILED
-    assert reload(service, job).incident == f"i{MAX_ERRORS - 1}"
-
-
-def test_an_outage_of_the_storage_is_waited_out_for_a_day_and_counts_from_then_on(
-    service: Any, job: OrganizerJob
-) -> None:
-    for hours in (0, 1, 23):
-        mine = claimed(service, job, after=timedelta(hours=hours))
-        assert do(service, organizer_jobs.record_outage, after=timedelta(hours=hours), claim=mine)
-        waiting = reload(service, job)
-        assert (waiting.state, waiting.error_count, waiting.attempt_count) == (JobState.WAITING, 0, 0)
-        assert waiting.available_at > service.now + timedelta(hours=hours)
-        assert not do(service, organizer_jobs.record_outage, claim=mine)
-    for days in range(1, 1 + MAX_ERRORS):
-        mine = claimed(service, job, after=timedelta(days=days))
-        assert do(service, organizer_jobs.record_outage, after=timedelta(days=days), claim=mine)
-    assert reload(service, job).state is JobState.FAILED
-    assert reload(service, job).incident
-
-
 def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
     service: Any, competition: Competition, job: OrganizerJob
 ) -> None:
@@ -165,7 +115,7 @@ def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
         organizer_jobs.dismiss(session, job=found, now=service.now)
-    assert not do(service, organizer_jobs.record_result, claim=mine, result={})
+    assert not do(service, organizer_jobs.record, claim=mine, outcome=Result({}))
     with service.database.read() as session:
         kind = OrganizerJobKind.CHECK
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []

@@ -24,11 +24,11 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind, NothingToExport
+from grader.services.jobs.leased_rows import Breakdown
 from grader.services.moderation import decisions, equal_files, submission_search, team_search
 from grader.services.moderation.decisions import OnlyATest
 from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import jobs, queue_health, retries
-from grader.services.scoring.jobs import Breakdown
 from grader.services.scoring.queue_health import Sign
 from grader.services.scoring.retries import NothingFailed
 from grader.services.teams import given_names, teams
@@ -41,7 +41,7 @@ HOUR = timedelta(hours=1)
 
 def fail(service: Any, accepted: Any) -> None:
     """Let scoring break as often as it may."""
-    for attempt in range(jobs.MAX_ERRORS):
+    for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
             claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)

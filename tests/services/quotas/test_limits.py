@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.models import JobState, ScoringJob, Submission, SubmissionStatus
+from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.limits import limits
 from grader.services.limits.limits import (
     DailyLimitReached,
@@ -17,7 +18,6 @@ from grader.services.limits.limits import (
     TotalLimitReached,
 )
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.submissions import accepting
 from grader.services.teams import rosters
 from grader.storage.stores import StoredBlob
@@ -37,7 +37,7 @@ def allowance(service: Any, competition: Any, *, after: timedelta = timedelta())
 
 def fail(service: Any, accepted: Any) -> None:
     """Let scoring break as often as it may."""
-    for attempt in range(jobs.MAX_ERRORS):
+    for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
             claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)

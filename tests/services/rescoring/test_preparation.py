@@ -22,12 +22,12 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.rescoring.publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Breakdown, Rejection
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.truth import Truth

@@ -8,9 +8,10 @@ from sqlalchemy import select
 
 from grader import db
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
+from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.scoring import batches
 from grader.services.scoring import jobs as scoring
-from grader.services.scoring.jobs import Breakdown, Claim, Rejection
+from grader.services.scoring.jobs import Claim
 from grader.storage.stores import Storage
 from grader.worker.scoring.calculator import Calculator
 
@@ -167,9 +168,9 @@ def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service: Any, versi
     rest = compute(service.storage, claims[1:])
     with service.database.write() as session:  # only the poison loses its lease
         batches.record(session, claims=claims[1:], outcomes=rest, now=service.now)
-    for lost in range(1, scoring.MAX_LOST_LEASES):
+    for lost in range(1, scoring.LIMITS.lost_leases):
         assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
-    assert claim(service, version, after=scoring.MAX_LOST_LEASES * LEASE) == []
+    assert claim(service, version, after=scoring.LIMITS.lost_leases * LEASE) == []
     assert jobs(service, version)[poison].state is JobState.FAILED
 
 

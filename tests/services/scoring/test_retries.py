@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
+from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs, retries
-from grader.services.scoring.jobs import Breakdown
 
 HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
@@ -84,7 +84,7 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     assert retry(service, after=3 * HOUR) == 1
     with service.database.read() as session:
         waits = session.get_one(ScoringJob, job_id)
-        assert (waits.error_count, waits.available_at) == (jobs.MAX_ERRORS - 1, service.now + 3 * HOUR)
+        assert (waits.error_count, waits.available_at) == (jobs.LIMITS.errors - 1, service.now + 3 * HOUR)
     assert service.submission(accepted).status is SubmissionStatus.FAILED  # until a try succeeds
     break_job(service, job_id, after=3 * HOUR)
     with service.database.read() as session:

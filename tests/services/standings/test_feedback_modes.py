@@ -28,10 +28,11 @@ from grader.services.audit.log import Actor
 from grader.services.closing import verification
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
+from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.leaderboards import leaderboard, score_steps, submission_results, team_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
-from grader.services.scoring.jobs import Breakdown, Outcome, Rejection
+from grader.services.scoring.jobs import Outcome
 from grader.services.solutions.truth import Truth
 from grader.services.standings import daily_ranks, rows, shown_scores
 from grader.services.submissions import selections
@@ -167,7 +168,7 @@ def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_score
     sent = send(service, competition, (0.2, 0.9, 1.5))
     service.score(sent[0])
     failing = sent[1].job_ids[0]
-    end(service, failing, *[Breakdown("x")] * jobs.MAX_ERRORS)
+    end(service, failing, *[Breakdown("x")] * jobs.LIMITS.errors)
     service.score(sent[2])
     assert service.submission(sent[2]).status is SubmissionStatus.SCORED
     before = shown(service)
@@ -205,9 +206,9 @@ def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(
         case "rejected":
             end(service, pending.job_ids[0], Rejection([]))
         case "failed":
-            end(service, pending.job_ids[0], *[Breakdown("x")] * jobs.MAX_ERRORS)
+            end(service, pending.job_ids[0], *[Breakdown("x")] * jobs.LIMITS.errors)
         case "lost":
-            for place in range(jobs.MAX_LOST_LEASES + 1):
+            for place in range(jobs.LIMITS.lost_leases + 1):
                 with service.database.write() as session:
                     now = service.now + 10 * place * HOUR
                     jobs.claim(session, job_id=pending.job_ids[0], lease=LEASE, now=now)
@@ -228,7 +229,7 @@ def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
         again = dict(session.execute(query.where(ScoringJob.scoring_version_id == version.id)).all())
     last = again.pop(sent[1].submission.id)
     service.run(*again.values())
-    end(service, last, *[Breakdown("x")] * jobs.MAX_ERRORS)
+    end(service, last, *[Breakdown("x")] * jobs.LIMITS.errors)
     with service.database.write() as session:
         publication.publish(
             session, scoring_version_id=version.id, actor=Actor(None, "tests"), lose_scores=True

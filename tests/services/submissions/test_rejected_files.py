@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import ScoringJob, Submission, SubmissionStatus
+from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.submissions import rejected_files
 from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
@@ -165,7 +166,7 @@ def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -
         claim = jobs.claim_of(job, token="", attempt=1, other_labels=(), mode=jobs.Mode(Feedback.OPEN, None))
         problems = job.submission.problems
     outcome = Calculator(service.storage, None).outcome(claim)
-    assert isinstance(outcome, jobs.Rejection)
+    assert isinstance(outcome, leased_rows.Rejection)
     assert list(outcome.problems) == problems
 
 

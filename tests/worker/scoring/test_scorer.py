@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
-from grader.services.jobs import lease
+from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
 from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
@@ -161,4 +161,4 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
 
 
 def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
-    assert set(jobs.STATUS_OF) == set(JobState) - set(lease.OPEN_STATES)
+    assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)

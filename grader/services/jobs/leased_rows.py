@@ -1,0 +1,270 @@
+"""Leased rows, the mechanism of all queues: claims, tokens, retries, backoff, claims of dead processes.
+
+A claim holds a row until its lease ends. If the holder is lost, another process claims the row. The token of
+the late holder is then out of date, so it records nothing.
+
+Scoring jobs and organizers' jobs have a state, a lease and a random token. E-mails and webhook deliveries
+only have a next attempt (`available_at`): a claim moves it behind the lease, and the number of the attempt is
+the token.
+"""
+
+import logging
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.orm import Session
+from sqlalchemy.sql.base import ExecutableOption
+
+from grader.models import Delivery, JobState, Mail, OrganizerJob, ScoringJob
+
+OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
+# A job waits for a storage that cannot be read. The attempt is not counted, but the patience has an end.
+OUTAGE_DELAY = timedelta(seconds=10)
+OUTAGE_PATIENCE = timedelta(hours=24)
+
+Job = TypeVar("Job", ScoringJob, OrganizerJob)
+Letter = TypeVar("Letter", Mail, Delivery)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The work cannot be done, and why."""
+
+    problems: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The work broke; the log has the exception under the incident's id."""
+
+    incident: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The storage could not be read."""
+
+
+Unfinished = Rejection | Breakdown | Outage
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How often the jobs of a queue may break or lose their lease.
+
+    A job that has lost more leases than `freed_at_once` may be what kills its holders. It is claimed again
+    only when its lease ends: then the most lost leases take minutes, and a machine that lacks memory for a
+    moment fails no file.
+    """
+
+    noun: str
+    error_pauses: tuple[timedelta, ...]
+    lost_leases: int
+    freed_at_once: int
+
+    @property
+    def errors(self) -> int:
+        """The number of the error with which a job fails."""
+        return len(self.error_pauses) + 1
+
+    def are_used_up(self, job: ScoringJob | OrganizerJob) -> bool:
+        """Return whether a job has lost its last lease."""
+        return job.attempt_count - job.error_count >= self.lost_leases
+
+
+SCORING = Limits("job", (timedelta(seconds=10), timedelta(seconds=60)), lost_leases=10, freed_at_once=3)
+ORGANIZERS = Limits("organizers' job", (timedelta(seconds=10),), lost_leases=3, freed_at_once=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Pauses between attempts, each twice as long as the one before, up to the longest."""
+
+    first: timedelta
+    longest: timedelta
+
+    def after(self, attempt: int) -> timedelta:
+        """Return the pause after this many failed attempts."""
+        if not attempt:
+            return timedelta()
+        pause: timedelta = self.first * 2 ** min(attempt - 1, 20)
+        return min(pause, self.longest)
+
+
+def new_incident() -> str:
+    """Return a new incident id, under which an internal error is logged."""
+    return secrets.token_hex(4)
+
+
+def is_free(
+    queue: type[ScoringJob] | type[OrganizerJob], now: datetime, older_than: timedelta = timedelta()
+) -> ColumnElement[bool]:
+    """Return the condition that a job waits longer than `older_than`, or that its lease ran out."""
+    return or_(
+        and_(queue.state == JobState.WAITING, queue.available_at <= now - older_than),
+        and_(queue.state == JobState.CLAIMED, queue.lease_until <= now),
+    )
+
+
+def claim(
+    session: Session,
+    queue: type[ScoringJob] | type[OrganizerJob],
+    *conditions: ColumnElement[bool],
+    now: datetime,
+    lease: timedelta,
+    holder: str | None,
+    values: Mapping[str, Any] | None = None,
+) -> tuple[str, int] | None:
+    """Claim all jobs of the conditions under one token; return it and the number of the attempt.
+
+    `holder` names the process that claims. Returns None if there is no such job.
+    """
+    token = secrets.token_hex(16)
+    attempt = session.scalars(
+        update(queue)
+        .where(*conditions)
+        .values(
+            state=JobState.CLAIMED,
+            lease_until=now + lease,
+            token=token,
+            holder=holder,
+            attempt_count=queue.attempt_count + 1,
+            **(values or {}),
+        )
+        .returning(queue.attempt_count)
+        .execution_options(synchronize_session=False)
+    ).all()
+    return (token, attempt[0]) if attempt else None
+
+
+def hold(
+    session: Session,
+    queue: type[Job],
+    *,
+    job_ids: Sequence[int],
+    token: str,
+    options: Sequence[ExecutableOption] = (),
+) -> Sequence[Job]:
+    """Lock claimed jobs for their holder; return those that it still holds."""
+    return session.scalars(
+        select(queue)
+        .where(queue.id.in_(job_ids), queue.token == token, queue.state == JobState.CLAIMED)
+        .options(*options)
+        .order_by(queue.id)
+        .with_for_update(of=queue)
+        .execution_options(populate_existing=True)
+    ).all()
+
+
+def wait(job: ScoringJob | OrganizerJob, *, until: datetime | None = None, is_counted: bool = True) -> None:
+    """Let a held job wait again, also as if the attempt had not been made."""
+    job.state = JobState.WAITING
+    job.lease_until = job.token = None
+    job.available_at = until or job.available_at
+    if not is_counted:
+        job.attempt_count -= 1
+
+
+def finish(
+    job: ScoringJob | OrganizerJob,
+    state: JobState,
+    *,
+    now: datetime,
+    problems: Sequence[dict[str, Any]] = (),
+    incident: str | None = None,
+) -> None:
+    """End a job."""
+    job.state = state
+    job.finished_at = now
+    job.lease_until = job.token = None
+    job.problems, job.incident = list(problems), incident
+
+
+def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, *, now: datetime) -> None:
+    """Record on a held job why its work was not done: the job waits for the next attempt or ends."""
+    match outcome:
+        case Rejection(problems):
+            finish(job, JobState.REJECTED, now=now, problems=problems)
+        case Outage() if now - job.created_at < OUTAGE_PATIENCE:
+            wait(job, until=now + OUTAGE_DELAY, is_counted=False)
+        case Outage():
+            incident = new_incident()
+            logger.error(
+                "Incident %s: the storage could not be read for %s %s all day.", incident, limits.noun, job.id
+            )
+            record(job, limits, Breakdown(incident), now=now)
+        case Breakdown(incident):
+            job.error_count += 1
+            if job.error_count >= limits.errors:
+                finish(job, JobState.FAILED, now=now, incident=incident)
+            else:
+                wait(job, until=now + limits.error_pauses[job.error_count - 1])
+
+
+def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) -> None:
+    """Fail a locked job that has lost its last lease."""
+    incident, lost = new_incident(), limits.lost_leases
+    logger.error("Incident %s: %s %s lost %s leases and has failed.", incident, limits.noun, job.id, lost)
+    finish(job, JobState.FAILED, now=now, incident=incident)
+
+
+def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
+    """Return the processes of a machine that hold claims with running leases."""
+    found: set[str] = set()
+    for queue in (ScoringJob, OrganizerJob):
+        names = select(queue.holder).where(
+            queue.state == JobState.CLAIMED,
+            queue.lease_until > now,
+            queue.holder.startswith(f"{machine}/", autoescape=True),
+        )
+        found.update(name for name in session.scalars(names.distinct()) if name is not None)
+    return found
+
+
+def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
+    """End the leases of processes that died; return the number of freed claims.
+
+    A freed claim counts as a lost lease. It keeps its token until another process takes it, so a process that
+    was only thought dead still records its result.
+    """
+    count = 0
+    for queue, limits in ((ScoringJob, SCORING), (OrganizerJob, ORGANIZERS)):
+        freed = session.scalars(
+            update(queue)
+            .where(
+                queue.state == JobState.CLAIMED,
+                queue.lease_until > now,
+                queue.holder.in_(holders),
+                queue.attempt_count - queue.error_count <= limits.freed_at_once,
+            )
+            .values(lease_until=now)
+            .returning(queue.id)
+            .execution_options(synchronize_session=False)
+        )
+        count += len(freed.all())
+    return count
+
+
+def is_due(queue: type[Letter], now: datetime, patience: timedelta) -> ColumnElement[bool]:
+    """Return the condition that a letter is to be sent now; after the patience it is given up."""
+    return and_(queue.ended_at.is_(None), queue.available_at <= now, queue.created_at > now - patience)
+
+
+def claim_letter(letter: Mail | Delivery, *, now: datetime, lease: timedelta) -> None:
+    """Claim a locked letter for its next attempt."""
+    letter.available_at = now + lease
+    letter.attempt_count += 1
+
+
+def hold_letter(session: Session, queue: type[Letter], *, letter_id: int, attempt: int) -> Letter | None:
+    """Lock a letter for the holder of an attempt; None if there was another attempt or the letter ended."""
+    is_held = and_(queue.id == letter_id, queue.attempt_count == attempt, queue.ended_at.is_(None))
+    return session.scalar(
+        select(queue).where(is_held).with_for_update().execution_options(populate_existing=True)
+    )

@@ -1,0 +1,376 @@
+"""The laws of leased rows, one for all four queues, on both kinds of database."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import pytest
+
+from grader.models import Delivery, JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
+from grader.services.jobs import leased_rows, organizer_jobs
+from grader.services.jobs.leased_rows import OUTAGE_PATIENCE, Breakdown, Limits, Outage, Rejection, Unfinished
+from grader.services.jobs.organizer_jobs import Result
+from grader.services.mail import outbox as mail
+from grader.services.scoring import jobs
+from grader.services.webhooks import outbox as webhooks
+from tests.fixtures.receivers import subscribe
+
+SECOND, MOMENT = timedelta(seconds=1), timedelta(microseconds=1)
+LEASE = timedelta(seconds=40)
+DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
+
+
+class Queue(Protocol):
+    """A queue with one row, by the service of its row."""
+
+    lease: timedelta
+    pause: timedelta
+    """The pause after its first failure."""
+
+    def add(self, service: Any) -> int:
+        """Add the row that the other methods use."""
+
+    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+        """Claim the row; None if that is not possible."""
+
+    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+        """Record that the work of a claim is done."""
+
+    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+        """Record that the work of a claim failed."""
+
+    def state(self, session: Any, row_id: int) -> Any:
+        """Return what a process that lost its lease must not change."""
+
+
+@dataclass
+class ScoringQueue:
+    lease, pause = LEASE, timedelta(seconds=10)
+    queue, limits = ScoringJob, leased_rows.SCORING
+
+    def add(self, service: Any) -> int:
+        job_id: int = service.submit(service.competition()).job_ids[0]
+        return job_id
+
+    def claim(self, session: Any, row_id: int, now: datetime, holder: str | None = None) -> Any:
+        return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
+
+    def record(self, session: Any, claim: Any, outcome: Unfinished, now: datetime) -> bool:
+        return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
+
+    def hand_back(self, session: Any, claim: Any, now: datetime) -> None:
+        jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
+
+    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+        self.record(session, claim, Rejection([]), now)
+
+    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+        self.record(session, claim, Breakdown("abc"), now)
+
+    def state(self, session: Any, row_id: int) -> Any:
+        job = session.get_one(ScoringJob, row_id)
+        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
+
+
+@dataclass
+class OrganizersQueue:
+    lease, pause = organizer_jobs.LEASE, timedelta(seconds=10)
+    queue, limits = OrganizerJob, leased_rows.ORGANIZERS
+
+    def add(self, service: Any) -> int:
+        competition, kind = service.competition(), OrganizerJobKind.VERIFY
+        asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
+        with service.database.write() as session:
+            return organizer_jobs.add(session, **asked, now=service.now).id
+
+    def claim(self, session: Any, row_id: int, now: datetime, holder: str | None = None) -> Any:
+        return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
+
+    def record(self, session: Any, claim: Any, outcome: Unfinished | Result, now: datetime) -> bool:
+        return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
+
+    def hand_back(self, session: Any, claim: Any, now: datetime) -> None:
+        organizer_jobs.hand_back(session, claim=claim, now=now)
+
+    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+        self.record(session, claim, Result({}), now)
+
+    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+        self.record(session, claim, Breakdown("abc"), now)
+
+    def state(self, session: Any, row_id: int) -> Any:
+        job = session.get_one(OrganizerJob, row_id)
+        return job.state, job.lease_until, job.token, job.error_count, job.finished_at
+
+
+@dataclass
+class MailQueue:
+    lease, pause = mail.LEASE, timedelta(minutes=1)
+
+    def add(self, service: Any) -> int:
+        with service.database.write() as session:
+            mail.write(session, to_address="a@example.org", subject="News", body="News", now=service.now)
+            row_id: int = session.query(Mail.id).scalar()
+        return row_id
+
+    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+        return mail.claim(session, now=now)
+
+    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+        mail.record_sent(session, letter=claim, now=now)
+
+    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+        mail.record_failed(session, letter=claim, error="451 later", is_final=False, now=now)
+
+    def state(self, session: Any, row_id: int) -> Any:
+        row = session.get_one(Mail, row_id)
+        return row.available_at, row.error, row.sent_at
+
+
+@dataclass
+class WebhookQueue:
+    lease, pause = webhooks.LEASE, timedelta(seconds=30)
+
+    def add(self, service: Any) -> int:
+        owner = service.user("olga", is_admin=True)
+        webhook = subscribe(service, service.competition(), owner, "http://127.0.0.1:8000/", now=service.now)
+        with service.database.write() as session:
+            event = webhooks.Event.ANNOUNCEMENT
+            webhooks.write(session, webhook_ids=[webhook.id], event=event, now=service.now)
+            row_id: int = session.query(Delivery.id).scalar()
+        return row_id
+
+    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+        return webhooks.claim(session, now=now)
+
+    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+        webhooks.record_delivered(session, claimed=claim, status=200, duration_ms=1, now=now)
+
+    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+        webhooks.record_failed(session, claimed=claim, status=500, duration_ms=1, now=now)
+
+    def state(self, session: Any, row_id: int) -> Any:
+        row = session.get_one(Delivery, row_id)
+        webhook = session.get_one(Webhook, row.webhook_id)
+        return row.available_at, row.status, row.ended_at, webhook.available_at, webhook.failure_count
+
+
+JOBS = [ScoringQueue(), OrganizersQueue()]
+ALL = [*JOBS, MailQueue(), WebhookQueue()]
+of_all = pytest.mark.parametrize("queue", ALL, ids=lambda queue: type(queue).__name__)
+of_jobs = pytest.mark.parametrize("queue", JOBS, ids=lambda queue: type(queue).__name__)
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def row_id(service: Any, queue: Queue) -> int:
+    return queue.add(service)
+
+
+def do(service: Any, act: Any, *what: Any, after: timedelta = timedelta(), **more: Any) -> Any:
+    with service.database.write() as session:
+        return act(session, *what, now=service.now + after, **more)
+
+
+def state(service: Any, queue: Queue, row_id: int) -> Any:
+    with service.database.read() as session:
+        return queue.state(session, row_id)
+
+
+def job_of(service: Any, queue: Any, row_id: int) -> Any:
+    with service.database.read() as session:
+        return session.get_one(queue.queue, row_id)
+
+
+@of_all
+def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(
+    service: Any, queue: Queue, row_id: int
+) -> None:
+    first = do(service, queue.claim, row_id)
+    assert first is not None and first.attempt == 1
+    assert do(service, queue.claim, row_id) is None
+    assert do(service, queue.claim, row_id, after=queue.lease - MOMENT) is None
+    second = do(service, queue.claim, row_id, after=queue.lease)
+    assert second is not None and second.attempt == 2
+
+
+@of_all
+def test_a_holder_that_lost_its_lease_records_nothing(service: Any, queue: Queue, row_id: int) -> None:
+    late = do(service, queue.claim, row_id)
+    current = do(service, queue.claim, row_id, after=queue.lease)
+    before = state(service, queue, row_id)
+    do(service, queue.fail, late, after=queue.lease)
+    assert state(service, queue, row_id) == before
+    if not isinstance(queue, MailQueue):  # that the server took an e-mail is true whoever sent it
+        do(service, queue.succeed, late, after=queue.lease)
+        assert state(service, queue, row_id) == before
+    do(service, queue.succeed, current, after=queue.lease)
+    assert state(service, queue, row_id) != before
+
+
+@of_all
+def test_a_row_whose_work_is_done_is_never_claimed_again(service: Any, queue: Queue, row_id: int) -> None:
+    claim = do(service, queue.claim, row_id)
+    do(service, queue.succeed, claim)
+    do(service, queue.fail, claim)
+    for after in (queue.lease, timedelta(hours=20)):
+        assert do(service, queue.claim, row_id, after=after) is None
+
+
+@of_all
+def test_a_failed_attempt_is_followed_by_a_pause_and_another_attempt(
+    service: Any, queue: Queue, row_id: int
+) -> None:
+    do(service, queue.fail, do(service, queue.claim, row_id))
+    assert do(service, queue.claim, row_id, after=queue.pause - MOMENT) is None
+    again = do(service, queue.claim, row_id, after=queue.pause)
+    assert again is not None and again.attempt == 2
+
+
+def test_pauses_double_up_to_the_longest() -> None:
+    pauses = [webhooks.PAUSES.after(attempt).total_seconds() for attempt in (0, 1, 2, 3, 99)]
+    assert pauses == [0, 30, 60, 120, 3600]
+
+
+def fail_to_the_end(service: Any, queue: Any, row_id: int) -> None:
+    limits: Limits = queue.limits
+    for attempt in range(limits.errors):
+        after = timedelta(minutes=attempt)
+        claim = do(service, queue.claim, row_id, after=after)
+        assert claim is not None and claim.attempt == attempt + 1
+        assert job_of(service, queue, row_id).state is JobState.CLAIMED
+        assert do(service, queue.record, claim, Breakdown(f"i{attempt}"), after=after)
+        if attempt < len(limits.error_pauses):
+            pause = limits.error_pauses[attempt]
+            assert job_of(service, queue, row_id).available_at == service.now + after + pause
+
+
+@of_jobs
+def test_the_last_error_of_our_own_fails_a_job_with_its_incident(
+    service: Any, queue: Any, row_id: int
+) -> None:
+    fail_to_the_end(service, queue, row_id)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.incident, job.token) == (JobState.FAILED, f"i{queue.limits.errors - 1}", None)
+    assert do(service, queue.claim, row_id, after=timedelta(days=1)) is None
+
+
+def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease() -> None:
+    assert (leased_rows.SCORING.errors, leased_rows.SCORING.lost_leases) == (3, 10)
+    assert (leased_rows.ORGANIZERS.errors, leased_rows.ORGANIZERS.lost_leases) == (2, 3)
+
+
+@of_jobs
+def test_the_last_lost_lease_fails_a_job_when_it_ends_and_errors_are_not_counted_as_lost(
+    service: Any, queue: Any, row_id: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    do(service, queue.record, do(service, queue.claim, row_id), Breakdown("abc"))
+    most = queue.limits.lost_leases
+    for lost in range(1, most + 1):
+        assert do(service, queue.claim, row_id, after=lost * queue.lease) is not None
+    assert do(service, queue.claim, row_id, after=(most + 1) * queue.lease - MOMENT) is None
+    assert job_of(service, queue, row_id).state is JobState.CLAIMED
+    assert do(service, queue.claim, row_id, after=(most + 1) * queue.lease) is None
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.token, job.finished_at) == (
+        JobState.FAILED,
+        None,
+        service.now + (most + 1) * queue.lease,
+    )
+    assert f"Incident {job.incident}: {queue.limits.noun} {row_id} lost {most} leases" in caplog.text
+
+
+@of_jobs
+def test_an_outage_is_waited_out_for_a_day_and_counted_from_then_on(
+    service: Any, queue: Any, row_id: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    for after in (timedelta(), OUTAGE_PATIENCE - MOMENT):
+        claim = do(service, queue.claim, row_id, after=after)
+        assert do(service, queue.record, claim, Outage(), after=after)
+        job = job_of(service, queue, row_id)
+        assert (job.state, job.error_count, job.attempt_count) == (JobState.WAITING, 0, 0)
+        assert job.available_at == service.now + after + leased_rows.OUTAGE_DELAY
+        assert not do(service, queue.record, claim, Outage(), after=after)
+    for error in range(queue.limits.errors):
+        after = OUTAGE_PATIENCE + timedelta(minutes=error)
+        claim = do(service, queue.claim, row_id, after=after + leased_rows.OUTAGE_DELAY)
+        assert do(service, queue.record, claim, Outage(), after=after)
+        assert job_of(service, queue, row_id).error_count == error + 1
+    failed = job_of(service, queue, row_id)
+    said = (
+        f"Incident {failed.incident}: the storage could not be read for {queue.limits.noun} {row_id} all day."
+    )
+    assert failed.state is JobState.FAILED and said in caplog.text
+
+
+@of_jobs
+def test_a_job_that_is_handed_back_waits_as_if_it_had_not_been_claimed(
+    service: Any, queue: Any, row_id: int
+) -> None:
+    late = do(service, queue.claim, row_id)
+    claim = do(service, queue.claim, row_id, after=queue.lease)
+    do(service, queue.hand_back, late, after=queue.lease)
+    assert job_of(service, queue, row_id).state is JobState.CLAIMED
+    do(service, queue.hand_back, claim, after=queue.lease)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.lease_until, job.token, job.attempt_count) == (JobState.WAITING, None, None, 1)
+    assert do(service, queue.claim, row_id, after=queue.lease).attempt == 2
+
+
+def free(service: Any, *holders: str) -> int:
+    freed: int = do(service, leased_rows.free, holders=holders)
+    return freed
+
+
+def found(service: Any, machine: str = "here") -> set[str]:
+    with service.database.read() as session:
+        return leased_rows.holders(session, machine=machine, now=service.now)
+
+
+@of_jobs
+def test_a_job_is_freed_for_its_dead_holders_a_few_times_and_then_waits_for_its_lease(
+    service: Any, queue: Any, row_id: int
+) -> None:
+    """Or a file that kills its readers, or a machine without memory, would use up all leases in seconds."""
+    do(
+        service, queue.record, do(service, queue.claim, row_id), Breakdown("x"), after=-timedelta(hours=1)
+    )  # no lost holder
+    most = queue.limits.freed_at_once
+    for lost in range(1, most + 2):
+        assert do(service, queue.claim, row_id, holder=DEAD).attempt == lost + 1
+        assert found(service) == {DEAD}
+        assert free(service, DEAD) == (lost <= most)
+    job = job_of(service, queue, row_id)
+    assert (job.state, job.attempt_count, job.error_count) == (JobState.CLAIMED, most + 2, 1)
+
+
+@of_jobs
+def test_one_that_was_only_thought_dead_writes_no_second_result(
+    service: Any, queue: Any, row_id: int
+) -> None:
+    late = do(service, queue.claim, row_id, holder=DEAD)
+    free(service, DEAD)
+    current = do(service, queue.claim, row_id, holder=ALIVE)
+    assert late.token != current.token
+    assert not do(service, queue.record, late, Rejection([]))
+    assert do(service, queue.record, current, Rejection([]))
+    assert (found(service), free(service, ALIVE)) == (set(), 0)
+
+
+def test_only_the_claims_of_the_dead_are_free(service: Any, predictions_csv: Any) -> None:
+    competition, queue = service.competition(), ScoringQueue()
+    files = [predictions_csv(seed=seed) for seed in range(3)]
+    job_ids = [job_id for file in files for job_id in service.submit(competition, csv=file).job_ids]
+    for job_id, holder in zip(job_ids, (DEAD, ALIVE, ELSEWHERE), strict=True):
+        assert do(service, queue.claim, job_id, holder=holder) is not None
+    assert found(service) == {DEAD, ALIVE}
+    assert free(service, DEAD) == 1
+    assert found(service) == {ALIVE}
+    assert [do(service, queue.claim, job_id) is not None for job_id in job_ids] == [True, False, False]
+
+
+@on_sqlite
+def test_a_machine_whose_name_has_wildcards_finds_only_its_own(service: Any) -> None:
+    queue = ScoringQueue()
+    do(service, queue.claim, queue.add(service), holder="h_re/17/1.00")
+    assert (found(service, "h_re"), found(service, "here")) == ({"h_re/17/1.00"}, set())
