@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from grader.maintenance import schema  # noqa: E402
 from grader.models import Competition, ScoringJob, Submission, SubmissionStatus  # noqa: E402
-from grader.supervisor.child import SETTLED_AFTER_SECONDS  # noqa: E402
+from grader.supervisor.supervisor import SETTLED_AFTER_SECONDS  # noqa: E402
 from grader.worker.sweeper import READY_AFTER_SECONDS  # noqa: E402
 from tests.campaign.installation import Installation, installed  # noqa: E402
 from tests.campaign.plan import DatabaseKind, Plan  # noqa: E402

@@ -1,20 +1,83 @@
-"""Guardian process: when the supervisor has died, end the processes that it started.
+"""Guardian process: end the processes of a `fairboard serve` that was killed.
 
-It holds the reading end of a pipe whose only writer is the supervisor, so the end of the file is the end
-of the supervisor, however it was killed. This works on every platform and reaches grandchildren too.
+The guardian holds the reading end of a pipe whose only writer is the supervisor, so the end of the file is
+the end of the supervisor, however it was killed. A new `fairboard serve` does the same for processes that
+outlived their guardian. Every process, also a child's child, carries the mark of the data folder in its
+environment.
 """
 
+import os
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from grader.supervisor import leftovers
+import psutil  # type: ignore[import-untyped]
+
+MARK = "FAIRBOARD_SERVED_FROM"
+LOOK_AGAIN_SECONDS = 0.1
+ROUNDS = 3
 
 
 def main() -> None:
     """Wait for the end of standard input, then end the processes of the folder named as the argument."""
     while sys.stdin.buffer.read(1):
         pass
-    leftovers.end(Path(sys.argv[1]))
+    end(Path(sys.argv[1]))
+
+
+def mark_of(data_dir: Path) -> str:
+    """Return the value of `MARK` in the environment of everything that serves this folder."""
+    return str(data_dir.resolve())
+
+
+def find(data_dir: Path) -> list[psutil.Process]:
+    """Return the living processes that serve the folder, without the caller."""
+    return [
+        process
+        for process in psutil.process_iter()
+        if process.pid != os.getpid() and _is_ours(process, data_dir)
+    ]
+
+
+def end(data_dir: Path, *, grace_seconds: float = 5) -> int:
+    """End every process that serves the folder, by force after the grace; return how many there were."""
+    count = len(find(data_dir))
+    _signal_all(data_dir, psutil.Process.terminate)
+    _wait_until_gone(data_dir, grace_seconds)
+    for _ in range(ROUNDS):  # one that is being killed may have just started another
+        if _signal_all(data_dir, psutil.Process.kill):
+            _wait_until_gone(data_dir, grace_seconds)
+    return count
+
+
+def _signal_all(data_dir: Path, send: Callable[[psutil.Process], None]) -> bool:
+    found = find(data_dir)
+    for process in found:
+        with suppress(psutil.NoSuchProcess):
+            send(process)
+    return bool(found)
+
+
+def _wait_until_gone(data_dir: Path, seconds: float) -> None:
+    # Not psutil.wait_procs: for an orphan that nobody reaps it waits for ever.
+    deadline = time.monotonic() + seconds
+    while find(data_dir) and time.monotonic() < deadline:
+        time.sleep(LOOK_AGAIN_SECONDS)
+
+
+def _is_ours(process: psutil.Process, data_dir: Path) -> bool:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        if process.environ().get(MARK) == mark_of(data_dir):
+            return True
+        # Valkey overwrites its environment; it works in the folder of its files.
+        works_there = process.cwd() == str(data_dir.resolve() / "valkey")
+        return works_there and bool(process.name().endswith("-server"))
+    except (psutil.Error, OSError):
+        return False  # it has just ended, or it belongs to somebody else
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.settings import Settings
-from grader.supervisor.child import Program
+from grader.supervisor.supervisor import Program
 from grader.worker.broker import QUEUE, RESCORING_QUEUE
 
 # -P: whatever lies in the folder that `serve` was started from is not imported.

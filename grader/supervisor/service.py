@@ -10,9 +10,8 @@ from grader.db import Database
 from grader.maintenance import backups
 from grader.services.accounts import first_administrator
 from grader.settings import PREFIX, Settings
-from grader.supervisor import leftovers, listener, lock, programs, valkey
-from grader.supervisor.child import Child
-from grader.supervisor.supervisor import Supervisor
+from grader.supervisor import guardian, listener, lock, programs, valkey
+from grader.supervisor.supervisor import Child, Supervisor
 
 APPLICATION = "webapp.wsgi:app"
 
@@ -26,13 +25,13 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
     """
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
-        if count := leftovers.end(data_dir):
+        if count := guardian.end(data_dir):
             log.warning("Ended %d processes that a killed service had left.", count)
         with listener.open_listener(settings.host, settings.port) as web_socket:
             address = (settings.base_url or listener.address_of(web_socket)).rstrip("/")
             lock.describe(held, f"a process at {address}")
             setup_token = _prepare_database(settings, announce)
-            supervisor = Supervisor(lambda pids: leftovers.record(data_dir, pids))
+            supervisor = Supervisor()
             with supervisor.stopping_on_signals():
                 _start(supervisor, settings, data_dir, web_socket, application)
                 announce(f"Fairboard serves {data_dir} at {address} (stop it with Ctrl-C).")
@@ -60,7 +59,7 @@ def _start(
 ) -> None:
     host, port = web_socket.getsockname()[:2]
     environment = {
-        leftovers.MARK: leftovers.mark_of(data_dir),
+        guardian.MARK: guardian.mark_of(data_dir),
         f"{PREFIX}DATA_DIR": str(data_dir),
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
@@ -89,7 +88,6 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
         )
         return None
     socket_path = valkey.socket_path(data_dir)
-    valkey.end_stranded(socket_path)
     child = supervisor.add(valkey.program(server, data_dir=data_dir, socket=socket_path))
     if not valkey.wait_until_answering(socket_path):
         _mend_or_tell(child, data_dir)

@@ -1,26 +1,133 @@
-"""Main loop of the supervisor: keep all programs running until it is stopped."""
+"""Supervisor: start programs, restart them with growing pauses, stop them."""
 
+import logging
+import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from subprocess import DEVNULL, PIPE
 from types import FrameType
 
-from grader.supervisor.child import Child, Program
+from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# A process that lives for longer may be started again at once for ever: its starts, about 1.5 s of one core
+# each, keep no machine busy.
+SETTLED_AFTER_SECONDS = 10
+FIRST_DISTANCE_SECONDS = 0.5
+LONGEST_DISTANCE_SECONDS = 30
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run.
+
+    `pass_fds` are open files that it inherits. `watches_us` gives it a pipe as standard input, whose end is
+    the end of the supervisor. One that `outlives_others` is asked to stop when the others have stopped.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pass_fds: tuple[int, ...] = ()
+    grace_seconds: float = 10
+    watches_us: bool = False
+    outlives_others: bool = False
+
+
+class Child:
+    """A program and its present process, the leader of a session of its own.
+
+    A process that ends soon after its start is started again: the first time at once, then in a distance
+    from that start that doubles. What ends after a longer life did not fail to start: it is started at once.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._process: ChildProcess | None = None
+        self._started_at = 0.0
+        self._start_at = 0.0
+        self._early_ends = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id while it runs."""
+        return self._process.pid if self._process else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the present process has ended, which `tend` will notice."""
+        return self._process is not None and self._process.code is not None
+
+    def tend(self) -> bool:
+        """Notice that the process has ended, start it when it is time; return whether one was started."""
+        if self._process and (code := self._process.code) is not None:
+            self._end()
+            self._plan_start(f"ended {_ending(code)}")
+        if self._process or time.monotonic() < self._start_at:
+            return False
+        return self._start()
+
+    def request_stop(self) -> None:
+        """Ask the process to end."""
+        if self._process:
+            self._process.request_end()
+
+    def stop(self) -> None:
+        """End the process and what it started, by force after the grace.
+
+        Before that all of them are asked, so that who scores hands back what it has.
+        """
+        if not self._process:
+            return
+        self.request_stop()
+        if not self._process.ends_within(self.program.grace_seconds):
+            self._process.signal_all(signal.SIGTERM)
+            self._process.ends_within(HAND_BACK_SECONDS)
+        self._end()
+
+    def _start(self) -> bool:
+        self._started_at = time.monotonic()
+        try:
+            self._process = ChildProcess(
+                self.program.command,
+                environment={**os.environ, **self.program.environment},
+                pass_fds=self.program.pass_fds,
+                stdin=PIPE if self.program.watches_us else DEVNULL,
+                stdout=sys.stderr.fileno(),
+                leads_session=True,
+            )
+        except OSError as error:  # no memory or no process left; it may pass
+            self._plan_start(f"cannot be started ({error})")
+            return False
+        log.info("%s runs as process %d.", self.program.name, self._process.pid)
+        return True
+
+    def _end(self) -> None:
+        if self._process:
+            self._process.close()  # what a killed leader leaves would hold its sockets and jobs
+        self._process = None
+
+    def _plan_start(self, fact: str) -> None:
+        lived = time.monotonic() - self._started_at
+        self._early_ends = 0 if lived >= SETTLED_AFTER_SECONDS else self._early_ends + 1
+        distance = distance_of_starts(self._early_ends)
+        self._start_at = self._started_at + distance
+        pause = max(0.0, distance - lived)
+        log.warning("%s %s after %.0f s; next start in %.1f s.", self.program.name, fact, lived, pause)
 
 
 class Supervisor:
-    """Starts programs in the order they are added, tends them, and stops them.
+    """Starts programs in the order they are added, tends them, and stops them."""
 
-    `on_change` is called with the ids of the running processes after every start.
-    """
-
-    def __init__(self, on_change: Callable[[Sequence[int]], None]) -> None:
+    def __init__(self) -> None:
         self._children: list[Child] = []
-        self._on_change = on_change
         self._stopping = False
 
     def add(self, program: Program) -> Child:
@@ -43,7 +150,6 @@ class Supervisor:
                 child.request_stop()
         for child in reversed(self._children):
             child.stop()
-        self._on_change([])
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
@@ -63,6 +169,15 @@ class Supervisor:
         self._stopping = True
 
     def _tend(self) -> None:
-        started = [child for child in self._children if child.tend()]
-        if started:
-            self._on_change([child.pid for child in self._children if child.pid])
+        for child in self._children:
+            child.tend()
+
+
+def distance_of_starts(early_ends: int) -> float:
+    """Return the seconds between two starts, after this many processes in a row that ended early."""
+    doublings = early_ends - 2
+    return min(LONGEST_DISTANCE_SECONDS, FIRST_DISTANCE_SECONDS * 2**doublings) if doublings >= 0 else 0
+
+
+def _ending(code: int) -> str:
+    return f"with code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from grader.errors import OrganizerError
-from grader.supervisor.child import Program
+from grader.supervisor.supervisor import Program
 
 LONGEST_SOCKET_PATH_BYTES = 100  # the kernels allow 108 on Linux and 104 on macOS
 START_SECONDS = 5
@@ -96,13 +96,6 @@ def remove_socket_folder(socket: Path) -> None:
 def broker_url(socket: Path) -> str:
     """Return the URL under which Celery finds the server."""
     return f"redis+socket://{socket}"
-
-
-def end_stranded(socket: Path) -> None:
-    """End a server that still answers on the socket, for two must not write the same files."""
-    if answers(socket):
-        with suppress(RedisError), _client(socket) as client:
-            client.shutdown(nosave=True)
 
 
 def wait_until_answering(socket: Path) -> bool:

@@ -26,7 +26,7 @@ from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.supervisor import leftovers, valkey
+from grader.supervisor import guardian, valkey
 from grader.worker.hints import Hints
 from tests.campaign.mutations import drop_unique_constraint
 from tests.campaign.plan import DatabaseKind, Plan
@@ -167,10 +167,10 @@ class Installation:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        for guardian in self._guardians:
-            guardian.communicate()
+        for each in self._guardians:
+            each.communicate()
         self._guardians.clear()
-        leftovers.end(self.data_dir)
+        guardian.end(self.data_dir)
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:

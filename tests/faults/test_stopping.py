@@ -19,7 +19,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.solutions import checks
 from grader.services.solutions.checks import UploadedFile
 from grader.settings import Settings
-from grader.supervisor.child import Child, Program
+from grader.supervisor.supervisor import Child, Program
 from grader.worker.hints import Hints
 from grader.worker.organizer_jobs.child import OrganizerChild
 from grader.worker.scoring.scorer import Scorer

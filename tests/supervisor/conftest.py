@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from grader.supervisor import leftovers, valkey
+from grader.supervisor import guardian, valkey
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
 FAIRBOARD = (sys.executable, "-m", "grader.cli")
@@ -127,7 +127,7 @@ class Service:
                 self.process.wait()
             self.process.stdout.close()
             self._log.close()
-        leftovers.end(self.data_dir, grace_seconds=1)
+        guardian.end(self.data_dir, grace_seconds=1)
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from redis import Redis
 
-from grader.supervisor import leftovers, valkey
+from grader.supervisor import guardian, valkey
 from tests.fixtures.patience import eventually
 
 PROGRAMS = ("valkey-server", "worker@%h", "rescorer@%h", "sweeper", "gunicorn", "supervisor.guardian")
@@ -61,7 +61,7 @@ def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(ma
     assert running.wait_until_scored(first, token)["status"] == "scored"
 
     assert running.stop() == 0
-    assert leftovers.find(running.data_dir) == []
+    assert guardian.find(running.data_dir) == []
     assert not socket_folder.exists()
 
 
@@ -77,7 +77,7 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
 
     running.kill()
 
-    eventually(lambda: not leftovers.find(running.data_dir), 15)
+    eventually(lambda: not guardian.find(running.data_dir), 15)
     again = make_service().start().wait_until_ready()
     with Redis(unix_socket_path=socket_path) as client:
         assert client.llen("waiting") == 50
@@ -87,7 +87,7 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
 
 @pytest.mark.long
 def test_a_service_that_is_killed_with_its_guardian_leaves_its_processes_to_the_next_start(make_service):
-    """`test_leftovers.py` has how they are found and ended; here are two services more to start."""
+    """`test_guardian.py` has how they are found and ended; here are two services more to start."""
     running = make_service().start().wait_until_ready()
     worker = running.child("worker@%h")
     running.child("supervisor.guardian").kill()

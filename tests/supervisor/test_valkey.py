@@ -5,7 +5,7 @@ import tempfile
 import pytest
 from redis import Redis
 
-from grader.supervisor import valkey
+from grader.supervisor import guardian, valkey
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.programs import missing
 
@@ -49,10 +49,10 @@ def test_what_stands_in_a_killed_server_is_there_after_a_new_start(start):
         assert client.llen("queue") == 50
 
 
-def test_a_stranded_server_is_ended(start):
+def test_a_stranded_server_is_found_although_it_has_overwritten_its_environment(start, tmp_path):
     process, socket = start()
 
-    valkey.end_stranded(socket)
+    assert guardian.end(tmp_path) == 1
 
     assert process.wait(HANG_SECONDS) == 0
     assert not valkey.answers(socket)

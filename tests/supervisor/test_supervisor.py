@@ -5,8 +5,7 @@ import sys
 import psutil
 import pytest
 
-from grader.supervisor.child import SETTLED_AFTER_SECONDS, Child, Program
-from grader.supervisor.supervisor import Supervisor
+from grader.supervisor.supervisor import SETTLED_AFTER_SECONDS, Child, Program, Supervisor
 from tests.fixtures.patience import eventually
 
 
@@ -27,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("grader.supervisor.child.time", clock)
+    monkeypatch.setattr("grader.supervisor.supervisor.time", clock)
     return clock
 
 
@@ -112,19 +111,18 @@ def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_
     assert not psutil.pid_exists(pid)
 
 
-def test_the_supervisor_reports_the_running_processes_and_stops_when_a_signal_asks():
-    reported = []
-    supervisor = Supervisor(lambda pids: reported.append(list(pids)))
+def test_the_supervisor_runs_its_programs_and_stops_them_when_a_signal_asks():
+    supervisor = Supervisor()
     with supervisor.stopping_on_signals():
-        supervisor.add(python("import time; time.sleep(9999)"))
+        sleeper = supervisor.add(python("import time; time.sleep(9999)"))
+        pid = sleeper.pid
         supervisor.add(
             python("import os, time, signal; time.sleep(0.3); os.kill(os.getppid(), signal.SIGTERM)")
         )
         supervisor.run()
 
-    assert [len(pids) for pids in reported][:2] == [1, 2]
-    assert reported[-1] == []
-    assert not any(psutil.pid_exists(pid) for pids in reported for pid in pids)
+    assert sleeper.pid is None
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_program_that_cannot_be_started_is_tried_again():
@@ -138,7 +136,7 @@ def test_a_program_that_cannot_be_started_is_tried_again():
 def test_a_signal_that_was_ignored_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with Supervisor(lambda pids: None).stopping_on_signals():
+        with Supervisor().stopping_on_signals():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
