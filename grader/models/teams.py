@@ -3,7 +3,7 @@
 import enum
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -15,6 +15,9 @@ class Team(Base):
 
     A team that was merged into another keeps its row and name, and has neither members nor submissions. The
     team of organizers holds their test submissions; it has no members and stands on no board.
+
+    A team keeps a name that organizers gave it (`name_given_at`) until they free it. Until then nobody can
+    choose a name that they took from it (`names_taken_away`).
     """
 
     __tablename__ = "team"
@@ -35,6 +38,9 @@ class Team(Base):
     disqualification_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     is_organizers: Mapped[bool] = mapped_column(default=False, server_default=false())
     avatar_key: Mapped[str | None] = mapped_column(String(16), default=new_avatar_key)
+    name_given_at: Mapped[datetime | None]
+    name_given_because: Mapped[str] = mapped_column(Text, default="", server_default="")
+    names_taken_away: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
 
     leader: Mapped[User | None] = relationship()
     members: Mapped[list["TeamMember"]] = relationship(back_populates="team")

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from grader.models import AuditEntry
 from grader.services.teams.memberships import Membership, OwnTeam
 from grader.services.teams.participations import EntryState
 from webapp.http.fields import Answer, Moment, Number, Sent, Text
@@ -140,13 +139,13 @@ def entry_fields(membership: Membership) -> dict[str, Any]:
     }
 
 
-def team(own: OwnTeam, *, named: AuditEntry | None) -> Team:
-    """Return a person's team; `named` is the act of organizers that holds its name."""
+def team(own: OwnTeam) -> Team:
+    """Return a person's team."""
     found = own.team
     return Team(
         id=found.id,
         name=found.name,
-        name_held_because=named.reason if named else None,
+        name_held_because=found.name_given_because if found.name_given_at else None,
         leader=found.leader.name if found.leader else None,
         is_leader=own.is_leader,
         members=[member.user.name for member in own.members],

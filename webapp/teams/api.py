@@ -12,7 +12,6 @@ from grader.services.limits import limits
 from grader.services.people import directory
 from grader.services.submissions import selections
 from grader.services.teams import (
-    given_names,
     invitations,
     memberships,
     mergers,
@@ -187,12 +186,11 @@ def _team(session: Any, competition: Competition, user: User) -> EntryAndTeam:
     now = db.now(session)
     membership = memberships.of_person(session, competition=competition, user=user, now=now)
     own = membership.own.team if membership.own else None
-    named = given_names.given(session, competition=competition, team=own) if own else None
     left = limits.allowance(session, competition=competition, team=own, now=now)
     choice = selections.would_count(session, competition=competition, team=own, now=now) if own else None
     return EntryAndTeam(
         **answers.entry_fields(membership),
-        team=answers.team(membership.own, named=named) if membership.own else None,
+        team=answers.team(membership.own) if membership.own else None,
         limits=allowance(left),
         invitations=[Invitation(id=each.id, team=each.team.name) for each in membership.invitations],
         selection=selection(choice) if choice else None,

@@ -14,7 +14,6 @@ from grader.services.leaderboards import team_profiles
 from grader.services.mail import limits
 from grader.services.people import directory, names
 from grader.services.teams import (
-    given_names,
     invitations,
     memberships,
     mergers,
@@ -240,7 +239,6 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition, now = lookups.competition_of(session, slug), db.now(session)
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
         own = membership.own
-        named = own and given_names.given(session, competition=competition, team=own.team)
         is_listed = own is not None and team_profiles.is_listed(
             session, competition=competition, team_id=own.team.id, now=now
         )
@@ -249,7 +247,6 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition=CompetitionView(competition, now),
         membership=membership,
         own=own,
-        named=named,
         is_listed=is_listed,
         link=link,
         problem=problem,

@@ -1,17 +1,15 @@
 """Rename a team with an offensive name, as organizer; hold that name and free it later.
 
-Such a name stays, and no team can choose the one that was taken away, until an organizer frees them: the
-audit knows both.
+Such a name stays, and no team can choose the one that was taken away, until an organizer frees them.
 """
 
-from collections import defaultdict
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.models import AuditEntry, Competition, Team
+from grader.models import Competition, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.people import name_shapes, names
@@ -48,12 +46,7 @@ class NameHeld(TeamRefusal):
     """The organizers gave the team its name."""
 
     public_name = "name_held"
-
-    def __init__(self, given: AuditEntry) -> None:
-        why = given.reason.rstrip(".")
-        super().__init__(
-            f"The organizers gave this team its name: {why}. You cannot change it until they allow it."
-        )
+    message = "The organizers gave this team its name: {why}. You cannot change it until they allow it."
 
 
 class NameTakenAway(TeamRefusal):
@@ -90,6 +83,8 @@ def rename(
     if before == shown:
         raise SameName(name=shown)
     rosters.set_name(found, shown)
+    found.name_given_at, found.name_given_because = act.now, reason
+    found.names_taken_away = [*(found.names_taken_away or ()), before]
     session.flush()
     mail.renamed(session, competition=act.competition, team=found, reason=reason, now=act.now)
     act.record(
@@ -108,44 +103,24 @@ def free(
 ) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
     act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
-    if given(session, competition=competition, team=found) is None:
+    if found.name_given_at is None:
         raise NotGiven(team=found)
+    found.name_given_at, found.name_given_because, found.names_taken_away = None, "", None
     mail.name_freed(session, competition=act.competition, team=found, now=act.now)
     act.record(FREE, _subject(found))
     return found
 
 
-def given(session: Session, *, competition: Competition, team: Team) -> AuditEntry | None:
-    """Return the act of the organizers that holds a team's name; None where the team chose it."""
-    acts = _held(session, competition).get(_subject(team))
-    return acts[-1] if acts and acts[-1].after["name"] == team.name else None
-
-
 def require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
     """Raise NameHeld where the team must keep its name, NameTakenAway where organizers took this one away."""
-    held = team and given(session, competition=competition, team=team)
-    if held:
-        raise NameHeld(held)
-    shape = names.name_shape(name)
-    acts = (act for acts in _held(session, competition).values() for act in acts)
-    if any(names.name_shape(act.before["name"]) == shape for act in acts):
-        raise NameTakenAway(name=name)
-
-
-def _held(session: Session, competition: Competition) -> dict[str, list[AuditEntry]]:
-    """Return the renamings that hold, by what the audit calls the team; the oldest first."""
-    query = (
-        select(AuditEntry)
-        .where(AuditEntry.competition_id == competition.id, AuditEntry.action.in_((RENAME, FREE)))
-        .order_by(AuditEntry.id)
+    if team is not None and team.name_given_at is not None:
+        raise NameHeld(why=team.name_given_because.rstrip("."))
+    query = select(Team.names_taken_away).where(
+        Team.competition_id == competition.id, Team.names_taken_away.is_not(None)
     )
-    held: dict[str, list[AuditEntry]] = defaultdict(list)
-    for act in session.scalars(query):
-        if act.action == FREE:
-            held.pop(act.subject, None)
-        elif "name" in act.after:  # a name that was given to its bearer changed nothing
-            held[act.subject].append(act)
-    return held
+    shape = names.name_shape(name)
+    if any(names.name_shape(each) == shape for taken in session.scalars(query) for each in taken or ()):
+        raise NameTakenAway(name=name)
 
 
 def _subject(team: Team) -> str:

@@ -153,6 +153,7 @@ def free_name(session: Session, *, competition: Competition, name: str) -> str:
 def set_name(team: Team, name: str) -> None:
     """Give a team a free name, and the forms by which it is found and kept apart."""
     team.name, team.name_key, team.name_shape = name, names.name_key(name), names.name_shape(name)
+    team.name_given_at, team.name_given_because = None, ""
 
 
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:

@@ -112,10 +112,9 @@ def _team(slug: str, team_id: int) -> OrganizersTeamDetails:
         line = team_search.get(session, competition=competition, team_id=team_id)
         given = grants.list_newest(session, competition=competition, team=line.team)
         left = limits.allowance(session, competition=competition, team=line.team, now=now)
-        named = given_names.given(session, competition=competition, team=line.team)
         return OrganizersTeamDetails(
             **answers.team_fields(line),
-            name_is_given=named is not None,
+            name_is_given=line.team.name_given_at is not None,
             limits=allowance(left),
             grants=[answers.grant(each) for each in given],
         )

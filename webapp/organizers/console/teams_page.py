@@ -210,14 +210,12 @@ def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> 
         given = grants.list_newest(session, competition=competition, team=line.team)
         days = grants.choice(competition, now=now)
         allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
-        named = given_names.given(session, competition=competition, team=line.team)
     return render_template(
         "running/team.html",
         competition=CompetitionView(competition, now),
         line=line,
         team=line.team,
         given=given,
-        named=named,
         allowance=AllowanceView(allowance),
         days=days,
         problems=_sentences(problem),
