@@ -20,7 +20,7 @@ from grader.models import Submission
 from grader.supervisor.service import _prepare_database
 from grader.worker.storage_keeper import Keeper
 
-OLDER = "0002"
+OLDER = "0023"
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 

@@ -213,11 +213,11 @@ def test_a_backup_with_too_little_room_is_not_begun(
 def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_without(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    schema.downgrade(service.database, "0002")
+    schema.downgrade(service.database, "0023")
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match=r"No table was changed.*`fairboard migrate --without-backup`"):
         backups.migrate(service.settings, service.database, say=print)
-    assert schema.current(service.database) == "0002"
+    assert schema.current(service.database) == "0023"
     assert not (service.settings.data_dir / "backups").exists()
     schema.upgrade(service.database)
 

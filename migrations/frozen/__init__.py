@@ -1,1 +1,0 @@
-"""Rules as they were when a migration was written, so that it does the same for ever."""

@@ -1,0 +1,715 @@
+"""All tables."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0023"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+TIME = sa.DateTime(timezone=True)
+JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
+BIG_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+LIVE = "fk_competition_live_scoring_version_id_scoring_version"
+
+
+def _enum(name: str, *values: str) -> sa.Enum:
+    """Return the type of a text column with a check constraint on its values."""
+    return sa.Enum(*values, name=name, native_enum=False, length=16, create_constraint=True)
+
+
+def upgrade() -> None:
+    """Create the tables."""
+    op.create_table(
+        "competition",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("slug", sa.String(40), nullable=False, unique=True),
+        sa.Column("title", sa.String(200), nullable=False),
+        sa.Column("overview", sa.Text(), nullable=False),
+        sa.Column("evaluation", sa.Text(), nullable=False, server_default=""),
+        sa.Column("data_description", sa.Text(), nullable=False, server_default=""),
+        sa.Column("summary", sa.String(200)),
+        sa.Column("positive_name", sa.String(64), nullable=False, server_default="positive"),
+        sa.Column("negative_name", sa.String(64), nullable=False, server_default="negative"),
+        sa.Column("row_name", sa.String(64), nullable=False, server_default=""),
+        sa.Column("contact", sa.String(500), nullable=False, server_default=""),
+        sa.Column("discussion_url", sa.String(500), nullable=False, server_default=""),
+        sa.Column(
+            "feedback",
+            _enum("feedback", "open", "terms", "score", "tiered", "ladder", "noised", "blind"),
+            nullable=False,
+            server_default="open",
+        ),
+        sa.Column(
+            "feedback_step",
+            _enum("feedback_step", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05"),
+            nullable=False,
+            server_default="0.002",
+        ),
+        sa.Column("feedback_key", sa.String(64)),
+        sa.Column("draft_metric", JSON),
+        sa.Column("state", _enum("state", "draft", "published", "revealed", "archived"), nullable=False),
+        sa.Column("opens_at", TIME),
+        sa.Column("closes_at", TIME),
+        sa.Column("revealed_at", TIME),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("rules", sa.Text(), nullable=False, server_default=""),
+        sa.Column("rules_version", sa.Integer(), nullable=False, server_default="1"),
+        sa.Column(
+            "entry_mode",
+            _enum("entry_mode", "open", "code", "approval"),
+            nullable=False,
+            server_default="open",
+        ),
+        sa.Column("entry_code", sa.String(64)),
+        sa.Column("entry_deadline", TIME),
+        sa.Column("merger_deadline", TIME),
+        sa.Column("max_team_size", sa.Integer(), nullable=False, server_default="5"),
+        sa.Column("max_daily_submissions", sa.Integer(), server_default="5"),
+        sa.Column("max_total_submissions", sa.Integer()),
+        sa.Column("max_pending_submissions", sa.Integer(), nullable=False, server_default="5"),
+        sa.Column("max_hourly_rejections", sa.Integer(), nullable=False, server_default="30"),
+        sa.Column("selection_count", sa.Integer(), nullable=False, server_default="2"),
+        sa.Column("takes_late_submissions", sa.Boolean(), nullable=False, server_default=sa.true()),
+        sa.Column("marks_ties", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column(
+            "reveal_rule", _enum("reveal_rule", "date", "organizer"), nullable=False, server_default="date"
+        ),
+        sa.Column("reveals_at", TIME),
+        sa.Column("selection_deadline", TIME),
+        sa.Column("paused_at", TIME),
+        sa.Column("pause_message", sa.Text(), nullable=False, server_default=""),
+        sa.Column("solution_published_at", TIME),
+        sa.Column("settled_at", TIME),
+        sa.Column("finalized_at", TIME),
+        sa.Column(
+            "live_scoring_version_id",
+            sa.Integer(),
+            sa.ForeignKey("scoring_version.id", name=LIVE, use_alter=True),
+        ),
+        sa.Column("formatted", JSON),
+    )
+    op.create_table(
+        "setup_link",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("used_at", TIME),
+    )
+    op.create_table(
+        "tally",
+        sa.Column("id", BIG_ID, primary_key=True),
+        sa.Column("kind", sa.String(32), nullable=False),
+        sa.Column("whose", sa.String(64), nullable=False),
+        sa.Column("at", TIME, nullable=False, index=True),
+        sa.Index("ix_tally_kind_whose_at", "kind", "whose", "at"),
+    )
+    op.create_table(
+        "user_account",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("name", sa.String(256), nullable=False),
+        sa.Column("name_folded", sa.String(256), nullable=False, unique=True),
+        sa.Column("name_key", sa.String(256), nullable=False, unique=True),
+        sa.Column("name_shape", sa.String(256), index=True, unique=True),
+        sa.Column("password_hash", sa.String(255), nullable=False),
+        sa.Column("is_admin", sa.Boolean(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("email", sa.String(254)),
+        sa.Column("email_key", sa.String(254), unique=True),
+        sa.Column("email_verified_at", TIME),
+        sa.Column("about", sa.Text(), nullable=False, server_default=""),
+        sa.Column("unwanted_notices", sa.JSON(), nullable=False, server_default="[]"),
+        sa.Column("page_key", sa.String(32), index=True, unique=True),
+        sa.Column("avatar_key", sa.String(16)),
+        sa.Column("deleted_at", TIME),
+    )
+    op.create_table(
+        "account_link",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column(
+            "purpose", _enum("purpose", "verify_email", "reset_password", "sign_up", "log_in"), nullable=False
+        ),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("email", sa.String(254)),
+        sa.Column("created_by", sa.String(256), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("expires_at", TIME, nullable=False),
+        sa.Column("used_at", TIME),
+    )
+    op.create_table(
+        "announced_upload",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True),
+        sa.Column("name", sa.String(255), nullable=False),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("parts", sa.JSON(), nullable=False),
+        sa.Column("sha256", sa.String(64)),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("expires_at", TIME, nullable=False, index=True),
+        sa.Column("used_at", TIME),
+    )
+    op.create_table(
+        "announcement",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column(
+            "competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False, index=True
+        ),
+        sa.Column("title", sa.String(200), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("posted_at", TIME, nullable=False),
+        sa.Column("edited_at", TIME),
+        sa.Column("withdrawn_at", TIME),
+        sa.Column("formatted", JSON),
+    )
+    op.create_table(
+        "api_token",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("name", sa.String(64), nullable=False),
+        sa.Column("prefix", sa.String(16), nullable=False),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("scopes", sa.JSON(), nullable=False, server_default='["read", "submit"]'),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), index=True),
+        sa.Column("made_with_id", sa.Integer(), sa.ForeignKey("api_token.id"), index=True),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("expires_at", TIME),
+        sa.Column("last_used_at", TIME),
+        sa.Column("revoked_at", TIME),
+    )
+    op.create_table(
+        "audit_entry",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id")),
+        sa.Column("at", TIME, nullable=False),
+        sa.Column("actor_id", sa.Integer(), sa.ForeignKey("user_account.id")),
+        sa.Column("origin", sa.String(64), nullable=False),
+        sa.Column("action", sa.String(64), nullable=False),
+        sa.Column("subject", sa.String(200), nullable=False),
+        sa.Column("before", JSON, nullable=False),
+        sa.Column("after", JSON, nullable=False),
+        sa.Column("times", sa.JSON()),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("is_public", sa.Boolean(), nullable=False),
+        sa.Column("public_text", sa.Text(), nullable=False),
+        sa.Index("ix_audit_entry_competition_id_id", "competition_id", "id"),
+    )
+    op.create_table(
+        "data_file",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("name", sa.String(255), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False, server_default=""),
+        sa.Column("sha256", sa.String(64), nullable=False),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("uploaded_at", TIME, nullable=False),
+        sa.Column(
+            "check_state",
+            _enum("check_state", "unchecked", "waiting", "passed", "held", "allowed"),
+            nullable=False,
+            server_default="unchecked",
+        ),
+        sa.Column("check_key", sa.String(64)),
+        sa.Column("findings", JSON, nullable=False, server_default=sa.text("'{}'")),
+        sa.Column("allowed", JSON, nullable=False, server_default=sa.text("'{}'")),
+        sa.UniqueConstraint("competition_id", "name"),
+    )
+    op.create_table(
+        "fair_play_mark",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("line", sa.String(64), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("marked_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
+        sa.Column("marked_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "line"),
+    )
+    op.create_table(
+        "figure",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("name", sa.String(80), nullable=False),
+        sa.Column("media_type", sa.String(32), nullable=False),
+        sa.Column("sha256", sa.String(64), nullable=False),
+        sa.Column("size_bytes", sa.Integer(), nullable=False),
+        sa.Column("width", sa.Integer(), nullable=False),
+        sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("uploaded_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "name"),
+    )
+    op.create_table(
+        "known_address",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("address_hash", sa.String(64), nullable=False),
+        sa.Column("last_login_at", TIME, nullable=False, index=True),
+        sa.UniqueConstraint("user_id", "address_hash"),
+    )
+    op.create_table(
+        "login",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("token_sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("user_agent", sa.Text(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("last_used_at", TIME, nullable=False),
+        sa.Column("expires_at", TIME, nullable=False),
+    )
+    op.create_table(
+        "login_place",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("kind", _enum("kind", "address", "browser"), nullable=False),
+        sa.Column("place_hash", sa.String(64), nullable=False, index=True),
+        sa.Column("login_count", sa.Integer(), nullable=False),
+        sa.Column("first_login_at", TIME, nullable=False),
+        sa.Column("last_login_at", TIME, nullable=False, index=True),
+        sa.UniqueConstraint("user_id", "place_hash"),
+    )
+    op.create_table(
+        "mail",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("key", sa.String(128), unique=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("to_address", sa.String(254), nullable=False),
+        sa.Column("subject", sa.String(200), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("available_at", TIME, nullable=False),
+        sa.Column("attempt_count", sa.Integer(), nullable=False),
+        sa.Column("sent_at", TIME),
+        sa.Column("error", sa.Text()),
+        sa.Index("ix_mail_sent_at_available_at", "sent_at", "available_at"),
+    )
+    op.create_table(
+        "organizer",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("role", _enum("role", "owner", "editor", "viewer"), nullable=False),
+        sa.Column("added_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "user_id"),
+    )
+    op.create_table(
+        "organizer_job",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column(
+            "kind",
+            _enum("kind", "check", "verify", "bundle", "settings", "diagnose", "ties", "data", "fair_play"),
+            nullable=False,
+        ),
+        sa.Column("parameters", JSON, nullable=False),
+        sa.Column(
+            "state", _enum("state", "waiting", "claimed", "done", "rejected", "failed"), nullable=False
+        ),
+        sa.Column("created_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("available_at", TIME, nullable=False),
+        sa.Column("lease_until", TIME),
+        sa.Column("token", sa.String(32)),
+        sa.Column("holder", sa.String(120)),
+        sa.Column("attempt_count", sa.Integer(), nullable=False),
+        sa.Column("error_count", sa.Integer(), nullable=False),
+        sa.Column("progress", JSON, nullable=False),
+        sa.Column("result", JSON, nullable=False),
+        sa.Column("problems", JSON, nullable=False),
+        sa.Column("incident", sa.String(16)),
+        sa.Column("finished_at", TIME),
+        sa.Column("dismissed_at", TIME),
+        sa.Index("ix_organizer_job_competition_id_kind", "competition_id", "kind"),
+        sa.Index("ix_organizer_job_state_available_at", "state", "available_at"),
+    )
+    op.create_table(
+        "repeatable_request",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("key", sa.String(128), nullable=False),
+        sa.Column("fingerprint", sa.String(64), nullable=False),
+        sa.Column("at", TIME, nullable=False, index=True),
+        sa.Column("status", sa.Integer()),
+        sa.Column("answer", sa.Text()),
+        sa.UniqueConstraint("user_id", "key"),
+    )
+    op.create_table(
+        "solution",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("row_ids_sha256", sa.String(64), nullable=False),
+        sa.Column("prepared_sha256", sa.String(64), nullable=False),
+        sa.Column("sample_submission_sha256", sa.String(64), nullable=False),
+        sa.Column("row_count", sa.Integer(), nullable=False),
+        sa.Column("public_row_count", sa.Integer(), nullable=False),
+        sa.Column("private_row_count", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.String(64)),
+        sa.Column("nonce", sa.String(64)),
+        sa.Column("commitment", sa.String(64)),
+        sa.Column("canaries", sa.Text()),
+        sa.Column("report", JSON, nullable=False),
+        sa.Column("uploaded_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "number"),
+    )
+    op.create_table(
+        "team",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("name", sa.String(256), nullable=False),
+        sa.Column("name_key", sa.String(256), nullable=False),
+        sa.Column("name_shape", sa.String(256)),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("leader_id", sa.Integer(), sa.ForeignKey("user_account.id")),
+        sa.Column("merged_into_id", sa.Integer(), sa.ForeignKey("team.id")),
+        sa.Column("disqualified_at", TIME),
+        sa.Column("disqualification_reason", sa.Text(), nullable=False, server_default=""),
+        sa.Column("is_organizers", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("avatar_key", sa.String(16)),
+        sa.UniqueConstraint("competition_id", "name_key"),
+        sa.Index("ix_team_competition_id_name_shape", "competition_id", "name_shape", unique=True),
+    )
+    op.create_table(
+        "merge_request",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("from_team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
+        sa.Column("to_team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
+        sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("decided_at", TIME),
+    )
+    op.create_table(
+        "notification",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id")),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("kind", sa.String(32), nullable=False),
+        sa.Column("subject_id", sa.Integer()),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Index("ix_notification_competition_id_team_id_user_id", "competition_id", "team_id", "user_id"),
+    )
+    op.create_table(
+        "participation",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("state", _enum("state", "open", "accepted", "refused", "withdrawn"), nullable=False),
+        sa.Column("rules_version", sa.Integer(), nullable=False),
+        sa.Column("requested_at", TIME, nullable=False),
+        sa.Column("joined_at", TIME),
+        sa.Column("bound_team_id", sa.Integer(), sa.ForeignKey("team.id")),
+        sa.UniqueConstraint("competition_id", "user_id"),
+    )
+    op.create_table(
+        "scoring_version",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("solution_id", sa.Integer(), sa.ForeignKey("solution.id"), nullable=False),
+        sa.Column("metric_settings", JSON, nullable=False),
+        sa.Column("metric_code_version", sa.String(32), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("state", _enum("state", "preparing", "live", "retired", "dropped"), nullable=False),
+        sa.Column("created_by", sa.String(64), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("published_at", TIME),
+        sa.Column("notice", sa.Text(), nullable=False, server_default=""),
+        sa.Column("replaced_number", sa.Integer()),
+        sa.UniqueConstraint("competition_id", "number"),
+    )
+    op.create_table(
+        "submission",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("sha256", sa.String(64), nullable=False),
+        sa.Column("size_bytes", sa.Integer(), nullable=False),
+        sa.Column("file_name", sa.String(255), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("status", _enum("status", "pending", "scored", "rejected", "failed"), nullable=False),
+        sa.Column("submitted_at", TIME, nullable=False),
+        sa.Column("finished_at", TIME),
+        sa.Column("problems", JSON, nullable=False),
+        sa.Column("notes", JSON, nullable=False),
+        sa.Column("incident", sa.String(16)),
+        sa.Column(
+            "kind",
+            _enum("kind", "normal", "late", "benchmark", "hidden"),
+            nullable=False,
+            server_default="normal",
+        ),
+        sa.Column("is_selected", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("was_checked", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("slot_day", sa.Date()),
+        sa.Column("file_deleted_at", TIME),
+        sa.Column("idempotency_key", sa.String(128)),
+        sa.UniqueConstraint("team_id", "idempotency_key"),
+        sa.Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
+        sa.Index("ix_submission_competition_id_kind", "competition_id", "kind"),
+        sa.Index("ix_submission_competition_id_status", "competition_id", "status"),
+        sa.Index("ix_submission_team_id_slot_day", "team_id", "slot_day"),
+        sa.Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
+    )
+    op.create_table(
+        "submission_grant",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id")),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("granted_at", TIME, nullable=False),
+        sa.Index("ix_submission_grant_competition_id_team_id", "competition_id", "team_id"),
+    )
+    op.create_table(
+        "team_invite",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), index=True),
+        sa.Column("token_sha256", sa.String(64), unique=True),
+        sa.Column("created_by_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("ended_at", TIME),
+    )
+    op.create_table(
+        "team_member",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False, index=True),
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("joined_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "user_id"),
+    )
+    op.create_table(
+        "webhook",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column(
+            "competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False, index=True
+        ),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), index=True),
+        sa.Column("owner_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False, index=True),
+        sa.Column("url", sa.String(1000), nullable=False),
+        sa.Column("format", _enum("format", "json", "slack"), nullable=False),
+        sa.Column("events", JSON, nullable=False),
+        sa.Column("secret", sa.String(64), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("available_at", TIME, nullable=False),
+        sa.Column("failure_count", sa.Integer(), nullable=False),
+        sa.Column("failing_since", TIME),
+        sa.Column("off_at", TIME),
+        sa.Column("off_reason", _enum("off_reason", "switched_off", "failing", "owner_left")),
+        sa.Column("ranks", JSON),
+        sa.Column("ranks_told_at", TIME),
+        sa.Column("deadline_told", TIME),
+    )
+    op.create_table(
+        "daily_rank",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.UniqueConstraint("scoring_version_id", "day", "team_id"),
+    )
+    op.create_table(
+        "dispute",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False, index=True),
+        sa.Column("asked_by_id", sa.Integer(), sa.ForeignKey("user_account.id"), nullable=False),
+        sa.Column("asked_at", TIME, nullable=False),
+        sa.Column("question", sa.Text(), nullable=False),
+        sa.Column("answer", sa.Text(), nullable=False, server_default=""),
+        sa.Column("answered_by_id", sa.Integer(), sa.ForeignKey("user_account.id")),
+        sa.Column("answered_at", TIME),
+        sa.Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),
+    )
+    op.create_table(
+        "final_board",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("competition_id", sa.Integer(), sa.ForeignKey("competition.id"), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.UniqueConstraint("competition_id", "number"),
+    )
+    op.create_table(
+        "notification_read",
+        sa.Column("user_id", sa.Integer(), sa.ForeignKey("user_account.id"), primary_key=True),
+        sa.Column(
+            "notification_id",
+            sa.Integer(),
+            sa.ForeignKey("notification.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
+    )
+    op.create_table(
+        "score",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
+        sa.Column("split", _enum("split", "public", "private"), nullable=False),
+        sa.Column("score", sa.Double(), nullable=False),
+        sa.Column("overall_auc", sa.Double(), nullable=False),
+        sa.Column("subgroup_auc", sa.Double(), nullable=False),
+        sa.Column("bpsn_auc", sa.Double(), nullable=False),
+        sa.Column("bnsp_auc", sa.Double(), nullable=False),
+        sa.Column("counts", JSON, nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("shown_units", sa.Integer()),
+        sa.Column("errors", JSON),
+        sa.UniqueConstraint("submission_id", "scoring_version_id", "split"),
+    )
+    op.create_table(
+        "scoring_job",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
+        sa.Column(
+            "state", _enum("state", "waiting", "claimed", "done", "rejected", "failed"), nullable=False
+        ),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("available_at", TIME, nullable=False),
+        sa.Column("lease_until", TIME),
+        sa.Column("token", sa.String(32)),
+        sa.Column("holder", sa.String(120)),
+        sa.Column("attempt_count", sa.Integer(), nullable=False),
+        sa.Column("error_count", sa.Integer(), nullable=False),
+        sa.Column("finished_at", TIME),
+        sa.Column("problems", JSON, nullable=False),
+        sa.Column("notes", JSON, nullable=False),
+        sa.Column("incident", sa.String(16)),
+        sa.UniqueConstraint("submission_id", "scoring_version_id"),
+        sa.Index("ix_scoring_job_scoring_version_id_state", "scoring_version_id", "state"),
+        sa.Index("ix_scoring_job_state_available_at", "state", "available_at"),
+    )
+    op.create_table(
+        "standing",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("scoring_version_id", sa.Integer(), sa.ForeignKey("scoring_version.id"), nullable=False),
+        sa.Column("split", _enum("split", "public", "private"), nullable=False),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column("score_units", sa.Integer(), nullable=False),
+        sa.Column("submitted_at", TIME, nullable=False),
+        sa.UniqueConstraint("scoring_version_id", "split", "team_id"),
+        sa.Index(
+            "ix_standing_board",
+            "scoring_version_id",
+            "split",
+            sa.text("score_units DESC"),
+            "submitted_at",
+            "submission_id",
+        ),
+    )
+    op.create_table(
+        "webhook_delivery",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("token", sa.String(32), nullable=False, unique=True),
+        sa.Column("webhook_id", sa.Integer(), sa.ForeignKey("webhook.id"), nullable=False),
+        sa.Column("event", sa.String(32), nullable=False),
+        sa.Column("subject_id", sa.Integer()),
+        sa.Column("details", JSON, nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("available_at", TIME, nullable=False),
+        sa.Column("attempt_count", sa.Integer(), nullable=False),
+        sa.Column("attempted_at", TIME),
+        sa.Column("status", sa.Integer()),
+        sa.Column("duration_ms", sa.Integer()),
+        sa.Column("ended_at", TIME),
+        sa.Index("ix_webhook_delivery_ended_at_available_at", "ended_at", "available_at"),
+        sa.Index("ix_webhook_delivery_webhook_id_id", "webhook_id", "id"),
+    )
+    op.create_table(
+        "final_standing",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("board_id", sa.Integer(), sa.ForeignKey("final_board.id"), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.Column("public_rank", sa.Integer()),
+        sa.Column("team_id", sa.Integer(), sa.ForeignKey("team.id"), nullable=False),
+        sa.Column("team_name", sa.String(256), nullable=False),
+        sa.Column("submission_id", sa.Integer(), sa.ForeignKey("submission.id"), nullable=False),
+        sa.Column("score_units", sa.Integer(), nullable=False),
+        sa.UniqueConstraint("board_id", "rank"),
+    )
+    op.create_table(
+        "score_basis",
+        sa.Column("score_id", sa.Integer(), sa.ForeignKey("score.id"), primary_key=True),
+        sa.Column("noise", sa.Double(), nullable=False),
+        sa.Column("sketch", sa.LargeBinary()),
+    )
+    if op.get_bind().dialect.supports_alter:  # SQLite has the key in the table already
+        op.create_foreign_key(LIVE, "competition", "scoring_version", ["live_scoring_version_id"], ["id"])
+    _protect_audit()
+
+
+def _protect_audit() -> None:
+    """Let the database itself refuse to change or delete an entry of the audit log."""
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(
+            "CREATE FUNCTION refuse_change_of_audit() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'The audit is append-only.'; END $$"
+        )
+        op.execute(
+            "CREATE TRIGGER audit_entry_is_append_only BEFORE UPDATE OR DELETE ON audit_entry "
+            "FOR EACH ROW EXECUTE FUNCTION refuse_change_of_audit()"
+        )
+        return
+    for event in ("UPDATE", "DELETE"):
+        op.execute(
+            f"CREATE TRIGGER audit_entry_refuses_{event.lower()} BEFORE {event} ON audit_entry "
+            "BEGIN SELECT RAISE(ABORT, 'The audit is append-only.'); END"
+        )
+
+
+def downgrade() -> None:
+    """Drop them."""
+    if op.get_bind().dialect.supports_alter:
+        op.drop_constraint(LIVE, "competition", type_="foreignkey")
+    op.drop_table("score_basis")
+    op.drop_table("final_standing")
+    op.drop_table("webhook_delivery")
+    op.drop_table("standing")
+    op.drop_table("scoring_job")
+    op.drop_table("score")
+    op.drop_table("notification_read")
+    op.drop_table("final_board")
+    op.drop_table("dispute")
+    op.drop_table("daily_rank")
+    op.drop_table("webhook")
+    op.drop_table("team_member")
+    op.drop_table("team_invite")
+    op.drop_table("submission_grant")
+    op.drop_table("submission")
+    op.drop_table("scoring_version")
+    op.drop_table("participation")
+    op.drop_table("notification")
+    op.drop_table("merge_request")
+    op.drop_table("team")
+    op.drop_table("solution")
+    op.drop_table("repeatable_request")
+    op.drop_table("organizer_job")
+    op.drop_table("organizer")
+    op.drop_table("mail")
+    op.drop_table("login_place")
+    op.drop_table("login")
+    op.drop_table("known_address")
+    op.drop_table("figure")
+    op.drop_table("fair_play_mark")
+    op.drop_table("data_file")
+    op.drop_table("audit_entry")
+    op.drop_table("api_token")
+    op.drop_table("announcement")
+    op.drop_table("announced_upload")
+    op.drop_table("account_link")
+    op.drop_table("user_account")
+    op.drop_table("tally")
+    op.drop_table("setup_link")
+    op.drop_table("competition")
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("DROP FUNCTION refuse_change_of_audit()")
