@@ -8,7 +8,8 @@ import pytest
 
 from grader.models import CompetitionState, Organizer, Role
 from grader.services.competitions import lookup
-from tests.fixtures.walks import ROUTES, addresses
+from tests.fixtures.routes import ROUTES
+from tests.fixtures.walks import addresses
 
 DRAFT, UNKNOWN = "drafted", "unknown"  # of one length, or the answers could not be
 SECRET = "Nobody knows of this yet"
@@ -42,7 +43,7 @@ def site(make_arena: Callable[..., Any]) -> Any:
 def test_a_draft_answers_as_a_slug_that_nobody_has(site: Any, name: str | None) -> None:
     asked = 0
     for method, endpoint, path in _paths(site):
-        form = ROUTES[method, endpoint].form
+        form = ROUTES[f"{method} {endpoint}"].visit.form
         known, unknown = (
             _ask(site, name, method, path.replace("toxicity", slug, 1), form()) for slug in (DRAFT, UNKNOWN)
         )

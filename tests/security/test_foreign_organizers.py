@@ -13,7 +13,8 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.solutions import checks
 from grader.services.solutions.checks import UploadedFile
-from tests.fixtures.walks import ROUTES, Asker, addresses
+from tests.fixtures.routes import ROUTES
+from tests.fixtures.walks import Asker, addresses
 from tests.fixtures.worlds import CONFIDENTIAL, ELSEWHERE, SLUG, Truth, World
 
 # Cookies and form tokens: three letters of a name come up in them by chance.
@@ -82,7 +83,7 @@ def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) 
         if method == "GET":
             told = asker.get(path)
         else:
-            told = asker.post(path, ROUTES[method, endpoint].form(), method=method, see=see)
+            told = asker.post(path, ROUTES[f"{method} {endpoint}"].visit.form(), method=method, see=see)
     return SIGNED.sub("signed", told)
 
 
