@@ -12,7 +12,6 @@ from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import QUEUE
 from grader.worker.hints import Hints
-from tests.fixtures.patience import HANG_SECONDS
 
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -143,22 +142,3 @@ def test_several_sweepers_score_every_job_once(
     assert watch.score_count() == 2 * files
     assert watch.attempts() == [1] * files
     assert valkey.client().dbsize() == 0  # they score what they find, and tell no queue
-
-
-@pytest.mark.long
-@on_postgresql
-def test_five_hundred_files_whose_hints_were_flushed_are_scored(
-    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
-) -> None:
-    competition = service.competition()
-    accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(500)]
-    hints = Hints(service.settings)
-    hints.send([job_id for each in accepted for job_id in each.job_ids])
-    hints.close(timeout_seconds=HANG_SECONDS)
-    assert valkey.client().llen(QUEUE) == 500
-    processes.worker(service.settings, concurrency=2)
-    eventually(lambda: watch.score_count() > 0)
-    valkey.client().flushall()
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    assert watch.score_count() == 1000

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from sqlalchemy import select as select_rows
 from grader.db import BUSY_TIMEOUT_MS
 from grader.models import ScoringJob, Submission
 from grader.settings import Settings
-from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.web import BOUNDARY, form
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -40,122 +38,40 @@ def acknowledged(service: Any, sent: dict[int, bytes]) -> dict[int, str]:
     return {submission_id: sha256(content).hexdigest() for submission_id, content in sent.items()}
 
 
-@dataclass
-class Client:
-    """Sends one file after the other until it is told to stop, and each until it is acknowledged."""
-
-    caller: Any
-    name: str
-    contents: Iterator[bytes]
-    sent: dict[int, bytes] = field(default_factory=dict)
-    answers: list[Any] = field(default_factory=list)
-
-    def run(self, stop: threading.Event) -> None:
-        for number, content in enumerate(self.contents):
-            if stop.is_set():
-                return
-            self.sent[self._send(content, f"{self.name} {number}")] = content
-
-    def _send(self, content: bytes, key: str) -> int:
-        deadline = time.monotonic() + HANG_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(ConnectionError):
-                self.answers.append(answer := self.caller.send(content, key=key))
-                if answer.status in (200, 201):
-                    return int(answer.data["id"])
-            time.sleep(PAUSE_SECONDS)
-        raise AssertionError("A file was not taken in time.")
-
-
-class TestRestarts:
-    """Restarts, crashes and lost connections of PostgreSQL under a steady stream of uploads."""
+class TestCrash:
+    """A PostgreSQL that crashes and starts again; the campaign does so under a stream of uploads."""
 
     @pytest.fixture
     def database_url(self, own_postgresql: Any) -> str:
         return str(own_postgresql.url)
 
-    @pytest.fixture
-    def settings(self, make_settings: Callable[..., Settings]) -> Settings:
-        return make_settings(
-            web_workers=1,
-            web_threads=6,
-            disk_reserve_mb=0,
-            sweep_interval_seconds=0.2,
-            sweep_after_seconds=0,
-        )
-
-    @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=LONG)])
-    def test_nothing_is_lost_or_doubled_while_postgresql_is_crashed_and_its_connections_end(
+    def test_without_a_database_every_answer_says_when_to_come_again_and_then_the_site_goes_on(
         self,
-        rounds: int,
         service: Any,
         web: Any,
         make_token: Any,
         own_postgresql: Any,
-        processes: Any,
         predictions_csv: Any,
-        check_invariants: Any,
         eventually: Any,
-        watch: Any,
     ) -> None:
         service.competition()
-        tokens = [make_token(name) for name in ("ada", "bob", "eve")]
+        caller = web.caller(make_token())
         web.start()
-        sweeper = processes.sweeper(service.settings)
-        clients = [
-            Client(web.caller(token), f"client {number}", _contents(predictions_csv, number))
-            for number, token in enumerate(tokens)
-        ]
-        stop = threading.Event()
-        with ThreadPoolExecutor(len(clients)) as pool:
-            running = [pool.submit(client.run, stop) for client in clients]
-            for _ in range(rounds):
-                before = _counts(clients)
-                own_postgresql.terminate_connections()
-                eventually(lambda before=before: _all_went_on(clients, before))
-                own_postgresql.crash()
-                _check_what_is_said_without_a_database(web.caller(tokens[0]), predictions_csv())
-                before = _counts(clients)
-                own_postgresql.start()
-                eventually(lambda before=before: _all_went_on(clients, before))
-            stop.set()
-            for each in running:
-                each.result()
-        answers = [answer for client in clients for answer in client.answers]
-        refused = [answer for answer in answers if answer.status not in (200, 201)]
-        assert {answer.status for answer in refused} == {503}
-        assert {answer.data["error"] for answer in refused} == {"database_unavailable"}
-        assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
-        assert web.caller().get("/readyz").status == 200
-        sent = {key: content for client in clients for key, content in client.sent.items()}
-        assert len(sent) == sum(len(client.sent) for client in clients)
-        eventually(watch.all_scored)
-        assert sweeper.poll() is None
-        check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))
-
-
-def _check_what_is_said_without_a_database(caller: Any, content: bytes) -> None:
-    """Every answer says when to come again, that of an upload also how to send it without doubling it."""
-    upload = caller.send(content, key="key")
-    page = caller.get("/competitions/toxicity/leaderboard")
-    assert (upload.status, page.status) == (503, 503)
-    assert "Idempotency-Key" in upload.data["message"]
-    assert b"The database is not responding" in page.data
-    assert {int(answer.headers["Retry-After"]) for answer in (upload, page)} == {5}
-    assert (caller.get("/readyz").status, caller.get("/healthz").status) == (503, 503)
-    assert caller.get("/livez").data == {"status": "alive"}  # a restart would mend nothing
-
-
-def _contents(predictions_csv: Any, number: int) -> Iterator[bytes]:
-    return (predictions_csv(seed=1000 * number + each) for each in range(1000))
-
-
-def _counts(clients: list[Client]) -> list[int]:
-    return [len(client.sent) for client in clients]
-
-
-def _all_went_on(clients: list[Client], before: list[int]) -> bool:
-    return all(now > then for now, then in zip(_counts(clients), before, strict=True))
+        own_postgresql.terminate_connections()
+        assert caller.send(predictions_csv(seed=1), key="first").status == 201
+        own_postgresql.crash()
+        upload = caller.send(predictions_csv(seed=2), key="key")
+        page = caller.get("/competitions/toxicity/leaderboard")
+        assert (upload.status, page.status) == (503, 503)
+        assert upload.data["error"] == "database_unavailable"
+        assert "Idempotency-Key" in upload.data["message"]
+        assert b"The database is not responding" in page.data
+        assert {int(answer.headers["Retry-After"]) for answer in (upload, page)} == {5}
+        assert (caller.get("/readyz").status, caller.get("/healthz").status) == (503, 503)
+        assert caller.get("/livez").data == {"status": "alive"}  # a restart would mend nothing
+        own_postgresql.start()
+        eventually(lambda: caller.send(predictions_csv(seed=2), key="key").status == 201)
+        assert caller.get("/readyz").status == 200
 
 
 class CommitCutter:

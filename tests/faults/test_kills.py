@@ -36,25 +36,6 @@ def hint(service: Any, *accepted: Any) -> None:
 
 
 @sqlite_takes_long
-def test_a_worker_that_is_killed_while_scoring_loses_nothing(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
-) -> None:
-    accepted = service.submit(service.competition())
-    caught = snag(accepted)
-    worker = processes.worker(service.settings)
-    hint(service, accepted)
-    eventually(caught.holds)
-    processes.kill(worker)
-    assert watch.states() == [JobState.CLAIMED]
-    caught.restore()
-    watch.let_leases_run_out()
-    processes.sweeper(service.settings)
-    eventually(watch.all_scored)
-    assert watch.score_count() == 2
-    assert watch.attempts() == [2]
-
-
-@sqlite_takes_long
 def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
     service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, predictions_csv: Any
 ) -> None:

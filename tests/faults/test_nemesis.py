@@ -14,6 +14,7 @@ from tests.fixtures.patience import HANG_SECONDS
 ROOT = Path(__file__).parents[2]
 HASTY = ("--hasty", "--lease-seconds", "8", "--rows", "400")
 GREEN, RED = 0, 1
+DATABASE_FAULTS = ("database connections terminated", "database restarted", "database crashed")
 
 
 def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str]:
@@ -33,8 +34,13 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
 
 
 @pytest.mark.parametrize("seconds", [8, pytest.param(20, marks=pytest.mark.long)])
-def test_seconds_of_faults_lose_double_and_falsify_nothing(seconds: int) -> None:
-    code, printed = campaign(*HASTY, "--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS))
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, seconds: int) -> None:
+    """On PostgreSQL the database itself is hit: the workers' faults are the same as on SQLite."""
+    options = ["--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS), "--database", database]
+    if database == "postgresql":
+        options += [word for fault in DATABASE_FAULTS for word in ("--only", fault)]
+    code, printed = campaign(*HASTY, *options)
     assert code == GREEN, printed
 
 

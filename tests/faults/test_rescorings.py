@@ -11,8 +11,6 @@ from grader.models import JobState, Score, ScoringJob, ScoringVersion
 from grader.settings import Settings
 from grader.worker.hints import Hints
 
-# Each takes seconds; where the kind of database cannot matter one is enough.
-on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FILES = 130  # more than one batch
 FEW = 12
@@ -114,25 +112,6 @@ def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_rep
     assert len(after) == 2 * FILES and committed < after
     attempts = sorted(job.attempt_count for job in jobs(service, version).values())
     assert attempts[:done] == [1] * done
-
-
-@pytest.mark.long
-@on_sqlite
-def test_a_sweeper_goes_on_with_a_rescoring_that_a_killed_one_began(
-    service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
-) -> None:
-    """A sweeper runs the worker's batches: that test is the short version."""
-    caught = snag(accepted[-1])
-    sweeper = processes.sweeper(service.settings)
-    eventually(caught.holds)
-    processes.kill(sweeper)
-    committed = score_ids(service, version)
-    assert len(committed) == 200
-    caught.restore()
-    let_leases_run_out(service)
-    processes.sweeper(service.settings)
-    eventually(lambda: count(service, version, JobState.DONE) == FILES)
-    assert committed < score_ids(service, version)
 
 
 @on_sqlite

@@ -1,12 +1,6 @@
 """Scoring that dies at any step, stalls, comes twice or eats its process: every file has one result."""
 
-import contextlib
-import random
-import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +13,7 @@ from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.hints import Hints
 from grader.worker.scoring.scorer import Scorer
-from tests.fixtures.patience import HANG_SECONDS
 
-LEASE = timedelta(seconds=40)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SCORE_ONE = (
@@ -144,41 +136,6 @@ def test_a_killed_child_leaves_its_job_to_its_lease_and_the_worker_goes_on(
 
 
 @on_sqlite
-def test_a_child_ends_with_its_worker(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, all_is_well: Any
-) -> None:
-    accepted = service.submit(service.competition())
-    caught = snag(accepted)
-    worker = processes.worker(service.settings)
-    hint(service, *accepted.job_ids)
-    eventually(caught.holds)
-    [child] = children_of(worker)
-    worker.kill()
-    worker.wait()
-    eventually(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
-    caught.restore()
-    watch.let_leases_run_out()
-    service.score(accepted)
-    assert (watch.attempts(), watch.score_count()) == ([2], 2)
-    all_is_well(accepted)
-
-
-def test_a_job_that_fifty_take_at_once_is_scored_once(service: Any, watch: Any, all_is_well: Any) -> None:
-    accepted = service.submit(service.competition())
-    start = threading.Barrier(8)
-
-    def take(_: int) -> bool:
-        start.wait(HANG_SECONDS)
-        return Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
-
-    with ThreadPoolExecutor(8) as pool:
-        taken = list(pool.map(take, range(48)))
-    assert sum(taken) == 1
-    assert (watch.attempts(), watch.score_count()) == ([1], 2)
-    all_is_well(accepted)
-
-
-@on_sqlite
 def test_files_that_eat_memory_time_or_the_process_fail_alone(
     service: Any,
     make_settings: Any,
@@ -214,63 +171,3 @@ def test_files_that_eat_memory_time_or_the_process_fail_alone(
     all_is_well(*poisoned, *healthy, unhealthy=unhealthy)
     for seed in range(30, 33):  # the slots of what failed are free again
         service.submit(competition, seed=seed)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("acks_late", [True, False])
-@on_sqlite
-def test_two_hundred_kills_at_random_lose_nothing(
-    service: Any,
-    make_settings: Any,
-    valkey: Any,
-    processes: Any,
-    eventually: Any,
-    watch: Any,
-    all_is_well: Any,
-    acks_late: bool,
-) -> None:
-    settings = make_settings(
-        broker_url=SecretStr(valkey.url),
-        scoring_time_limit_seconds=5,
-        scoring_lease_seconds=6,
-        sweep_interval_seconds=0.2,
-        sweep_after_seconds=1,
-    )
-    competition = service.competition()
-    chance = random.Random(7)
-    hints = Hints(settings)
-    starts = [celery_worker, celery_worker, sweeper]
-    runs = [start(processes, settings, acks_late=acks_late) for start in starts]
-    accepted = []
-    for number in range(200):
-        accepted += [service.submit(competition, seed=3 * number + more) for more in range(3)]
-        hints.send([job_id for each in accepted[-3:] for job_id in each.job_ids])
-        place = chance.randrange(len(runs))
-        children = psutil.Process(runs[place].pid).children(recursive=True)
-        if children and chance.random() < 0.8:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                chance.choice(children).kill()
-        else:
-            if chance.random() < 0.5:
-                runs[place].kill()  # and its children are to end by themselves
-                runs[place].wait()
-            else:
-                processes.kill(runs[place])
-            runs[place] = starts[place](processes, settings, acks_late=acks_late)
-        time.sleep(chance.random() / 2)
-    hints.close()
-    eventually(watch.all_scored)
-    all_is_well(*accepted)
-
-
-def celery_worker(processes: Any, settings: Settings, *, acks_late: bool) -> Any:
-    program = (
-        "from grader.worker.app import celery_app as app\n"
-        f"app.conf.task_acks_late = {acks_late}\n"
-        "app.worker_main(['worker', '--concurrency', '2', '--loglevel', 'ERROR', '--without-mingle'])"
-    )
-    return processes.python(settings, "-c", program)
-
-
-def sweeper(processes: Any, settings: Settings, *, acks_late: bool) -> Any:
-    return processes.sweeper(settings)

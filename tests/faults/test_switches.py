@@ -1,7 +1,5 @@
 """kill -9 of who prepares, publishes or rolls back a rescoring, and files that arrive meanwhile."""
 
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -20,7 +18,6 @@ from grader.maintenance import backups
 from grader.models import AuditEntry, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.jobs.leased_rows import OPEN_STATES
 from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.publication import RescoringIncomplete
@@ -258,56 +255,3 @@ def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
     acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
     check_invariants(database, storage, acknowledged=acknowledged)
     database.dispose()
-
-
-@pytest.mark.parametrize(
-    ("database_url", "uploads"),
-    [
-        ("postgresql", 20),
-        pytest.param("postgresql", 400, marks=pytest.mark.long),
-        pytest.param("sqlite", 400, marks=pytest.mark.long),
-    ],
-    indirect=["database_url"],
-)
-def test_files_that_arrive_during_two_rescorings_are_scored_under_each_and_no_board_mixes_versions(
-    service: Any,
-    competition: Any,
-    prepare: Callable[..., ScoringVersion],
-    accepted: list[Any],
-    processes: Any,
-    eventually: Any,
-    watch: Any,
-    all_is_well: Any,
-    uploads: int,
-) -> None:
-    service.user("late")
-    stop, reads, arrived = threading.Event(), [board(service)], list[Any]()
-
-    def upload() -> None:
-        for number in range(uploads):
-            after = timedelta(seconds=number)
-            arrived.append(
-                service.submit(competition, user="late", seed=100 + number, skill=0.4, after=after)
-            )
-            time.sleep(0.05)
-
-    def read() -> None:
-        while not stop.is_set():
-            reads.append(board(service))
-            time.sleep(0.01)
-
-    processes.sweeper(service.settings)
-    uploader, reader = threading.Thread(target=upload), threading.Thread(target=read)
-    uploader.start()
-    reader.start()
-    for seed in (2, 3):
-        version = prepare(seed=seed)
-        eventually(lambda version=version: is_published(service, version))
-    uploader.join()
-    eventually(lambda: watch.all_scored() and not set(watch.states()) & set(OPEN_STATES))
-    stop.set()
-    reader.join()
-    reads.append(board(service))
-    assert {read.scoring_version for read in reads} == {1, 2, 3}
-    assert states(service) == [RETIRED, RETIRED, LIVE]
-    all_is_well(*accepted, *arrived, board_reads=list(dict.fromkeys(reads)))

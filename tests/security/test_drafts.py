@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.models import CompetitionState, Organizer, Role
+from grader.models import CompetitionState, Role
 from grader.services.competitions import lookup
 from tests.fixtures.routes import ROUTES
 from tests.fixtures.walks import addresses
@@ -25,16 +25,9 @@ def site(make_arena: Callable[..., Any]) -> Any:
     arena.submit(arena.people["Ann"], arena.truth.predictions(noise=2.0))
     arena.submit(arena.people["Dan"], arena.truth.predictions(noise=2.0), DRAFT)
     arena.score_all()
+    arena.give_role(arena.people["Olga"], Role.OWNER)
+    arena.give_role(arena.people["Dan"], Role.OWNER, DRAFT)
     with arena.database.write() as session:
-        for slug, name in (("toxicity", "Olga"), (DRAFT, "Dan")):
-            session.add(
-                Organizer(
-                    competition_id=lookup.get(session, slug=slug).id,
-                    user_id=arena.people[name].user.id,
-                    role=Role.OWNER,
-                    added_at=arena.now(),
-                )
-            )
         lookup.get(session, slug=DRAFT).state = CompetitionState.DRAFT
     return arena
 

@@ -17,6 +17,7 @@ from grader.services.mail import outbox
 from grader.services.mail.outbox import GIVEN_UP_AFTER, LEASE
 from grader.worker.mailer import Mailer
 from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.races import race
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 
@@ -59,15 +60,6 @@ def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(
     assert message.get_content().replace("\r\n", "\n") == "Hello Żółw,\n\nhttps://board.example/reset/abc\n"
     (row,) = rows(service)
     assert row.sent_at is not None and row.body == ""
-
-
-def test_one_key_is_one_e_mail(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
-    for _ in range(2):
-        write(service, now, key="scored:17")
-    mailer.send_waiting()
-    write(service, now, key="scored:17")
-    mailer.send_waiting()
-    assert len(post.received) == 1
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -219,11 +211,7 @@ def test_mailers_beside_each_other_send_each_e_mail_once(
     for place in range(12):
         write(service, now, to_address=f"p{place}@example.org")
     mailers = [Mailer(make_settings(**post.settings), service.database) for _ in range(3)]
-    threads = [threading.Thread(target=each.send_waiting) for each in mailers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    race(*(each.send_waiting for each in mailers))
     assert sorted(to for (to,) in post.recipients) == sorted(f"p{place}@example.org" for place in range(12))
 
 

@@ -23,6 +23,7 @@ from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import LOG_LENGTH, OFF_AFTER, Event
 from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS, eventually
+from tests.fixtures.races import race
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
 
 
@@ -286,11 +287,7 @@ def test_senders_beside_each_other_send_each_event_once(
     senders = [
         WebhookSender(make_settings(**LOOPBACK), service.database, seconds=HANG_SECONDS) for _ in range(3)
     ]
-    threads = [threading.Thread(target=each.send_waiting) for each in senders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    race(*(each.send_waiting for each in senders))
     for each in senders:  # a webhook that another one held was passed over
         each.send_waiting()
     assert len({each.delivery for each in receiver.received}) == len(receiver.received) == 20

@@ -1,6 +1,5 @@
 """Guesses at passwords: whom they lock, for how long, and how many there are in all."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +15,7 @@ from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import counters
 from grader.services.counting.counters import Limit
 from grader.worker.expired_records import Forgetting
+from tests.fixtures.races import race
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 SECRET = "key"
@@ -113,15 +113,7 @@ def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(
 def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None:
     for place in range(55):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
-    looked_at: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda n=n: looked_at.append(guess(service, guesser(address=f"10.9.{n}.1"))))
-        for n in range(9)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    looked_at = race(*(lambda n=n: guess(service, guesser(address=f"10.9.{n}.1")) for n in range(9)))
     assert sorted(looked_at) == [False] * 4 + [True] * 5
 
 

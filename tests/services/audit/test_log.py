@@ -223,16 +223,6 @@ def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
     assert [entry.action for entry in entries(service, competition)] == []
 
 
-def test_nobody_reads_in_the_log_why_a_team_was_disqualified(service: Any) -> None:
-    competition = service.competition()
-    service.submit(competition, user="bob")
-    with service.database.write() as session:
-        decisions.disqualify(
-            session, competition=competition, team="bob", reason="Two accounts.", actor=TESTS, now=service.now
-        )
-    assert told(service, competition) == ["The team bob was disqualified."]
-
-
 def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
     competition = service.competition(closes_at=service.now + WEEK)
     with service.database.write() as session:

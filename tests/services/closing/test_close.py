@@ -156,13 +156,6 @@ def test_a_second_reveal_is_refused(service: Any) -> None:
         reveal(service, competition)
 
 
-def test_the_reveal_names_what_is_left(service: Any) -> None:
-    competition = service.competition()
-    waiting = service.submit(competition, user="bob")
-    with pytest.raises(ScoringPending, match=rf"#{waiting.submission.id} of bob \(2026-01-05 12:00:00 UTC\)"):
-        reveal(service, competition)
-
-
 def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_final(service: Any) -> None:
     competition = service.competition(closes_at=service.now + HOUR)
     late = service.submit(competition)

@@ -10,7 +10,6 @@ from grader.models import AuditEntry, Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.limits import grants, limits
-from grader.services.limits.grants import InvalidGrant
 from grader.services.limits.limits import DailyLimitReached, TotalLimitReached
 from grader.services.teams import rosters
 
@@ -94,28 +93,6 @@ def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service: Any) 
         team = session.get_one(Team, ada.id)
         allowance = limits.allowance(session, competition=competition, team=team, now=service.now)
     assert allowance.max_daily == 3
-
-
-def test_everything_that_is_wrong_with_a_grant_is_told_at_once(service: Any) -> None:
-    competition = service.competition(max_daily_submissions=1)
-    with service.database.write() as session, pytest.raises(InvalidGrant) as refused:
-        grants.grant(
-            session,
-            competition=competition,
-            team=None,
-            day=TODAY - DAY,
-            count=0,
-            reason=" ",
-            actor=Actor.shell(),
-            now=service.now,
-        )
-    assert len(refused.value.problems) == 3
-
-
-def test_a_grant_without_a_limit_to_raise_is_refused(service: Any) -> None:
-    competition = service.competition()
-    with pytest.raises(InvalidGrant, match="neither a daily nor a total limit"):
-        give(service, competition, team=None)
 
 
 def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
@@ -291,7 +268,3 @@ def test_a_grant_that_cannot_be_given_is_told_with_its_reason(
     problems = list(grants._problems(competition, **GRANT | given, now=now))
     assert len(problems) == (told is not None)
     assert all(told in problem for problem in problems)
-
-
-def test_the_last_day_of_the_calendar_has_an_end(service: Any) -> None:
-    assert grants.ends_at(service.competition(), day=date.max).year == 9999

@@ -1,6 +1,5 @@
 """How many files a team may send, whatever comes at once, and what gives a slot back."""
 
-import threading
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -21,6 +20,7 @@ from grader.services.scoring import jobs
 from grader.services.submissions import accepting
 from grader.services.teams import rosters
 from grader.storage.stores import StoredBlob
+from tests.fixtures.races import race
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -53,33 +53,18 @@ def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
 
 def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | None]:
     """Send fifty files at once, each through a connection of its own; return how each ended."""
-    start, outcomes = threading.Barrier(50), []
 
     def send(number: int) -> None:
         database = Database(service.settings.database(), pool_size=1)
         try:
-            start.wait()
             with database.write() as session:
-                accepting.accept(
-                    session,
-                    competition=competition,
-                    user=user,
-                    blob=StoredBlob(f"{number:064}", 10),
-                    file_name="a.csv",
-                )
-        except Exception as error:
-            outcomes.append(type(error))
-        else:
-            outcomes.append(None)
+                blob = StoredBlob(f"{number:064}", 10)
+                accepting.accept(session, competition=competition, user=user, blob=blob, file_name="a.csv")
         finally:
             database.dispose()
 
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
+    errors = race(*(lambda number=number: send(number) for number in range(50)))
+    return [None if error is None else type(error) for error in errors]
 
 
 def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service: Any) -> None:
@@ -89,14 +74,6 @@ def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service:
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 5
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
-
-
-@pytest.mark.long
-def test_in_twenty_rushes_no_team_gets_past_its_limit(service: Any) -> None:
-    competition = service.competition(max_daily_submissions=5)
-    for number in range(20):
-        outcomes = rush(service, competition, service.user(f"team {number}"))
-        assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
 
 
 def test_the_day_is_the_utc_day(service: Any) -> None:

@@ -1,7 +1,5 @@
 """Rescoring: beside the live version, then one switch; interrupted, superseded, and while files arrive."""
 
-import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -26,7 +24,6 @@ from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
-from grader.services.rescoring.publication import RescoringIncomplete, RescoringLosesScores
 from grader.services.scoring import jobs
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
@@ -140,35 +137,6 @@ def test_without_usage_every_row_stays_in_its_split(
     assert splits[0] == splits[1] and len(splits[0]) == 200
 
 
-def test_publishing_waits_until_every_job_is_finished(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
-    version = prepare(service, competition, corrected_csv)
-    first, *_ = open_jobs(service, version)
-    service.run(first)
-    with pytest.raises(RescoringIncomplete, match="2 submissions are not yet scored"):
-        publish(service, version)
-    with service.database.read() as session:
-        progress = preparation.progress(session, scoring_version_id=version.id)
-    assert (progress.total, progress.done, progress.open, progress.finished) == (3, 1, 2, 1)
-
-
-def test_an_interrupted_rescoring_goes_on_where_it_was(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
-    version = prepare(service, competition, corrected_csv)
-    first, *rest = open_jobs(service, version)
-    service.run(first)
-    assert open_jobs(service, version) == rest
-    service.run(*rest)
-    publish(service, version)
-    with service.database.read() as session:
-        attempts = session.scalars(
-            select(ScoringJob.attempt_count).where(ScoringJob.scoring_version_id == version.id)
-        )
-        assert list(attempts) == [1, 1, 1]
-
-
 def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
     service: Any, competition: Any, corrected_csv: bytes
 ) -> None:
@@ -232,31 +200,6 @@ def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
     assert board(service, competition).team_count == 4
 
 
-def test_no_reader_ever_sees_a_board_of_two_versions(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
-    boards_of = {1: board(service, competition)}
-    seen, stop = [], threading.Event()
-
-    def read() -> None:
-        while not stop.is_set():
-            seen.append(board(service, competition))
-
-    version = prepare(service, competition, corrected_csv)
-    service.run(*open_jobs(service, version))
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    publish(service, version)
-    while not (seen and seen[-1].scoring_version == 2):
-        time.sleep(0.01)
-    stop.set()
-    for reader in readers:
-        reader.join()
-    boards_of[2] = board(service, competition)
-    assert all(each == boards_of[each.scoring_version] for each in seen)
-
-
 def test_rejected_files_are_not_scored_again(service: Any, competition: Any, corrected_csv: bytes) -> None:
     rejected = service.submit(competition, csv=b"nonsense")
     service.score(rejected)
@@ -276,20 +219,6 @@ def test_failed_files_get_another_chance(service: Any, competition: Any, correct
     publish(service, version)
     submission = service.submission(accepted)
     assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
-
-
-def test_a_publication_that_would_lose_scores_is_refused_unless_it_is_wanted(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
-    version = prepare(service, competition, corrected_csv)
-    first, *rest = open_jobs(service, version)
-    service.run(*rest)
-    fail(service, first)
-    with pytest.raises(RescoringLosesScores, match="1 submission that has a score would lose it"):
-        publish(service, version)
-    assert board(service, competition).scoring_version == 1
-    publish(service, version, lose_scores=True)
-    assert board(service, competition).team_count == 2
 
 
 def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corrected_csv: bytes) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import statistics
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.errors import FairboardError
 from grader.files import read_solution
 from grader.models import (
     AuditEntry,
@@ -46,6 +44,7 @@ from grader.services.teams import rosters
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures import rescorings
+from tests.fixtures.races import race
 
 TESTS = Actor(None, "tests")
 HOUR = timedelta(hours=1)
@@ -412,26 +411,6 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
     published, same = preview()
     assert published.difference == found.difference and same == texts
     assert [len(text.splitlines()) for text in texts] == [4, 7, 1]
-
-
-def race(*acts: Callable[[], Any]) -> list[Any]:
-    """Do everything at once; return what each returned, or its error."""
-    results: list[Any] = [None] * len(acts)
-    start = threading.Barrier(len(acts))
-
-    def run(place: int, act: Callable[[], Any]) -> None:
-        start.wait()
-        try:
-            results[place] = act()
-        except FairboardError as error:
-            results[place] = error
-
-    threads = [threading.Thread(target=run, args=each) for each in enumerate(acts)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_of_two_publications_at_once_one_switches_and_mails_once(

@@ -11,8 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sqlalchemy import func, select
 
 from grader.files import read_solution
-from grader.models import JobState, Score, ScoringJob, Split, Standing, Submission, SubmissionStatus
-from grader.ranking import order as standings
+from grader.models import JobState, Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.scoring import jobs
@@ -120,17 +119,6 @@ def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, acce
     assert claim(service, job_id, after=timedelta(days=1)) is None
 
 
-def test_the_tenth_lost_lease_makes_a_submission_failed_with_an_incident(service: Any, accepted: Any) -> None:
-    [job_id] = accepted.job_ids
-    for attempt in range(10):
-        assert claim(service, job_id, after=attempt * LEASE) is not None
-    assert claim(service, job_id, after=10 * LEASE) is None
-    submission = service.submission(accepted)
-    assert submission.status is SubmissionStatus.FAILED
-    assert submission.incident
-    assert claim(service, job_id, after=11 * LEASE) is None
-
-
 def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any) -> None:
     competition = service.competition()
     waiting, held = service.submit(competition), service.submit(competition, seed=8)
@@ -168,43 +156,12 @@ def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_ret
     assert oldest() is None
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_the_standing_is_the_teams_best_in_whatever_order_scores_arrive(
-    service: Any, order: tuple[int, ...]
-) -> None:
-    competition = service.competition()
-    accepted = [
-        service.submit(competition, seed=seed, skill=skill, after=number * SECOND)
-        for number, (seed, skill) in enumerate([(1, 0.1), (2, 0.4), (2, 0.4)])
-    ]
-    for number in order:
-        service.score(accepted[number])
-    with service.database.read() as session:
-        [row] = session.scalars(select(Standing))
-        score = session.scalars(
-            select(Score).where(Score.submission_id == row.submission_id, Score.split == Split.PUBLIC)
-        ).one()
-    assert row.submission_id == accepted[1].submission.id  # of two equal scores the earlier one
-    assert row.score_units == standings.score_units(score.score)
-    assert row.submitted_at == service.now + SECOND
-
-
 def test_a_claim_carries_what_computing_needs(service: Any, accepted: Any) -> None:
     held = claim(service, accepted.job_ids[0])
     assert held is not None
     assert held.submission_sha256 == accepted.submission.sha256
     assert held.rules.identities == ("female", "muslim")
     assert replace(held) == held
-
-
-def test_no_job_is_left_open_when_all_are_scored(service: Any) -> None:
-    competition = service.competition()
-    accepted = [service.submit(competition, user=name, seed=seed) for seed, name in enumerate("abc")]
-    service.score(*accepted)
-    with service.database.read() as session:
-        states = set(session.scalars(select(ScoringJob.state)))
-        statuses = set(session.scalars(select(Submission.status)))
-    assert (states, statuses) == ({JobState.DONE}, {SubmissionStatus.SCORED})
 
 
 def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(

@@ -40,6 +40,7 @@ from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
 from grader.worker.scoring.batch_scorer import BatchScorer
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
+from tests.fixtures.races import race
 from tests.fixtures.service import LEASE, write_predictions
 
 IN_LADDER = [True, False, True, False, True]
@@ -436,11 +437,7 @@ def test_four_workers_at_once_climb_the_same_ladder(service: Any, coarse: Any) -
                     with lock:
                         left.discard(job_id)
 
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    race(*(lambda number=number: work(number) for number in range(4)))
     assert not left
     assert shown(service) == by_the_rule(service, competition)
     best = {team: units for team, (_, units) in public_standings(service).items()}

@@ -1,6 +1,5 @@
 """Accepting files: deadline, teams, jobs, and whose they are."""
 
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +14,6 @@ from grader.models import (
     ScoringVersionState,
     Standing,
     Submission,
-    SubmissionKind,
     SubmissionStatus,
     Team,
     TeamMember,
@@ -24,10 +22,11 @@ from grader.services.limits import limits
 from grader.services.paging import Page
 from grader.services.scoring import jobs as scoring
 from grader.services.submissions import accepting
-from grader.services.submissions.accepting import DescriptionTooLong, FileDeleted, UnknownSubmission
+from grader.services.submissions.accepting import Accepted, DescriptionTooLong, FileDeleted, UnknownSubmission
 from grader.services.submissions.refusal import CompetitionClosed, CompetitionNotOpen
 from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalFile, InvalidIdempotencyKey
 from grader.storage.stores import StoredBlob
+from tests.fixtures.races import race
 
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
@@ -72,23 +71,6 @@ def test_files_are_accepted_before_the_deadline_and_not_at_it(service: Any) -> N
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
 
 
-def test_after_the_reveal_files_are_late_or_not_accepted(service: Any) -> None:
-    with_late, without = service.competition(), service.competition("strict", takes_late_submissions=False)
-    for competition in (with_late, without):
-        service.score(service.submit(competition))
-        service.reveal(competition)
-    late = service.submit(with_late, skill=1.0)
-    assert service.submission(late).kind is SubmissionKind.LATE
-    with pytest.raises(CompetitionClosed):
-        service.submit(without)
-
-
-def test_between_the_close_and_the_reveal_no_file_is_accepted(service: Any) -> None:
-    competition = service.competition(closes_at=service.now + HOUR)
-    with pytest.raises(CompetitionClosed):
-        service.submit(competition, after=HOUR)
-
-
 def test_a_late_file_is_scored_and_stands_on_no_board(service: Any) -> None:
     competition = service.competition()
     service.score(service.submit(competition))
@@ -125,20 +107,8 @@ def test_a_taken_team_name_gets_a_number(service: Any) -> None:
 
 def test_first_files_sent_at_once_make_one_team(service: Any) -> None:
     competition, user = service.competition(), service.user()
-    errors = []
-
-    def send() -> None:
-        try:
-            accept(service, competition, user=user, now=None)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=send) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    sent = race(*[lambda: accept(service, competition, user=user, now=None)] * 8)
+    assert all(isinstance(each, Accepted) for each in sent), sent
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 1
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 8
@@ -213,19 +183,13 @@ def test_the_size_cap_grows_with_the_solution(service: Any) -> None:
 
 def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
     [job_id] = accept(service, service.competition()).job_ids
-    claims = []
 
-    def claim() -> None:
+    def claim() -> Any:
         with service.database.write() as session:
-            claims.append(scoring.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=service.now))
+            return scoring.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=service.now)
 
-    threads = [threading.Thread(target=claim) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(claims) == 8
-    assert sum(claim is not None for claim in claims) == 1
+    (claimed,) = (each for each in race(*[claim] * 8) if each is not None)
+    assert claimed.job_id == job_id
 
 
 def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service: Any) -> None:
@@ -275,17 +239,8 @@ def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_noth
 
 def test_requests_with_one_key_that_come_at_once_make_one_submission(service: Any) -> None:
     competition, user = service.competition(), service.user()
-    ids = set()
-
-    def send() -> None:
-        ids.add(accept(service, competition, user=user, idempotency_key="one", now=None).submission.id)
-
-    threads = [threading.Thread(target=send) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(ids) == 1
+    sent = race(*[lambda: accept(service, competition, user=user, idempotency_key="one", now=None)] * 8)
+    assert len({each.submission.id for each in sent}) == 1
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 1
 

@@ -1,7 +1,6 @@
 """The bytes of rejected files go after a day, and at once past the quota of their team; the rows stay."""
 
 import os
-import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from grader.storage.stores import BlobMissing
 from grader.visibility import Feedback
 from grader.worker.scoring.calculator import Calculator
 from grader.worker.scoring.scorer import Scorer
+from tests.fixtures.races import race
 
 SECOND = timedelta(seconds=1)
 LEASE = timedelta(seconds=40)
@@ -140,18 +140,8 @@ def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(servi
 def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service: Any) -> None:
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]
-    start = threading.Barrier(6)
-
-    def run(accepted: Any) -> None:
-        scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000)
-        start.wait()
-        scorer.run(accepted.job_ids[0])
-
-    threads = [threading.Thread(target=run, args=(each,)) for each in sent]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    scorers = [Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000) for _ in sent]
+    race(*(lambda s=s, a=a: s.run(a.job_ids[0]) for s, a in zip(scorers, sent, strict=True)))
     assert sum(service.submission(each).file_deleted_at is None for each in sent) == 2
 
 

@@ -1,7 +1,7 @@
 """Merging teams: Kaggle's rule, deadlines, what adds up, and races."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,21 +38,10 @@ from grader.services.teams.participations import LeftTeam
 from grader.services.teams.rosters import NotLeader, TeamsFrozen
 from grader.services.teams.teams import TeamNameTaken
 from grader.storage.stores import StoredBlob
+from tests.fixtures.races import race
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def act(service: Any) -> Any:
-    """Call a service as a person in a transaction of its own."""
-
-    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
-        who = service.user(user)
-        with service.database.write() as session:
-            return function(session, competition=competition, user=who, now=service.now + after, **given)
-
-    return call
 
 
 @pytest.fixture
@@ -376,29 +365,17 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
     request = act(mergers.request, competition, "ada", name="Team bob")
     with service.database.write() as session:  # the race is run by the clock of the database
         lookup.lock(session, competition_id=competition.id).opens_at = now - DAY
-    answers: list[Any] = []
-    merged: list[Any] = []
-
-    def upload(name: str) -> Any:
-        def call() -> None:
-            try:
-                answers.append(send(competition, name, after=HOUR))
-            except DailyLimitReached as error:
-                answers.append(error)
-
-        return call
-
-    def accept() -> None:
-        merged.append(act(mergers.accept, competition, "bob", request_id=request.id, after=HOUR))
-
-    calls = [upload(name) for name in ("ada", "bob") * 4] + [accept]
-    assert run_together(calls) == []
+    *answers, merged = race(
+        *(partial(send, competition, name, after=HOUR) for name in ("ada", "bob") * 4),
+        partial(act, mergers.accept, competition, "bob", request_id=request.id, after=HOUR),
+    )
     with service.database.read() as session:
         rows = session.scalars(select(Submission)).all()
-        members = session.scalar(select(func.count()).where(TeamMember.team_id == merged[0].id))
+        members = session.scalar(select(func.count()).where(TeamMember.team_id == merged.id))
     taken = [each for each in answers if isinstance(each, Submission)]
+    assert all(isinstance(each, DailyLimitReached) for each in answers if each not in taken), answers
     assert {row.id for row in rows} == {each.id for each in taken}
-    assert {row.team_id for row in rows} == {merged[0].id}
+    assert {row.team_id for row in rows} == {merged.id}
     assert 3 <= len(rows) <= 6
     assert members == 2
 
@@ -406,43 +383,17 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
 def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, act: Any) -> None:
     competition = scene("ada", "bob", "cleo")
     requests = [act(mergers.request, competition, name, name="Team bob") for name in ("ada", "cleo")]
-    errors = run_together(
-        [
-            lambda request=request: act(mergers.accept, competition, "bob", request_id=request.id)
-            for request in requests
-        ]
-    )
-    assert len(errors) == 1
+    accept = partial(act, mergers.accept, competition, "bob")
+    answers = race(*(partial(accept, request_id=request.id) for request in requests))
+    assert [isinstance(each, Exception) for each in answers].count(True) == 1
     with service.database.read() as session:
         assert session.scalar(select(func.count()).where(Team.merged_into_id.is_not(None))) == 1
 
 
 def test_two_teams_that_ask_each_other_at_once_have_one_request(service: Any, scene: Any, act: Any) -> None:
     competition = scene()
-    errors = run_together(
-        [
-            lambda: act(mergers.request, competition, "ada", name="Team bob"),
-            lambda: act(mergers.request, competition, "bob", name="Team ada"),
-        ]
+    answers = race(
+        partial(act, mergers.request, competition, "ada", name="Team bob"),
+        partial(act, mergers.request, competition, "bob", name="Team ada"),
     )
-    assert [type(error) for error in errors] == [AlreadyAsked]
-
-
-def run_together(calls: list[Any]) -> list[Exception]:
-    """Run calls in threads that start at once; return what they raised."""
-    errors: list[Exception] = []
-    start = threading.Barrier(len(calls))
-
-    def run(call: Any) -> None:
-        start.wait()
-        try:
-            call()
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return errors
+    assert sorted(type(each).__name__ for each in answers) == ["AlreadyAsked", "MergeRequest"]

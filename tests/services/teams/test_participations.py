@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from grader.models import EntryMode, Participation, RequestState, Team
+from grader.models import EntryMode, RequestState, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
 from grader.services.submissions import situation
-from grader.services.teams import admissions, participations, rosters
+from grader.services.teams import admissions, participations
 from grader.services.teams.participations import (
     EntryClosed,
     EntryPending,
@@ -90,13 +90,6 @@ def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(s
     assert (team.name, team.leader_id) == ("ada", service.user("ada").id)
     assert require(service, competition).id == team.id
     assert state(service, competition) is EntryState.JOINED
-
-
-def test_who_sends_a_file_is_bound_to_the_team(service: Any) -> None:
-    competition = service.competition()
-    team = require(service, competition)
-    with service.database.read() as session:
-        assert session.scalars(select(Participation.bound_team_id)).one() == team.id
 
 
 def test_rules_must_be_accepted_before_the_first_upload(service: Any) -> None:
@@ -259,43 +252,3 @@ def test_conditions_that_cannot_be_are_refused(service: Any, given: Any, sentenc
     }
     with pytest.raises((InvalidCompetition, NotReady), match=sentence):
         service.competition(closes_at=service.now + 20 * DAY, **dated)
-
-
-def test_a_change_that_cannot_be_changes_nothing(service: Any) -> None:
-    competition = service.competition(rules="Be kind.")
-    with pytest.raises(InvalidCompetition, match="needs a closing time"):
-        change(service, competition, rules="Be unkind.", reveals_at=service.now + DAY)
-    assert service.reload(competition).rules == "Be kind."
-
-
-def test_dates_that_nobody_chose_follow_the_close(service: Any) -> None:
-    chosen = service.now + 5 * DAY
-    competition = service.competition(closes_at=service.now + 20 * DAY, merger_deadline=chosen)
-    change(service, competition, closes_at=service.now + 30 * DAY)
-    moved = service.reload(competition)
-    assert moved.closes_at == service.now + 30 * DAY
-    assert (moved.entry_deadline, moved.merger_deadline) == (service.now + 23 * DAY, chosen)
-    assert moved.reveals_at == service.now + 37 * DAY
-
-
-def test_a_close_is_not_moved_into_the_past_or_after_it_has_come(service: Any) -> None:
-    running = service.competition(closes_at=service.now + DAY)
-    with pytest.raises(InvalidCompetition, match="must be in the future"):
-        change(service, running, closes_at=service.now - timedelta(seconds=1))
-    over = service.competition("over", opens_at=service.now - 2 * DAY, closes_at=service.now)
-    with pytest.raises(InvalidCompetition, match="is over"):
-        change(service, over, closes_at=service.now + DAY)
-
-
-def test_leaving_the_mode_of_codes_forgets_the_code(service: Any) -> None:
-    competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
-    change(service, competition, entry_mode=EntryMode.OPEN)
-    assert service.reload(competition).entry_code is None
-
-
-def test_names_that_are_taken_get_a_number(service: Any) -> None:
-    competition = service.competition()
-    require(service, competition, "ada")
-    with service.database.read() as session:
-        free = rosters.free_name(session, competition=competition, name="Ada")
-    assert free == "Ada (2)"

@@ -1,7 +1,7 @@
 """Teams: making, naming, leaving, leading, and the two ways of inviting."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,20 +21,9 @@ from grader.services.teams.invitations import (
 from grader.services.teams.participations import LeftTeam, NotJoined
 from grader.services.teams.rosters import AlreadyInTeam, NotInTeam, NotLeader, TeamFull, TeamsFrozen
 from grader.services.teams.teams import LastMember, NotAMember, TeamNameTaken
+from tests.fixtures.races import race
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def act(service: Any) -> Any:
-    """Call a service as a person in a transaction of its own: `act(teams.leave, competition, "ada")`."""
-
-    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
-        who = service.user(user)
-        with service.database.write() as session:
-            return function(session, competition=competition, user=who, now=service.now + after, **given)
-
-    return call
 
 
 @pytest.fixture
@@ -350,42 +339,17 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
         competition = together(slug=f"race-{_}", max_team_size=2)
         token = act(invitations.make_link, competition, "ada")
         people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
-        answers: list[Any] = []
-        start = threading.Barrier(len(people))
-
-        def enter(
-            who: Any, *, competition: Any = competition, token: str = token, start: Any = start
-        ) -> None:
-            start.wait()
-            try:
-                with service.database.write() as session:
-                    invitations.accept_link(session, competition=competition, user=who, token=token)
-                answers.append(None)  # noqa: B023
-            except Exception as error:
-                answers.append(error)  # noqa: B023
-
-        run_together([lambda who=who: enter(who) for who in people])
-        assert [type(each) for each in answers].count(TeamFull) == 3
-        assert answers.count(None) == 1
+        enter = partial(act, invitations.accept_link, competition, token=token)
+        answers = race(*(partial(enter, who.name) for who in people))
+        assert [isinstance(each, TeamFull) for each in answers].count(True) == 3
         assert len(roster(competition, "ada")) == 2
 
 
-def test_one_name_that_two_want_at_once_goes_to_one(service: Any) -> None:
+def test_one_name_that_two_want_at_once_goes_to_one(service: Any, act: Any) -> None:
     competition = service.competition()
     people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
-    answers: list[Any] = []
-
-    def make(who: Any) -> None:
-        try:
-            with service.database.write() as session:
-                teams.create(session, competition=competition, user=who, name="Winners")
-            answers.append(None)
-        except Exception as error:
-            answers.append(error)
-
-    run_together([lambda who=who: make(who) for who in people])
-    assert answers.count(None) == 1
-    assert [type(each) for each in answers].count(TeamNameTaken) == 3
+    answers = race(*(partial(act, teams.create, competition, who.name, name="Winners") for who in people))
+    assert sorted(type(each).__name__ for each in answers) == ["Team", *["TeamNameTaken"] * 3]
 
 
 def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any, roster: Any) -> None:
@@ -394,14 +358,10 @@ def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any,
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
         tokens.append(act(invitations.make_link, competition, name))
-    who = service.user("cleo")
-
-    def enter(token: str) -> None:
-        with service.database.write() as session:
-            invitations.accept_link(session, competition=competition, user=who, token=token)
-
-    errors = run_together([lambda token=token: enter(token) for token in tokens])
-    assert [type(error) for error in errors] == [MustLeave]
+    service.user("cleo")
+    enter = partial(act, invitations.accept_link, competition, "cleo")
+    answers = race(*(partial(enter, token=token) for token in tokens))
+    assert [isinstance(each, MustLeave) for each in answers].count(True) == 1
     assert len(roster(competition, "cleo")) == 2
 
 
@@ -409,30 +369,10 @@ def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
     together: Any, act: Any, service: Any
 ) -> None:
     competition = together("bob")
-    errors = run_together([lambda: service.submit(competition), lambda: act(teams.leave, competition, "bob")])
-    assert errors == []
+    answers = race(lambda: service.submit(competition), lambda: act(teams.leave, competition, "bob"))
+    assert not any(isinstance(each, Exception) for each in answers), answers
     with service.database.read() as session:
         bound = dict(session.execute(select(Participation.user_id, Participation.bound_team_id)).all())
         inside = set(session.scalars(select(TeamMember.user_id)))
     assert bound[service.user("ada").id] is not None
     assert inside == {service.user("ada").id}
-
-
-def run_together(calls: list[Any]) -> list[Exception]:
-    """Run calls in threads that start at once; return what they raised."""
-    errors: list[Exception] = []
-    start = threading.Barrier(len(calls))
-
-    def run(call: Any) -> None:
-        start.wait()
-        try:
-            call()
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return errors

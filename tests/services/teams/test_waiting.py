@@ -16,18 +16,6 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def act(service: Any) -> Any:
-    """Call a service as a person in a transaction of its own."""
-
-    def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
-        who = service.user(user)
-        with service.database.write() as session:
-            return function(session, competition=competition, user=who, now=service.now + after, **given)
-
-    return call
-
-
-@pytest.fixture
 def waits(service: Any) -> Any:
     """Return what waits for a person as short lines."""
 

@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from grader import db
 from grader.models import Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
-from grader.services.jobs import organizer_jobs
+from grader.services.competitions import lookup
 from grader.services.moderation import decisions
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.scheduled_tasks import Calendar
 
 HERE = "/competitions/toxicity"
@@ -33,17 +30,8 @@ def scene(arena: Any) -> Any:
     """A competition with a scored team and an organizer of each role."""
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
-            organizers.add(
-                session,
-                competition=competition,
-                user=person.user,
-                role=role,
-                actor=Actor.shell(),
-                now=arena.now(),
-            )
+    for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+        arena.give_role(person, role)
     arena.submission_id = arena.submit(arena.ann, arena.truth.predictions())
     arena.submit(arena.ann, arena.truth.predictions(seed=2))
     arena.score_all()
@@ -55,14 +43,6 @@ def close(arena: Any) -> None:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = arena.now() - timedelta(seconds=1)
     Calendar(arena.database).run_due()
-
-
-def work(arena: Any) -> None:
-    """Do what the sweeper's lane for organizers does."""
-    with arena.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in found:
-        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
 
 
 def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
@@ -79,7 +59,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert "Waiting for a worker" in page
     assert "The verification is still running." in page.partition('id="close-jobs"')[2]
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is False
-    work(scene)
+    scene.work()
     page = ed.browser.get(CLOSE).text
     assert "all agree to the last bit" in page
     assert "Everything is ready." in page
@@ -98,7 +78,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert again.status_code == 409
     assert "became final" in again.text
     assert ed.post(f"{CLOSE}/bundle").status_code == 303
-    work(scene)
+    scene.work()
     page = ed.browser.get(CLOSE).text
     number = page.partition("/close/bundle/")[2].partition('"')[0]
     answer = scene.vic.browser.get(f"{CLOSE}/bundle/{number}")
@@ -129,7 +109,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
         assert scene.ed.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
-    work(scene)
+    scene.work()
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 1</a>." in page
     assert "from older final standings" not in page
@@ -158,15 +138,6 @@ def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> 
     assert "Nothing is missing." not in page
 
 
-def test_a_viewer_sees_all_and_changes_nothing(scene: Any) -> None:
-    close(scene)
-    page = scene.vic.browser.get(CLOSE).text
-    assert "To do before the reveal" in page
-    assert "<form" not in page.partition("<h1>Close &amp; results</h1>")[2].partition("</main>")[0]
-    for act in ("now", "verify", "reveal", "finalize", "solution", "bundle"):
-        assert scene.vic.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 403
-
-
 def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene: Any) -> None:
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -193,17 +164,6 @@ def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene: Any)
     assert "The competition closed at" in again.text
 
 
-def test_what_still_waits_is_named_and_the_reveal_refused(scene: Any) -> None:
-    waiting = scene.submit(scene.ann, scene.truth.predictions(seed=3))
-    close(scene)
-    assert (
-        f"1 submission accepted in time is still being scored, so the reveal waits: #{waiting} of Ann."
-    ) in (scene.ed.browser.get(CLOSE).text)
-    refused = scene.ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"})
-    assert refused.status_code == 409
-    assert "1 submission is still being scored" in refused.text
-
-
 def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) -> None:
     receipt = f"{HERE}/submissions/{scene.submission_id}/receipt"
     own = scene.ann.browser.get(receipt)
@@ -228,7 +188,7 @@ def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) ->
     assert set(scene.ann.browser.get(receipt).json["splits"]["private"]) == {"shown"}
     assert scene.ed.post(f"{CLOSE}/solution", {"confirm": "yes"}).status_code == 303
     assert scene.ann.browser.get(f"{HERE}/data/solution.csv").status_code == 503  # a moment later
-    work(scene)
+    scene.work()
     answer = scene.app.test_client().get(f"{HERE}/data/solution.csv")
     whole = json.loads(scene.ann.browser.get(receipt).data)
     nonce = scene.app.test_client().get(f"{HERE}/data/solution-nonce.txt").text

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from grader import db
 from grader.models import DataCheckState
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files
-from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity/data"
 TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
@@ -25,7 +22,7 @@ def site(arena: Any) -> Any:
     arena.competition()
     arena.ann, arena.root = arena.person("Ann"), arena.person("Root", is_admin=True)
     add(arena, "train.csv", TRAIN)
-    work(arena)
+    arena.work()
     return arena
 
 
@@ -36,13 +33,6 @@ def add(arena: Any, name: str, data: bytes) -> None:
         files.add(
             session, competition=competition, name=name, blob=blob, actor=Actor.shell(), now=arena.now()
         )
-
-
-def work(arena: Any) -> None:
-    with arena.database.read() as session:
-        waiting = organizer_jobs.waiting(session, limit=9, now=db.now(session))
-    for job_id in waiting:
-        assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
 
 
 def hold(arena: Any, name: str) -> None:
@@ -75,7 +65,7 @@ def test_a_replaced_file_shows_no_preview_before_its_check(site: Any) -> None:
     add(site, "train.csv", TRAIN.replace(b"sunday", b"third"))
     page = site.root.browser.get(HERE).text
     assert "sunday" not in page and "third" not in page
-    work(site)
+    site.work()
     assert "third" in site.ann.browser.get(HERE).text
 
 

@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader import db
 from grader.files import read_solution
 from grader.models import Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
 from grader.services.competitions.metric import MetricChoice
-from grader.services.jobs import organizer_jobs
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.canary_rows import CanaryRequest
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
 from webapp.organizers.fair_play.canary_view import once_in
@@ -46,15 +42,7 @@ def scene(make_arena: Callable[..., Any]) -> Any:
         )
         arena.canaries = competition.live_scoring_version.solution.canaries
     arena.ed, ann, mal = (arena.person(name) for name in ("Ed", "Ann", "Mal"))
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=arena.ed.user,
-            role=Role.EDITOR,
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+    arena.give_role(arena.ed, Role.EDITOR)
     arena.ann, arena.mal = ann, mal
     arena.submit(ann, arena.truth.predictions())
     rows = zip(read.row_ids, np.asarray(assessed.truth.labels).tolist(), strict=True)
@@ -66,10 +54,7 @@ def scene(make_arena: Callable[..., Any]) -> Any:
 
 def looked_at(arena: Any) -> str:
     assert arena.ed.post(PAGE).status_code == 303
-    with arena.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in found:
-        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
+    arena.work()
     page: str = arena.ed.browser.get(PAGE).text
     return page
 

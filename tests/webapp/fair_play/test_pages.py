@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader import db
 from grader.models import AuditEntry, OrganizerJobKind, Role
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lookup
 from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity"
 PAGE = f"{HERE}/organize/fair-play"
@@ -40,15 +37,7 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     arena.competition()
     arena.ed = arena.person("Ed")
     arena.people = {name: arena.person(name) for name in (*HONEST, "Mal", "Copy")}
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=arena.ed.user,
-            role=Role.EDITOR,
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+    arena.give_role(arena.ed, Role.EDITOR)
     files = [arena.truth.predictions(noise=2, seed=seed) for seed in range(5)]
     for name, file in zip((*HONEST, "Mal"), files, strict=True):
         arena.submit(arena.people[name], file)
@@ -60,16 +49,9 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def work(arena: Any) -> None:
-    with arena.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in found:
-        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
-
-
 def looked_at(scene: Any) -> str:
     assert scene.ed.post(PAGE).status_code == 303
-    work(scene)
+    scene.work()
     page: str = scene.ed.browser.get(PAGE).text
     return page
 
@@ -97,7 +79,7 @@ def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene: Any) ->
         competition = lookup.get(session, slug="toxicity")
         kind = OrganizerJobKind.FAIR_PLAY
         assert len(organizer_jobs.newest(session, competition=competition, kind=kind, limit=9)) == 1
-    work(scene)
+    scene.work()
     assert scene.ed.browser.get(f"{PAGE}/status").json["is_final"]
 
 
@@ -122,7 +104,7 @@ def test_the_api_says_and_does_the_same(scene: Any) -> None:
     empty = client.get(API, headers=bearer).json
     assert (empty["job"], empty["teams"], empty["pairs"]) == (None, [], [])
     assert client.post(API, headers=bearer).status_code == 202
-    work(scene)
+    scene.work()
     found = client.get(API, headers=bearer).json
     assert [team["team"] for team in found["teams"]] == ["Mal"]
     assert found["teams"][0]["sign_count"] == 5

@@ -7,8 +7,6 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from grader.models import LoginPlace, Role
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
 from tests.fixtures.arena import PASSWORD
 
 PAGE = "/competitions/toxicity/organize/fair-play/same-people"
@@ -23,15 +21,7 @@ def scene(make_arena: Callable[..., Any]) -> Callable[..., Any]:
         for name, role in (("Ed", Role.EDITOR), ("Vic", Role.VIEWER)):
             person = arena.person(name)
             setattr(arena, name.lower(), person)
-            with arena.database.write() as session:
-                organizers.add(
-                    session,
-                    competition=lookup.get(session, slug="toxicity"),
-                    user=person.user,
-                    role=role,
-                    actor=Actor.shell(),
-                    now=arena.now(),
-                )
+            arena.give_role(person, role)
         for number, name in enumerate(("Ann", "Bob")):
             arena.submit(arena.person(name), arena.truth.predictions(seed=number))
         with arena.database.write() as session:

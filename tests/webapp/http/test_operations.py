@@ -9,8 +9,7 @@ import pytest
 from grader.models import CompetitionState, RepeatableRequest, Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lookup
 from webapp.http import security
 from webapp.http.operations import OPERATIONS
 
@@ -109,16 +108,7 @@ def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann: Any) -> None:
 def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann: Any) -> None:
     arena = ann.arena
     bobs = arena.submit(arena.person("Bob"), arena.truth.predictions())
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        organizers.add(
-            session,
-            competition=competition,
-            user=ann.user,
-            role=Role.OWNER,
-            actor=Actor(None, "tests"),
-            now=arena.now(),
-        )
+    arena.give_role(ann, Role.OWNER)
     reading, organizing = bearer(ann, Scope.READ), bearer(ann, Scope.READ, Scope.ORGANIZE)
     board = f"{HERE}/leaderboard?split=private"
     assert call(ann, "GET", board, reading).json["error"] == "not_revealed"

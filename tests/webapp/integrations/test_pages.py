@@ -7,8 +7,6 @@ import pytest
 
 from grader import db
 from grader.models import AuditEntry, Role, Webhook
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
 from grader.services.integrations.subscriptions import MOST_OF_TEAM
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import Event
@@ -30,15 +28,7 @@ def ann(arena: Any) -> Any:
 def eva(arena: Any, ann: Any) -> Any:
     """An editor of the competition."""
     person = arena.person("Eva")
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=person.user,
-            role=Role.EDITOR,
-            actor=Actor(None, "tests"),
-            now=db.now(session),
-        )
+    arena.give_role(person, Role.EDITOR)
     return person
 
 
@@ -74,21 +64,6 @@ def test_what_is_entered_can_be_changed_and_the_url_stays_where_none_is_given(ar
     with arena.database.read() as session:
         webhook = session.get_one(Webhook, 1)
     assert (webhook.url, webhook.events, webhook.format) == (ENTERED["url"], ["deadline.near"], "slack")
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"url": "https://127.0.0.1/"}, "not a public one"),
-        ({"url": "http://board.example/"}, "begins with https://"),
-        ({"events": []}, "at least one event"),
-        ({"format": "xml"}, "The format is json or slack"),
-    ],
-)
-def test_what_no_webhook_may_be_is_said_on_the_page(ann: Any, changes: dict[str, Any], sentence: str) -> None:
-    answer = ann.post(TEAM, ENTERED | changes)
-    assert answer.status_code == 400
-    assert sentence in answer.text
 
 
 def test_a_team_has_a_bounded_number_of_webhooks(ann: Any) -> None:
@@ -166,25 +141,6 @@ def test_organizers_changes_are_audited_without_the_path_of_the_url_and_a_teams_
     assert "hook/secret" not in str([(each.before, each.after) for each in entries])
     audit = eva.browser.get("/competitions/toxicity/organize/audit").text
     assert "gave a new secret to webhook 2" in audit
-
-
-def test_a_viewer_sees_the_organizers_webhooks_and_changes_none(arena: Any, eva: Any) -> None:
-    eva.post(DESK, ENTERED)
-    vera = arena.person("Vera")
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=vera.user,
-            role=Role.VIEWER,
-            actor=Actor(None, "tests"),
-            now=db.now(session),
-        )
-    for path in (DESK, f"{DESK}/1"):
-        shown = vera.browser.get(path)
-        assert shown.status_code == 200 and "csrf_token" not in shown.text
-    assert vera.post(f"{DESK}/1/off").status_code == 403
-    assert vera.post(DESK, ENTERED).status_code == 403
 
 
 def test_an_event_of_the_log_is_sent_again_from_its_page_and_by_the_api(arena: Any, ann: Any) -> None:

@@ -253,19 +253,6 @@ def test_the_page_serves_ranges_too(ann: Any) -> None:
     assert (part.status_code, part.data) == (206, DATA[10:20])
 
 
-def test_a_zip_of_all_files_is_the_same_from_any_place(arena: Any, ann: Any) -> None:
-    add_file(arena, "empty.txt", b"")
-    url = offered(ann, "DownloadDataFiles")
-    assert url.partition("?")[0].endswith("/toxicity.zip")
-    whole = get(ann, url).data
-    with zipfile.ZipFile(io.BytesIO(whole)) as packed:
-        assert packed.testzip() is None
-        assert packed.namelist() == ["sample_submission.csv", "data.bin", "empty.txt"]
-        assert packed.read("data.bin") == DATA
-    half = len(whole) // 2
-    assert whole[:half] + get(ann, url, Range=f"bytes={half}-").data == whole
-
-
 def test_an_address_is_bound_to_its_file_version_and_person(arena: Any, ann: Any) -> None:
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     path, _, key = url.partition("?key=")
@@ -371,20 +358,6 @@ def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
         assert answer.mimetype == "application/json"
     large = client.post(f"{CALL}/ListCompetitions", data=b"x" * 300_000, headers=ann.bearer)
     assert (large.status_code, large.json["code"]) == (413, 413)
-
-
-def test_a_private_score_shows_after_the_reveal_alone(arena: Any, ann: Any) -> None:
-    submission_id = arena.submit(ann, arena.truth.predictions(noise=1.5, seed=1))
-    arena.score_all()
-    for told in (
-        call(ann, "ListSubmissions", **SLUG).json["submissions"][0],
-        call(ann, "GetSubmission", ref=submission_id).json,
-    ):
-        assert told["publicScore"]
-        assert told["privateScore"] == ""
-    arena.reveal()
-    assert call(ann, "ListSubmissions", **SLUG).json["submissions"][0]["privateScore"]
-    assert call(ann, "GetSubmission", ref=submission_id).json["privateScore"]
 
 
 def test_a_file_comes_in_a_bounded_number_of_parts(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,16 +286,6 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     assert any(each["is_benchmark"] for each in _json(arena, f"{API}?q=gram&sort=team").json["rows"])
 
 
-def test_a_disqualified_team_is_on_no_board_and_ranks_close_up(arena: Any, crowd: Any) -> None:
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        decisions.disqualify(
-            session, competition=competition, team="Ann", reason="Two accounts", actor=Actor(None, "tests")
-        )
-    assert _json(arena, API).json["team_count"] == 59
-    assert "Ann" not in arena.app.test_client().get(f"{HERE}/leaderboard.csv").text
-
-
 def test_the_csv_has_all_teams_and_no_formula(arena: Any, crowd: Any) -> None:
     with arena.database.write() as session:
         team = session.scalars(select(Team).where(Team.name == "Team 0")).one()

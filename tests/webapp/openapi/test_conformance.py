@@ -13,8 +13,6 @@ from schemathesis.checks import CHECKS, load_all_checks
 from grader.models import Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
 from grader.services.people import directory
 
 load_all_checks()
@@ -38,15 +36,7 @@ def site(make_arena: Callable[..., Any], database_url: str) -> Any:
     arena.person("Ann")
     arena.person("Root", is_admin=True)
     olga = arena.person("Olga")
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=olga.user,
-            role=Role.OWNER,
-            actor=Actor(None, "tests"),
-            now=arena.now(),
-        )
+    arena.give_role(olga, Role.OWNER)
     return arena
 
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.models import Role, Team, User
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
+from grader.models import Role, Team
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference as rescoring_difference
 from grader.worker.organizer_jobs.program import OrganizerWorker
@@ -35,18 +33,8 @@ def people(arena: Any) -> dict[str, Any]:
     for name, noise in (("Ann", 0.9), ("Bob", 1.4)):
         arena.submit(people[name], arena.truth.predictions(noise=noise, seed=ord(name[0])))
     arena.score_all()
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        for name, role in (("Eva", Role.EDITOR), ("Vic", Role.VIEWER)):
-            user = session.get_one(User, people[name].user.id)
-            organizers.add(
-                session,
-                competition=competition,
-                user=user,
-                role=role,
-                actor=Actor(None, "tests"),
-                now=arena.now(),
-            )
+    for name, role in (("Eva", Role.EDITOR), ("Vic", Role.VIEWER)):
+        arena.give_role(people[name], role)
     return people
 
 
@@ -152,28 +140,6 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
         assert words in answer.text
     assert "preparing" in page(people["Eva"], f"{ROOT}/rescoring/2")
     assert "scored again" not in page(people["Ann"], "/competitions/toxicity")
-
-
-def test_a_rescoring_is_cancelled_and_another_begins(arena: Any, people: dict[str, Any], check: Any) -> None:
-    job_id = check()
-    begin(people, job_id)
-    twice = begin(people, job_id)
-    assert twice.status_code == 409 and "already being prepared" in twice.text
-    cancelled = people["Eva"].confirm(f"{ROOT}/rescoring/2/drop")
-    assert cancelled.status_code == 303
-    gone = people["Eva"].confirm(f"{ROOT}/rescoring/2/publish")
-    assert gone.status_code == 409 and "dropped, not being prepared" in gone.text
-    assert begin(people, job_id).headers["Location"].endswith("/rescoring/3")
-
-
-def test_viewers_look_and_do_not_act(people: dict[str, Any], check: Any) -> None:
-    begin(people, check())
-    vic = people["Vic"]
-    shown = page(vic, f"{ROOT}/rescoring/2")
-    assert "Progress" in shown and 'method="post"' not in shown.partition("<main")[2]
-    for act in ("publish", "drop", "rollback"):
-        assert vic.post(f"{ROOT}/rescoring/2/{act}").status_code == 403
-    assert people["Ann"].browser.get(f"{ROOT}/rescoring/2/difference").status_code == 403
 
 
 def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, Any]) -> None:

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from grader.models import Role, Split
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
 from grader.services.moderation import disputes
 from tests.fixtures.desk import API, Desk
 
@@ -22,10 +20,7 @@ def olga(arena: Any) -> Desk:
     """Olga, who owns a competition to which Ann and Bob sent the same file."""
     arena.competition(max_daily_submissions=9)
     olga = Desk(arena.person("Olga"))
-    with arena.database.write() as session:
-        here = lookup.get(session, slug="toxicity")
-        given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": arena.now()}
-        organizers.add(session, competition=here, user=olga.person.user, **given)
+    arena.give_role(olga.person, Role.OWNER)
     olga.people = [arena.person(name) for name in ("Ann", "Bob")]
     olga.sent = [arena.submit(person, arena.truth.predictions()) for person in olga.people]
     arena.score_all()

@@ -26,10 +26,7 @@ def olga(arena: Any) -> Desk:
     arena.competition()
     arena.competition("second")
     olga = Desk(arena.person("Olga"))
-    with arena.database.write() as session:
-        given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": arena.now()}
-        here = lookup.get(session, slug="toxicity")
-        organizers.add(session, competition=here, user=olga.person.user, **given)
+    arena.give_role(olga.person, Role.OWNER)
     return olga
 
 

@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader import db
 from grader.models import Role, Score, Split
-from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
-from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_jobs.program import OrganizerWorker
 
 HERE = "/competitions/toxicity"
 
@@ -23,29 +18,12 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
-    with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
-            organizers.add(
-                session,
-                competition=competition,
-                user=person.user,
-                role=role,
-                actor=Actor.shell(),
-                now=arena.now(),
-            )
+    for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+        arena.give_role(person, role)
     arena.first = arena.submit(arena.ann, arena.truth.predictions(noise=2.0))
     arena.second = arena.submit(arena.ann, arena.truth.predictions(seed=2, noise=3.0))
     arena.score_all()
     return arena
-
-
-def work(arena: Any) -> None:
-    """Do what the sweeper's lane for organizers does."""
-    with arena.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in found:
-        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
 
 
 def page_of(submission_id: int) -> str:
@@ -63,7 +41,7 @@ def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -
     waiting = scene.vic.browser.get(page).text
     assert "Waiting for a worker" in waiting
     assert "data-live" in waiting
-    work(scene)
+    scene.work()
 
     shown = scene.vic.browser.get(page).text
     assert '<svg class="chart"' in shown
@@ -82,7 +60,7 @@ def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -
 def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene: Any) -> None:
     page = page_of(scene.first)
     scene.ed.post(page)
-    work(scene)
+    scene.work()
     data = scene.vic.browser.get(f"{page}.json").json
     assert set(data) == {"public", "private"}
     public = data["public"]["score"]
@@ -105,7 +83,7 @@ def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
         assert answer.status_code == status, typed
         assert 'class="notice bad"' in answer.text and f'value="{typed}"' in answer.text
     scene.ed.post(page, {"against": str(scene.second)})
-    work(scene)
+    scene.work()
     assert f"#{scene.first} minus #{scene.second}" in scene.vic.browser.get(page).text
     comparison = scene.vic.browser.get(f"{page}.json").json["public"]["comparison"]
     assert (comparison["candidate"], comparison["baseline"]) == (f"#{scene.first}", f"#{scene.second}")
@@ -127,7 +105,7 @@ def test_what_has_no_score_is_not_diagnosed(scene: Any) -> None:
 
 def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
     scene.ed.post(page_of(scene.first))
-    work(scene)
+    scene.work()
     for path in ("", "/status", ".json", ".html"):
         assert scene.ann.browser.get(page_of(scene.first) + path).status_code == 403
     assert "diagnosis" not in scene.ann.browser.get(f"{HERE}/submissions/{scene.first}").text.lower()
@@ -136,13 +114,13 @@ def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
 def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene: Any) -> None:
     page, public = page_of(scene.first), f"{HERE}/leaderboard/private/{scene.first}"
     scene.ed.post(page, {"against": str(scene.second)})
-    work(scene)
+    scene.work()
     confirmed = {"confirm": "yes"}
     assert scene.ed.post(f"{page}/publish", confirmed).status_code == 409
     scene.reveal()
     assert "compares with another" in scene.ed.post(f"{page}/publish", confirmed).text
     scene.ed.post(page)
-    work(scene)
+    scene.work()
     assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404
     assert scene.ed.post(f"{page}/publish").status_code == 409
     assert scene.vic.post(f"{page}/publish", confirmed).status_code == 403

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.models import Organizer, Role
+from grader.models import Role
 from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.visibility import Feedback
@@ -19,20 +19,16 @@ API = "/api/v1"
 def site(make_arena: Callable[..., Any]) -> Any:
     """Ann has a scored file in a competition that shows scores alone; Vera organizes it, Eve another."""
     arena = make_arena()
-    found = arena.competition()
-    other = arena.competition("other")
+    arena.competition()
+    arena.competition("other")
     arena.ann, arena.vera, arena.eve = arena.person("Ann"), arena.person("Vera"), arena.person("Eve")
     arena.submission_id = arena.submit(arena.ann, arena.truth.predictions(noise=2.0))
     arena.score_all()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.feedback = Feedback.SCORE
-        for place, person in ((found, arena.vera), (other, arena.eve)):
-            session.add(
-                Organizer(
-                    competition_id=place.id, user_id=person.user.id, role=Role.VIEWER, added_at=arena.now()
-                )
-            )
+    arena.give_role(arena.vera, Role.VIEWER)
+    arena.give_role(arena.eve, Role.VIEWER, "other")
     return arena
 
 
@@ -51,33 +47,11 @@ def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site: 
     assert {"positive_aeg", "negative_aeg"} < set(told["private_identities"][0])
 
 
-def test_its_team_sees_no_more_than_before(site: Any) -> None:
-    page = site.ann.browser.get(f"{HERE}/submissions/{site.submission_id}").text
-    assert "as an organizer" not in page
-    assert "Positive AEG" not in page
-    told = site.app.test_client().get(f"{API}/submissions/{site.submission_id}", headers=site.ann.bearer).json
-    assert not any("private" in key for key in told)
-
-
 @pytest.mark.parametrize("path", ["", "/file", "/status"])
 def test_files_and_states_are_the_organizers_too(site: Any, path: str) -> None:
     address = f"{HERE}/submissions/{site.submission_id}{path}"
     assert site.vera.browser.get(address).status_code == 200
     assert site.ann.browser.get(address).status_code == 200
-
-
-@pytest.mark.parametrize("path", ["", "/file", "/status"])
-def test_an_organizer_of_another_competition_is_a_stranger(site: Any, path: str) -> None:
-    found = site.eve.browser.get(f"{HERE}/submissions/{site.submission_id}{path}")
-    unknown = site.eve.browser.get(f"{HERE}/submissions/999{path}")
-    assert (found.status_code, unknown.status_code) == (404, 404)
-    assert found.text == unknown.text.replace("999", str(site.submission_id))
-    elsewhere = f"/competitions/other/submissions/{site.submission_id}{path}"
-    assert site.eve.browser.get(elsewhere).status_code == 404
-    api = site.app.test_client()
-    if path != "/status":
-        answer = api.get(f"{API}/submissions/{site.submission_id}{path}", headers=site.eve.bearer)
-        assert answer.status_code == 404
 
 
 def test_an_organizer_changes_nothing_of_a_team_s(site: Any) -> None:
@@ -117,10 +91,3 @@ def test_organizers_see_and_sort_by_terms_that_the_board_withholds(site: Any) ->
     assert site.ann.browser.get(board).status_code == 400
     assert "bpsn_auc" in site.vera.browser.get(f"{HERE}/leaderboard.csv").text
     assert "bpsn_auc" not in site.ann.browser.get(f"{HERE}/leaderboard.csv").text
-
-
-def test_who_is_no_organizer_any_more_sees_nothing(site: Any) -> None:
-    with site.database.write() as session:
-        for organizer in session.query(Organizer).all():
-            session.delete(organizer)
-    assert site.vera.browser.get(f"{HERE}/submissions/{site.submission_id}").status_code == 404

@@ -11,7 +11,6 @@ from sqlalchemy import select
 from grader.models import (
     Competition,
     JobState,
-    Organizer,
     Role,
     ScoringJob,
     Submission,
@@ -29,12 +28,8 @@ def desk(arena: Any) -> Any:
     """An arena with a scored file of Ann's; Ed is an editor and Vic a viewer."""
     arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
-    with arena.database.write() as session:
-        here = session.scalars(select(Competition)).one()
-        for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
-            session.add(
-                Organizer(competition_id=here.id, user_id=person.user.id, role=role, added_at=here.created_at)
-            )
+    for person, role in ((arena.ed, Role.EDITOR), (arena.vic, Role.VIEWER)):
+        arena.give_role(person, role)
     arena.scored_id = arena.submit(arena.ann, arena.truth.predictions(seed=1))
     arena.score_all()
     return arena

@@ -10,11 +10,9 @@ from sqlalchemy import func, select
 from grader import db
 from grader.models import JobState, OrganizerJob, Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
+from grader.services.competitions import lookup
 from grader.services.competitions.settings_model import SETTINGS
-from grader.services.jobs import organizer_jobs
 from grader.services.moderation import decisions
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.scheduled_tasks import Calendar
 
 HERE = "/competitions/toxicity"
@@ -28,26 +26,11 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     arena = make_arena()
     arena.competition()
     arena.ann, arena.bob, arena.cem, arena.ed = (arena.person(name) for name in ("Ann", "Bob", "Cem", "Ed"))
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            user=arena.ed.user,
-            role=Role.EDITOR,
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+    arena.give_role(arena.ed, Role.EDITOR)
     for person, noise, seed in ((arena.ann, 2.0, 1), (arena.bob, 2.0, 5), (arena.cem, 60.0, 9)):
         arena.submit(person, arena.truth.predictions(noise=noise, seed=seed))
     arena.score_all()
     return arena
-
-
-def work(arena: Any) -> None:
-    with arena.database.read() as session:
-        found = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in found:
-        OrganizerWorker(arena.settings, arena.database, arena.storage).run(job_id)
 
 
 def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_not(scene: Any) -> None:
@@ -56,7 +39,7 @@ def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_no
     assert "have not been compared" in scene.ed.browser.get(TIES).text
     assert scene.ed.post(TIES).status_code == 303
     assert "data-live" in scene.ed.browser.get(TIES).text
-    work(scene)
+    scene.work()
     page = scene.ed.browser.get(TIES).text
     assert page.count(MARK) == 1
     assert page.index("Bob") < page.index("Cem")
@@ -67,19 +50,19 @@ def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_no
 
 def test_a_comparison_of_other_entries_says_that_it_is_stale(scene: Any) -> None:
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     scene.submit(scene.cem, scene.truth.predictions(noise=1.0, seed=3))
     scene.score_all()
     assert "board has changed" in scene.ed.browser.get(TIES).text
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     assert "board has changed" not in scene.ed.browser.get(TIES).text
 
 
 def test_the_private_board_is_compared_once_it_is_settled(scene: Any) -> None:
     scene.reveal()
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     assert "Private leaderboard" in scene.ed.browser.get(TIES).text
 
 
@@ -103,7 +86,7 @@ def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(sce
     calendar.run_due()
     calendar.run_due()
     assert count_jobs(scene) == 1
-    work(scene)
+    scene.work()
     calendar.run_due()
     assert count_jobs(scene) == 1
     assert scene.app.test_client().get(board).text.count(mark) == 1
@@ -115,7 +98,7 @@ def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scen
     calendar = Calendar(scene.database)
     scene.reveal()
     calendar.run_due()
-    work(scene)
+    scene.work()
     with scene.database.write() as session:
         found = lookup.get(session, slug="toxicity")
         decisions.disqualify(session, competition=found, team="Cem", reason="Why", actor=Actor.shell())
@@ -123,7 +106,7 @@ def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scen
     calendar.run_due()
     calendar.run_due()
     assert count_jobs(scene) == 2
-    work(scene)
+    scene.work()
     assert scene.app.test_client().get(board).text.count(mark) == 1
     for days, count in ((0, 2), (2, 3)):
         with scene.database.write() as session:
@@ -148,12 +131,12 @@ def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) ->
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     marks_ties(scene, False)
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 409
     scene.reveal()
     assert "Compare the teams on the current" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     assert scene.ed.post(f"{TIES}/publish").status_code == 409
     assert mark not in scene.ann.browser.get(board).text
     assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 303
@@ -163,5 +146,5 @@ def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) ->
     assert mark not in scene.ann.browser.get(f"{HERE}/leaderboard").text
     assert "was published" in scene.ann.browser.get(f"{HERE}/log").text
     scene.ed.post(TIES)
-    work(scene)
+    scene.work()
     assert scene.app.test_client().get(board).text.count(mark) == 1

@@ -12,8 +12,6 @@ from sqlalchemy import select
 from grader.models import Competition, CompetitionState
 from grader.services.competitions import lookup, settings
 from grader.services.competitions.settings_model import METRIC_PARTS, NAMES
-from grader.services.jobs import organizer_jobs
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from webapp.organizers.setup.wizard_steps import STEPS
 
 HERE = "/competitions/toxicity/organize"
@@ -297,13 +295,6 @@ def test_a_competition_begins_as_a_copy(arena: Any, root: Any) -> None:
         assert found.live_scoring_version is not None
 
 
-def check_files(arena: Any) -> None:
-    """Do what the sweeper's lane does."""
-    with arena.database.read() as session:
-        (job,) = organizer_jobs.waiting(session, limit=9, now=arena.now())
-    assert OrganizerWorker(arena.settings, arena.database, arena.storage).run(job)
-
-
 def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: Any, root: Any) -> None:
     ann = arena.person("Ann")
     arena.competition()
@@ -315,7 +306,7 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     etag = re.search(r'data-etag="([^"]+)"', page.text)[1]
     status = root.browser.get(f"{HERE}/data/status", headers={"If-None-Match": html.unescape(etag)})
     assert status.status_code == 304
-    check_files(arena)
+    arena.work()
     assert root.browser.get(f"{HERE}/data/status").json["files"] == {"extra.csv": "held"}
     page = html.unescape(root.browser.get(f"{HERE}/data").text)
     assert "held back" in page and "Column 'x1' agrees with the label" in page
@@ -326,7 +317,7 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     assert refused.status_code == 422 and phrase in html.unescape(refused.text)
     assert 'value="publ"' in refused.text and 'value="Why so"' in refused.text  # what was entered stays
     assert root.post(f"{HERE}/data/check", {"name": "extra.csv"}).status_code == 303
-    check_files(arena)
+    arena.work()
     assert ann.browser.get(address).status_code == 503
     assert root.post(f"{HERE}/data/allow", {"name": "extra.csv", "typed": phrase}).status_code == 303
     assert ann.browser.get(address).data == solution
@@ -351,7 +342,7 @@ def test_participants_download_data_files_from_the_opening_on(arena: Any, root: 
     assert "train.csv is being checked" in answer.text
     page = ann.browser.get("/competitions/toxicity/data").text
     assert "being checked" in page and f'href="{address}"' not in page
-    check_files(arena)
+    arena.work()
     answer = ann.browser.get(address)
     assert answer.data == b"id,comment_text\n1,hi\n"
     assert "attachment" in answer.headers["Content-Disposition"]
@@ -368,7 +359,7 @@ def test_data_wait_for_the_rules_to_be_accepted(arena: Any, root: Any) -> None:
     address = "/competitions/toxicity/data/files/train.csv"
     assert ann.browser.get(address).status_code == 403
     ann.post("/competitions/toxicity/join", {"accepted_rules_version": "1"})
-    check_files(arena)
+    arena.work()
     assert ann.browser.get(address).status_code == 200
 
 
@@ -490,19 +481,6 @@ def test_no_page_of_a_draft_without_a_solution_breaks(arena: Any, root: Any) -> 
         assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
     for path in ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close"):
         assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
-
-
-def test_a_viewer_sees_the_settings_and_changes_none(arena: Any, root: Any) -> None:
-    ann = arena.person("Ann")
-    arena.competition()
-    answer = root.post(f"{HERE}/organizers", {"name": "Ann", "role": "viewer"})
-    assert answer.status_code == 303
-    page = ann.browser.get(f"{HERE}/settings/basics").text
-    assert "You are a viewer" in page
-    form = page[page.index('class="setup') :]
-    assert "<button>" not in form and "formaction" not in form and 'name="act"' not in form
-    for path in ("settings/basics", "data", "data/baseline", "data/remove", "state/publish", "state/archive"):
-        assert ann.post(f"{HERE}/{path}", {"title": "Mine"}).status_code == 403, path
 
 
 def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena: Any, root: Any) -> None:

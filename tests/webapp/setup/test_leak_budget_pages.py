@@ -140,15 +140,6 @@ def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena: Any, root
     assert "Leak budget" not in text_of(root, "/competitions/over/organize")
 
 
-def test_blind_competitions_and_those_without_limits_say_so(arena: Any, root: Any) -> None:
-    competition(arena, feedback=Feedback.BLIND)
-    assert "a team learns no label before the reveal" in text_of(root, HERE)
-    arena.competition("endless", **LIMITS)
-    page = text_of(root, "/competitions/endless/organize")
-    assert "nothing limits what a team can learn" in page
-    assert "Set limits" in page
-
-
 def test_a_draft_without_a_solution_shows_the_files_alone(arena: Any, root: Any) -> None:
     root.post("/competitions/new", {"title": "Next", "slug": "next"})
     with arena.database.write() as session:

@@ -12,13 +12,11 @@ from grader import db
 from grader.files import ColumnRole, read_solution
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers
-from grader.services.jobs import organizer_jobs
+from grader.services.competitions import lookup
 from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.storage.disk_cache import DiskCache
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.scoring.calculator import Calculator
 from grader.worker.scoring.rank_cache import RankCache
 from tests.fixtures.competitions import publish_competition
@@ -49,15 +47,7 @@ def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any
         )
     arena.competition("plain")
     arena.ann, arena.ed = arena.person("Ann"), arena.person("Ed")
-    with arena.database.write() as session:
-        organizers.add(
-            session,
-            competition=lookup.get(session, slug=competition.slug),
-            user=arena.ed.user,
-            role=Role.EDITOR,
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+    arena.give_role(arena.ed, Role.EDITOR, competition.slug)
     arena.alone = arena.truth.predictions()
     arena.beside = with_column(arena.alone, "insult", "no number")
     return arena
@@ -147,10 +137,7 @@ def test_a_diagnosis_and_a_comparison_of_teams_read_the_file(scene: Any) -> None
     scene.score_all()
     assert scene.ed.post(f"{HERE}/organize/submissions/{beside}/diagnosis").status_code == 303
     assert scene.ed.post(f"{HERE}/organize/ties").status_code == 303
-    with scene.database.read() as session:
-        jobs = organizer_jobs.waiting(session, limit=10, now=db.now(session))
-    for job_id in jobs:
-        OrganizerWorker(scene.settings, scene.database, scene.storage).run(job_id)
+    scene.work()
     page = scene.ed.browser.get(f"{HERE}/organize/submissions/{beside}/diagnosis.json")
     assert page.status_code == 200, page.text
     assert json.loads(page.text)

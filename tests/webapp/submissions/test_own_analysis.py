@@ -10,12 +10,12 @@ import pytest
 
 from grader import db
 from grader.services.analysis.histograms import Histograms
-from grader.services.competitions import lookup
 from grader.services.scoring import jobs
 from grader.simulation.honest_teams import rank_correlation
 from grader.visibility import Feedback
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens
+from tests.webapp.submissions.test_comparison import entered
 
 HERE = "/competitions/toxicity"
 
@@ -23,20 +23,6 @@ HERE = "/competitions/toxicity"
 @pytest.fixture
 def arena(make_arena: Callable[..., Any]) -> Any:
     return make_arena()
-
-
-def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
-    """Create a competition in which Ann has two scored files."""
-    arena.competition()
-    with arena.database.write() as session:
-        lookup.get(session, slug="toxicity").feedback = feedback
-    arena.ann, arena.bob = arena.person("Ann"), arena.person("Bob")
-    ids = tuple(
-        arena.submit(arena.ann, arena.truth.predictions(noise=noise, seed=seed))
-        for noise, seed in ((2.0, 1), (3.0, 2))
-    )
-    arena.score_all()
-    return ids[0], ids[1]
 
 
 def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(arena: Any) -> None:

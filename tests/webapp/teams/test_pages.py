@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 from html import unescape
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -181,18 +180,6 @@ def test_a_page_leads_to_the_login_and_back(arena: Any) -> None:
     )
 
 
-def test_an_upload_before_joining_says_where_to_join(arena: Any) -> None:
-    arena.competition(rules="Be kind.")
-    ann = arena.person("Ann")
-    answer = arena.app.test_client().post(
-        "/api/v1/competitions/toxicity/submissions",
-        data={"file": (BytesIO(b"x"), "p.csv")},
-        headers=ann.bearer,
-    )
-    assert (answer.status_code, answer.json["error"]) == (403, "not_joined")
-    assert "“Rules”" in answer.json["message"]
-
-
 def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) -> None:
     competition = arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
@@ -291,26 +278,6 @@ def test_leader_and_member_see_what_they_may_do(duo: Any) -> None:
     assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
 
 
-def test_what_only_the_leader_may_do_is_refused_to_members(duo: Any) -> None:
-    ann, bob, cleo = duo
-    cleo.post(f"{TEAM}/mergers", {"name": "Duo"})
-    for path, form in (
-        ("/name", {"name": "Bobs"}),
-        ("/leader", {"user_id": str(bob.user.id)}),
-        ("/link", {}),
-        ("/link/revoke", {}),
-        ("/mergers", {"name": "Solo"}),
-        ("/mergers/1/accept", {}),
-        ("/mergers/1/refuse", {}),
-    ):
-        refused = bob.post(TEAM + path, form)
-        assert (refused.status_code, "Only the leader of Duo, Ann, can do this." in text(refused)) == (
-            403,
-            True,
-        ), path
-    assert "Duo" in text(ann.browser.get(TEAM))
-
-
 def test_a_program_gets_the_refusal_as_json(duo: Any) -> None:
     _, bob, _ = duo
     answer = bob.post(f"{TEAM}/name", {"name": "Bobs"}, headers={"Accept": "application/json"})
@@ -394,28 +361,6 @@ def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena: Any) -> 
     assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
 
 
-def test_the_last_member_of_a_team_with_submissions_has_no_way_out(arena: Any, duo: Any) -> None:
-    ann, bob, _ = duo
-    arena.submit(ann, arena.truth.predictions())
-    assert "You cannot enter this competition through another team" in text(bob.browser.get(TEAM))
-    assert bob.confirm(f"{TEAM}/leave").status_code == 303
-    page = ann.browser.get(TEAM)
-    assert "You are the last member" in text(page)
-    assert "Leave" not in buttons(page)
-    assert ann.confirm(f"{TEAM}/leave").status_code == 409
-    assert "You left the team Duo" in text(bob.post(TEAM, {"name": "Bobs"}))
-    assert "You left the team Duo" in text(bob.browser.get("/competitions/toxicity/submissions"))
-
-
-def test_after_the_close_nothing_about_the_team_changes(arena: Any, duo: Any) -> None:
-    ann, bob, _ = duo
-    arena.reveal()
-    assert buttons(ann.browser.get(TEAM)) == {"Make leader"}
-    assert buttons(bob.browser.get(TEAM)) == set()
-    assert ann.confirm(f"{TEAM}/name", {"name": "Late"}).status_code == 403
-    assert bob.confirm(f"{TEAM}/leave").status_code == 403
-
-
 def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
@@ -433,10 +378,3 @@ def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
     statuses = [ann.browser.post(f"{HERE}/join", data=form).status_code for _ in range(11)]
     assert statuses == [403] * 10 + [429]
     assert bob.post(f"{HERE}/join", {"code": "fair-2026"}).status_code == 303
-
-
-def test_the_submit_page_leads_who_has_not_joined_to_the_rules(arena: Any) -> None:
-    arena.competition(rules="Be kind.")
-    page = arena.person("Ann").browser.get(f"{HERE}/submissions")
-    assert "You have not joined this competition yet. Join it on its page “Rules”." in text(page)
-    assert f'href="{HERE}/join">Read and accept the rules</a>' in page.text

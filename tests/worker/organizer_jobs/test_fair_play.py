@@ -1,16 +1,10 @@
 """The job of fair play: killed and done again, from kept ranks, with files that wait or cannot be read."""
 
-import os
-import signal
-import subprocess
-import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import update
 
 from grader.files import read_solution
 from grader.models import JobState, OrganizerJob
@@ -23,7 +17,6 @@ from grader.services.solutions.canary_rows import CanaryRequest
 from grader.worker.organizer_jobs import fair_play
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.competitions import publish_competition
-from tests.fixtures.patience import eventually
 from tests.fixtures.service import WIDE_LIMITS
 
 ROWS = 400
@@ -68,36 +61,6 @@ def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(
     assert pair.has_same_order and not pair.has_same_bytes
     assert pair.moved == 0 and len(pair.points) == fair_play.POINTS
     assert all(x == y for x, y in pair.points)
-
-
-def test_a_killed_job_is_done_again_with_the_same_result(service: Any, competition: Any) -> None:
-    expected = done(service, requested(service, competition))
-    job = requested(service, competition)
-    with service.database.read() as session:
-        [*_, last], _ = files.newest(session, competition=competition, rows=ROWS)
-    blob = next(Path(service.settings.data_dir).rglob(last.sha256))
-    content = blob.read_bytes()
-    for kept in (service.settings.cache() / "ranks").rglob(f"{last.sha256}-*"):
-        kept.unlink()
-    blob.unlink()
-    os.mkfifo(blob)  # whoever opens it waits
-
-    def is_reading() -> bool:
-        with service.database.read() as session:
-            return session.get_one(OrganizerJob, job.id).progress.get("words", "").startswith("Looking")
-
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "grader.worker.organizer_jobs.program", str(job.id), "INFO"],
-        stdin=subprocess.PIPE,
-        env=os.environ | service.settings.environment(),
-    ) as process:
-        eventually(is_reading, "the job to read the files")
-        os.kill(process.pid, signal.SIGKILL)
-    blob.unlink()
-    blob.write_bytes(content)
-    with service.database.write() as session:
-        session.execute(update(OrganizerJob).values(lease_until=service.now))
-    assert done(service, job) == expected
 
 
 def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept(
