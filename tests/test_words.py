@@ -10,6 +10,7 @@ import click
 import pytest
 
 from grader.cli import main
+from grader.services.mail import letters
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs" / "glossary.md"
@@ -98,6 +99,7 @@ def everything() -> Iterator[tuple[str, str]]:
     for folder in ("grader", "webapp"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield from ((str(path.relative_to(ROOT)), text) for text in of_module(path))
+    yield "letters.toml", re.sub("{{.*?}}|{%.*?%}", "…", letters.TEXTS.read_text())
     yield from of_commands(main)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ParticipantError
 from grader.models import LinkPurpose, User
 from grader.services.accounts import one_time_links
-from grader.services.mail import addresses, outbox
+from grader.services.mail import addresses, letters
 
 VERIFIABLE_FOR = timedelta(days=1)
 
@@ -64,14 +64,8 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
     )
     holder = owner(session, address=address)
     is_free = holder is None or holder.id == user.id
-    body = _VERIFY.format(name=user.name, site=outbox.SITE, token=token)
-    outbox.write(
-        session,
-        to_address=address,
-        subject="Confirm your e-mail address" if is_free else "Your e-mail address",
-        body=body if is_free else _HELD.format(name=user.name, site=outbox.SITE),
-        now=now,
-    )
+    letter = "address-to-verify" if is_free else "address-taken"
+    letters.send_to_address(session, letter, address, user=user, token=token, now=now)
 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
@@ -81,31 +75,9 @@ def verify(session: Session, *, token: str, now: datetime) -> User:
     if person.email_key != addresses.key(address):
         require_free(session, address=address)
         if person.email_verified_at and person.email:
-            body = _CHANGED.format(name=person.name, site=outbox.SITE, address=address)
-            subject = "Your e-mail address was changed"
-            outbox.write(session, to_address=person.email, subject=subject, body=body, now=now)
+            letters.send_to_address(
+                session, "address-changed", person.email, user=person, address=address, now=now
+            )
     person.email, person.email_key, person.email_verified_at = address, addresses.key(address), now
     one_time_links.spend(session, link=link, now=now)
     return person
-
-
-_VERIFY = """Hello {name},
-
-Open this link to confirm your e-mail address. It works once, within a day:
-
-{site}/verify/{token}
-
-If you did not ask for this, do nothing: we do not use this address unless you open the link.
-"""
-
-_HELD = """Hello,
-
-{name} at {site} entered this e-mail address, but it belongs to another account there, maybe your own.
-Nothing was changed, and you do not have to do anything.
-"""
-
-_CHANGED = """Hello {name},
-
-The e-mail address of your account at {site} is now {address}.
-If that was not you, contact the people who run the site immediately.
-"""

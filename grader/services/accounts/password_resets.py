@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from grader.models import LinkPurpose, User
 from grader.services.accounts import accounts, email_addresses, one_time_links
 from grader.services.mail import addresses as mail_addresses
-from grader.services.mail import outbox
+from grader.services.mail import letters
 
 MAILED_FOR = timedelta(hours=1)
 HANDED_FOR = timedelta(days=1)
@@ -29,11 +29,8 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
         lifetime=MAILED_FOR,
         now=now,
     )
-    if user is None:
-        body = _NOBODY.format(site=outbox.SITE)
-    else:
-        body = _RESET.format(name=user.name, site=outbox.SITE, token=token)
-    outbox.write(session, to_address=address, subject="Your password", body=body, now=now)
+    letter = "password-reset" if user else "password-reset-of-nobody"
+    letters.send_to_address(session, letter, address, user=user, token=token, now=now)
 
 
 def create_link(
@@ -65,30 +62,5 @@ def use(session: Session, *, token: str, password_hash: str, now: datetime) -> U
     accounts.set_password(session, user=person, password_hash=password_hash)
     one_time_links.spend(session, link=link, now=now)
     if person.email and person.email_verified_at:
-        body = _DONE.format(name=person.name, site=outbox.SITE)
-        outbox.write(
-            session, to_address=person.email, subject="Your password was changed", body=body, now=now
-        )
+        letters.send_to_address(session, "password-changed", person.email, user=person, now=now)
     return person
-
-
-_RESET = """Hello {name},
-
-Open this link to set a new password for your account {name}. It works once, within an hour:
-
-{site}/reset/{token}
-
-If you did not ask for this, do nothing: your password stays as it is.
-"""
-
-_NOBODY = """Hello,
-
-Somebody, maybe you, asked for a new password at {site} for this e-mail address.
-No account has this address; maybe your account has another one. You do not have to do anything.
-"""
-
-_DONE = """Hello {name},
-
-The password of your account at {site} was changed, and you were logged out everywhere.
-If that was not you, ask for a new link at {site}/reset and contact the people who run the site.
-"""

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from grader.models import AccountLink, LinkPurpose, User
 from grader.services.accounts import accounts, email_addresses, one_time_links, password_resets
 from grader.services.mail import addresses as mail_addresses
-from grader.services.mail import outbox
+from grader.services.mail import letters
 
 MAILED_FOR = timedelta(days=1)
 INVITED_FOR = timedelta(days=14)
@@ -34,10 +34,9 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
     )
     if user is None:
         onward = "" if then == "/" else f"?next={quote(then)}"
-        body = _SIGN_UP.format(site=outbox.SITE, token=token, onward=onward)
+        letters.send_to_address(session, "sign-up", address, token=token, onward=onward, now=now)
     else:
-        body = _HAVE_ONE.format(name=user.name, site=outbox.SITE, token=token)
-    outbox.write(session, to_address=address, subject="Your account", body=body, now=now)
+        letters.send_to_address(session, "sign-up-of-account", address, user=user, token=token, now=now)
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:
@@ -72,23 +71,3 @@ def use(
     accounts.add(session, user=user)
     one_time_links.spend(session, link=link, now=now)
     return user
-
-
-_SIGN_UP = """Hello,
-
-Open this link to create your account at {site}. It works once, within a day:
-
-{site}/sign-up/{token}{onward}
-
-If you did not ask for this, do nothing: we do not keep your address.
-"""
-
-_HAVE_ONE = """Hello {name},
-
-Somebody, maybe you, asked for an account at {site} for this e-mail address.
-You already have one: {name}. Log in at {site}/login.
-
-If you forgot your password, set a new one with this link. It works once, within an hour:
-
-{site}/reset/{token}
-"""

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Standing, Team, TeamMember, User
 from grader.services.competitions import lookup
-from grader.services.mail import outbox
+from grader.services.mail import letters, outbox
 from grader.services.standings import places
 
 
@@ -33,26 +33,25 @@ def write(session: Session, *, competition: Competition, now: datetime) -> None:
         places.ranks(session, scoring_version_id=version_id, split=split)
         for split in (Split.PRIVATE, Split.PUBLIC)
     )
-    letters = (
+    bodies = (
         (
             user,
-            f"The private leaderboard of {competition.title} is revealed. Your team {team} is ranked "
-            f"{private[team_id]:,} of {len(private):,}{_before(public.get(team_id))}. The standings are "
-            "provisional until the organizers make them final.\n\n"
-            f"The results of your submissions: {outbox.SITE}/competitions/{competition.slug}/results\n",
+            letters.body(
+                "revealed",
+                competition=competition,
+                team=team,
+                private_rank=private[team_id],
+                team_count=len(private),
+                public_rank=public.get(team_id),
+            ),
         )
         for user, team_id, team in readers
     )
     outbox.notify_each(
         session,
-        letters=letters,
+        letters=bodies,
         kind=outbox.Notice.RESULTS,
         key=f"results:{competition.id}",
-        subject=f"{competition.title}: the private leaderboard is revealed",
+        subject=letters.subject("revealed", competition=competition),
         now=now,
     )
-
-
-def _before(public_rank: int | None) -> str:
-    """Return the rest of the sentence, nothing where no public leaderboard was shown."""
-    return f"; on the public leaderboard it was ranked {public_rank:,}" if public_rank else ""

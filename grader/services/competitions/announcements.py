@@ -11,7 +11,7 @@ from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
-from grader.services.mail import outbox
+from grader.services.mail import letters, outbox
 from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
 from grader.services.webhooks import outbox as webhooks
@@ -166,14 +166,13 @@ def _problems(title: str, body: str) -> Iterable[str]:
 
 
 def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:
-    link = f"{outbox.SITE}/competitions/{competition.slug}"
-    return outbox.notify_all(
+    text = letters.body("announcement", competition=competition, announcement=announcement)
+    return outbox.notify_each(
         session,
-        users=session.scalars(_participants(competition)),
+        letters=((user, text) for user in session.scalars(_participants(competition))),
         kind=outbox.Notice.ORGANIZER,
         key=f"announcement:{announcement.id}",
-        subject=f"{competition.title}: {announcement.title}",
-        body=f"{announcement.body}\n\n{link}\n",
+        subject=letters.subject("announcement", competition=competition, announcement=announcement),
         now=now,
     )
 

@@ -11,7 +11,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.data_files import findings as data_findings
-from grader.services.mail import outbox
+from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
 
 BROKEN = "its check broke"
@@ -91,15 +91,14 @@ def _tell_held(session: Session, competition: Competition, file: DataFile, now: 
         f"data file {file.name}",
         after={"discloses": list(found.discloses), "unopened": list(found.unopened)},
     )
-    sentences = "\n".join(f"- {each}" for each in found.discloses + found.unopened)
-    for organizer in organizers.to_notify(session, competition=competition):
-        outbox.notify(
-            session,
-            user=organizer,
-            kind=Notice.ORGANIZER,
-            key=f"data-held:{file.id}:{file.check_key}",
-            subject=f"{file.name} of {competition.title} is held back",
-            body=f"Participants cannot download {file.name}:\n\n{sentences}\n\n"
-            f"{outbox.SITE}/competitions/{competition.slug}/organize/data\n",
-            now=now,
-        )
+    letters.send(
+        session,
+        "data-file-held",
+        organizers.to_notify(session, competition=competition),
+        kind=Notice.ORGANIZER,
+        key=f"data-held:{file.id}:{file.check_key}",
+        competition=competition,
+        file=file,
+        findings=found.discloses + found.unopened,
+        now=now,
+    )

@@ -69,21 +69,6 @@ def notify(
         )
 
 
-def notify_all(
-    session: Session,
-    *,
-    users: Iterable[User],
-    kind: Notice | str,
-    key: str,
-    subject: str,
-    body: str,
-    now: datetime,
-) -> int:
-    """Write one e-mail to many people, to nobody twice under its key; return how many get it."""
-    letters = ((user, body) for user in users)
-    return notify_each(session, letters=letters, kind=kind, key=key, subject=subject, now=now)
-
-
 def notify_each(
     session: Session,
     *,

@@ -11,7 +11,7 @@ from grader.models import Competition, Dispute, Submission, Team, TeamMember, Us
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
-from grader.services.mail import outbox
+from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
 from grader.services.notifications import inbox
 from grader.services.notifications.inbox import NotificationKind
@@ -177,17 +177,17 @@ def _checked(text: str, fault: type[InvalidQuestion] | type[InvalidAnswer], word
 def _tell_organizers(
     session: Session, competition: Competition, dispute: Dispute, team: Team, now: datetime
 ) -> None:
-    for organizer in organizers.to_notify(session, competition=competition):
-        outbox.notify(
-            session,
-            user=organizer,
-            kind=Notice.ORGANIZER,
-            key=f"dispute-asked:{dispute.id}",
-            subject=f"{competition.title}: {team.name} questions the score of #{dispute.submission_id}",
-            body=f"{dispute.question}\n\nAnswer here:\n"
-            f"{outbox.SITE}/competitions/{competition.slug}/organize/disputes\n",
-            now=now,
-        )
+    letters.send(
+        session,
+        "question",
+        organizers.to_notify(session, competition=competition),
+        kind=Notice.ORGANIZER,
+        key=f"dispute-asked:{dispute.id}",
+        competition=competition,
+        team=team,
+        dispute=dispute,
+        now=now,
+    )
 
 
 def _tell_team(session: Session, competition: Competition, dispute: Dispute, now: datetime) -> None:
@@ -199,13 +199,13 @@ def _tell_team(session: Session, competition: Competition, dispute: Dispute, now
         .join(Submission, Submission.team_id == TeamMember.team_id)
         .where(Submission.id == dispute.submission_id)
     )
-    outbox.notify_all(
+    letters.send(
         session,
-        users=members.all(),
+        "answer",
+        members,
         kind=Notice.ORGANIZER,
         key=f"dispute-answered:{dispute.id}:{now.timestamp():.6f}",
-        subject=f"{competition.title}: an answer about #{dispute.submission_id}",
-        body=f"You asked:\n{dispute.question}\n\nThe organizers answer:\n{dispute.answer}\n\n"
-        f"{outbox.SITE}/competitions/{competition.slug}/submissions/{dispute.submission_id}\n",
+        competition=competition,
+        dispute=dispute,
         now=now,
     )

@@ -1,7 +1,7 @@
 """E-mail to teams when a rescoring is published: the message, and each file's score before and now."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.competitions import lookup
-from grader.services.mail import outbox
+from grader.services.mail import letters, outbox
 from grader.services.standings import shown_scores
 
 MAILED_LINES = 30
@@ -115,13 +115,23 @@ def write(
     return outbox.notify_each(
         session,
         letters=[
-            (user, _body(competition, version, before, lines[team_id]))
+            (
+                user,
+                letters.body(
+                    "rescored",
+                    competition=competition,
+                    version=version,
+                    before=before,
+                    lines=lines[team_id][:MAILED_LINES],
+                    more=len(lines[team_id]) - MAILED_LINES,
+                ),
+            )
             for user, team_id in readers
             if team_id in lines
         ],
         kind=outbox.Notice.RESULTS,
         key=f"rescored:{version.id}:{now:%Y%m%dT%H%M%S%f}",
-        subject=f"{competition.title}: all submissions were scored again",
+        subject=letters.subject("rescored", competition=competition),
         now=now,
     )
 
@@ -182,27 +192,3 @@ def _shown(competition: Competition, score: float | None, stored: int | None) ->
         return None
     units = shown_scores.units(competition, score, stored)
     return NOT_SHOWN if units is None else order.score_text(units, shown_scores.decimals(competition))
-
-
-def _body(
-    competition: Competition, version: ScoringVersion, before: ScoringVersion, lines: Sequence[OldAndNew]
-) -> str:
-    shown = [
-        f"  #{each.submission_id}: {each.before or 'no score'} -> {each.after or 'no score'}"
-        for each in lines[:MAILED_LINES]
-    ]
-    more = [f"  and {len(lines) - MAILED_LINES:,} more"] if len(lines) > MAILED_LINES else []
-    page = f"{outbox.SITE}/competitions/{competition.slug}/rescoring"
-    return "\n".join(
-        [
-            version.notice,
-            "",
-            f"Public scores of your team's files, under scoring version {before.number} and now under "
-            f"{version.number}:",
-            *shown,
-            *more,
-            "",
-            f"All of them: {page}",
-            "",
-        ]
-    )

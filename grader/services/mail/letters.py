@@ -1,0 +1,63 @@
+"""E-mails from the templates in `letters.toml`."""
+
+import tomllib
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from sqlalchemy.orm import Session
+
+from grader.models import User
+from grader.services.mail import outbox
+from grader.services.mail.outbox import Notice
+
+TEXTS = Path(__file__).with_suffix(".toml")
+
+
+def subject(letter: str, **values: Any) -> str:
+    """Return the subject of an e-mail."""
+    return _templates().get_template(f"{letter}.subject").render(values)
+
+
+def body(letter: str, **values: Any) -> str:
+    """Return the body of an e-mail."""
+    return _templates().get_template(f"{letter}.body").render(values, site=outbox.SITE)
+
+
+def send(
+    session: Session,
+    letter: str,
+    users: Iterable[User],
+    *,
+    kind: Notice,
+    key: str,
+    now: datetime,
+    **values: Any,
+) -> None:
+    """Write an e-mail to each of these people, as `outbox.notify` does."""
+    about, text = subject(letter, **values), body(letter, **values)
+    for user in users:
+        outbox.notify(session, user=user, kind=kind, key=key, subject=about, body=text, now=now)
+
+
+def send_to_address(session: Session, letter: str, address: str, /, *, now: datetime, **values: Any) -> None:
+    """Write an e-mail about an account, which nobody can switch off."""
+    about, text = subject(letter, **values), body(letter, **values)
+    outbox.write(session, to_address=address, subject=about, body=text, now=now)
+
+
+@cache
+def _templates() -> Environment:
+    letters = tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+    texts = {f"{name}.{part}": text for name, letter in letters.items() for part, text in letter.items()}
+    return Environment(
+        loader=DictLoader(texts),
+        autoescape=False,  # noqa: S701 - e-mails are plain text
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        cache_size=len(texts),
+    )
