@@ -13,10 +13,11 @@ from grader.settings import load
 
 
 def main(administrator: str, *names: str) -> None:
-    """Print for each name a line of JSON: name, token, and the password unless the account was there."""
+    """Print a list as JSON: name, token, and the password unless the account was there."""
     settings = load()
     passwords = accounts.password_hasher(settings)
     database = db.Database(settings.database(), pool_size=1)
+    made = []
     for name in names:
         password = None
         with database.write() as session:
@@ -28,9 +29,9 @@ def main(administrator: str, *names: str) -> None:
                     session, name=name, passwords=passwords, is_admin=name == administrator, now=now
                 )
             _, token = api_tokens.create(session, user=user, name="demo", now=now)
-        sys.stdout.write(json.dumps({"name": name, "password": password, "token": token}) + "\n")
-        sys.stdout.flush()
+        made.append({"name": name, "password": password, "token": token})
     database.dispose()
+    json.dump(made, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Every step looks first at what is already there, so that a second start, or one 
 """
 
 import contextlib
-import json
 import shutil
 import time
 from collections.abc import Callable
@@ -16,9 +15,8 @@ import pandas as pd
 from grader.demo.dataset import generate
 from grader.demo.models import MODELS, Model, write_predictions
 from grader.demo.oracle import Entry
-from grader.demo.progress import Progress
+from grader.demo.progress import Progress, Steps
 from grader.demo.service import CommandFailed, Installation
-from grader.demo.steps import Steps
 from grader.errors import OrganizerError
 
 SLUG = "demo"
@@ -63,14 +61,13 @@ class Demo:
 
 
 def steps(say: Say) -> Steps:
-    """Return the steps to a demo that runs."""
-    seconds = {"write": 3.0, "start": 9.0, "create": 5.0, "accounts": 2.5}
-    return Steps(seconds | {model.name: model.seconds for model in MODELS} | {"score": 0.5}, say)
+    """Return the steps to a running demo: files, start, competition, accounts, each model, scores."""
+    return Steps(len(MODELS) + 5, say)
 
 
 def write_files(demo: Demo) -> None:
     """Write the competition's files where they are not there yet."""
-    demo.steps.begin("write", "writing the comments")
+    demo.steps.begin("writing the comments")
     demo.predictions(MODELS[0]).parent.mkdir(parents=True, exist_ok=True)
     if not demo.corrected_solution.exists():  # the last one written
         generate().write(demo.folder)
@@ -78,25 +75,22 @@ def write_files(demo: Demo) -> None:
 
 def set_up(demo: Demo) -> Progress:
     """Create the competition, enter the teams, send what every model predicts, and wait for the scores."""
-    demo.steps.begin("create", "creating the competition, with a check of its data files")
+    demo.steps.begin("creating the competition, with a check of its data files")
     is_there = demo.installation.api().has(SLUG)
     if not is_there:
         create_competition(demo)
-    progress = Progress(demo.folder, resume=is_there)
-    demo.steps.skip(progress.submissions)
-    demo.steps.begin("accounts", f"making {len(ACCOUNTS)} accounts")
+    progress = Progress.of(demo.folder, resume=is_there)
+    demo.steps.begin(f"making {len(ACCOUNTS)} accounts")
     _ensure_accounts(demo, progress)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))
     for model in MODELS:
+        demo.steps.begin(f"{model.team} learns and sends {model.name}.csv: {model.description}")
         if model.name not in progress.submissions:
-            demo.steps.begin(
-                model.name, f"{model.team} learns and sends {model.name}.csv: {model.description}"
-            )
             write_predictions(model, train, test, demo.predictions(model))
             api = demo.installation.api(progress.tokens[model.team])
-            submission_id = api.submit(SLUG, demo.predictions(model), model.description)
-            progress.note(progress.submissions, model.name, submission_id)
-    demo.steps.begin("score", "waiting for the last scores")
+            progress.submissions[model.name] = api.submit(SLUG, demo.predictions(model), model.description)
+            progress.write()
+    demo.steps.begin("waiting for the last scores")
     _wait_until_scored(demo, progress)
     return progress
 
@@ -124,11 +118,11 @@ def _ensure_accounts(demo: Demo, progress: Progress) -> None:
     missing = [name for name in ACCOUNTS if name not in progress.tokens]
     if not missing:
         return
-    for line in demo.installation.lines_of("grader.demo.accounts", ORGANIZER, *missing):
-        made = json.loads(line)
+    for made in demo.installation.make_accounts(ORGANIZER, *missing):
         if made["password"]:
-            progress.note(progress.passwords, made["name"], made["password"])
-        progress.note(progress.tokens, made["name"], made["token"])
+            progress.passwords[made["name"]] = made["password"]
+        progress.tokens[made["name"]] = made["token"]
+    progress.write()
 
 
 def _wait_until_scored(demo: Demo, progress: Progress) -> None:

@@ -31,13 +31,12 @@ Preprocessor = Callable[[str], str] | None
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A file to send: what it is, by which team, and how (and in how many seconds) it is learnt."""
+    """A file to send: what it is, by which team, and how it is learnt."""
 
     name: str
     team: str
     description: str
     predict: Predict
-    seconds: float = 1.2
 
 
 def positive(train: pd.DataFrame) -> np.ndarray:
@@ -169,7 +168,6 @@ MODELS: tuple[Model, ...] = (
         "letters",
         "Logistic regression on two to four letters.",
         _learn(_logistic(_letters())),
-        seconds=5,
     ),
     Model(
         "svm",
@@ -205,7 +203,6 @@ MODELS: tuple[Model, ...] = (
                 HistGradientBoostingClassifier(max_iter=60, random_state=SEED),
             )
         ),
-        seconds=3,
     ),
     Model(
         "biased",
@@ -224,9 +221,8 @@ MODELS: tuple[Model, ...] = (
         "masked",
         "Words and letters, blind to the words that mention identities.",
         _learn(_logistic(make_union(_words(2, _mask), _letters(_mask)))),
-        seconds=6,
     ),
-    Model("blend", "blend", "Ranks of letters and of masked pairs of words, averaged.", _blend, seconds=5),
+    Model("blend", "blend", "Ranks of letters and of masked pairs of words, averaged.", _blend),
 )
 
 

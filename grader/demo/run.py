@@ -5,17 +5,31 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 from grader.demo.check import check
-from grader.demo.competition import Demo, DemoFailed, Say, set_up, steps, write_files
-from grader.demo.logins import tell_how_to_go_on
+from grader.demo.competition import (
+    ACCOUNTS,
+    NEWCOMER,
+    ORGANIZER,
+    SLUG,
+    Demo,
+    DemoFailed,
+    Say,
+    set_up,
+    steps,
+    write_files,
+)
+from grader.demo.progress import Progress
 from grader.demo.service import Installation, ServiceFailed, last_lines, serving
 from grader.errors import OrganizerError
 from grader.settings import PREFIX, Settings
+
+LOGINS = "logins.txt"
 
 
 def serve(settings: Settings, say: Say) -> None:
@@ -45,12 +59,51 @@ def run_check(say: Say) -> list[str]:
     return wrong
 
 
+def tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> None:
+    """Print a login link for the newcomer and the file with all passwords."""
+    address = settings.base_url or demo.installation.address
+    passwords = {
+        name: progress.passwords.get(name, "(password unknown: made by an earlier demo)") for name in ACCOUNTS
+    }
+    link = demo.installation.command(
+        "user", "login-link", NEWCOMER, "--next", f"/competitions/{SLUG}"
+    ).strip()
+    others = demo.folder / LOGINS
+    others.touch(mode=0o600)
+    others.write_text(_all_logins(demo, settings, address, passwords), encoding="utf-8")
+    demo.say(f"""
+Ready after {demo.steps.elapsed:.0f} s. Open this link to log in as {NEWCOMER} (it works once):
+
+  {link}
+
+The Data page has train.csv, test.csv and a script that creates a first submission from them.
+The passwords of the organizer and of the other teams: {others}
+The service runs until Ctrl-C. `make demo` continues with the same data.""")
+
+
+def _all_logins(demo: Demo, settings: Settings, address: str, passwords: dict[str, str]) -> str:
+    lines = "\n".join(f"  {name:12} {password}" for name, password in passwords.items())
+    fairboard = Path(sys.executable).with_name("fairboard")
+    return f"""Log in at {address}/login.
+{ORGANIZER} is the administrator, {NEWCOMER} has sent nothing yet, the others are teams:
+
+{lines}
+
+What each team sent is in {demo.folder / "predictions"}.
+What an organizer can do next, in another shell:
+
+  export {PREFIX}DATA_DIR={settings.data_dir.absolute()}
+  {fairboard} rescore {SLUG} {demo.corrected_solution} --reason "Labels were rated again."
+  {fairboard} competition reveal {SLUG}
+"""
+
+
 @contextlib.contextmanager
 def _running(demo: Demo) -> Iterator[subprocess.Popen[bytes]]:
     _end_in_order_when_told_to()
     write_files(demo)
-    demo.steps.begin("start", f"starting the service on {demo.installation.address}")
-    with serving(demo.installation, _log(demo), waiting=demo.steps.wait) as server:
+    demo.steps.begin(f"starting the service on {demo.installation.address}")
+    with serving(demo.installation, _log(demo)) as server:
         try:
             yield server
         except OrganizerError as error:

@@ -1,19 +1,18 @@
 """Start the service and run commands for the demo, in separate processes."""
 
 import contextlib
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.demo.api import Api, Unreachable
 from grader.errors import OrganizerError
 
-FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 START_TIMEOUT_SECONDS = 90
-REPORT_SECONDS = 3
 STOP_TIMEOUT_SECONDS = 60
 LOG_LINES_SHOWN = 30
 
@@ -49,38 +48,31 @@ class Installation:
 
     def command(self, *arguments: str) -> str:
         """Run `fairboard …` and return what it printed; raise CommandFailed with its complaint."""
-        done = subprocess.run(
-            [*FAIRBOARD, *arguments], env=dict(self.environment), capture_output=True, text=True
-        )
+        return self._run("fairboard", "grader.cli", *arguments)
+
+    def make_accounts(self, administrator: str, *names: str) -> list[dict[str, str]]:
+        """Create accounts with API tokens: `name`, `token`, and `password` unless the account was there."""
+        module = "grader.demo.accounts"
+        made: list[dict[str, str]] = json.loads(self._run(module, module, administrator, *names))
+        return made
+
+    def _run(self, name: str, module: str, *arguments: str) -> str:
+        command = [sys.executable, "-P", "-m", module, *arguments]
+        done = subprocess.run(command, env=dict(self.environment), capture_output=True, text=True)
         if done.returncode != 0:
             raise CommandFailed(
-                f"`fairboard {' '.join(arguments[:3])} …` ended with {done.returncode}: {done.stderr.strip()}"
+                f"`{name} {' '.join(arguments[:3])} …` ended with {done.returncode}: {done.stderr.strip()}"
             )
         return done.stdout
 
-    def lines_of(self, module: str, *arguments: str) -> Iterator[str]:
-        """Run a module as a program and yield each line as it prints it; raise CommandFailed."""
-        command = [sys.executable, "-P", "-m", module, *arguments]
-        with subprocess.Popen(
-            command, env=dict(self.environment), stdout=subprocess.PIPE, text=True
-        ) as process:
-            yield from process.stdout or ()
-        if process.returncode != 0:
-            raise CommandFailed(f"`python -m {module} …` ended with {process.returncode}.")
-
 
 @contextlib.contextmanager
-def serving(
-    installation: Installation, log: Path, *, waiting: Callable[[], None] = lambda: None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready.
-
-    `waiting` is called every few seconds until then.
-    """
+def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready."""
     _refuse_taken_address(installation)
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [*FAIRBOARD, "serve"],
+            [sys.executable, "-P", "-m", "grader.cli", "serve"],
             env=dict(installation.environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -93,7 +85,7 @@ def serving(
         start_new_session=True,
     )
     try:
-        _wait_until_ready(installation, server, log, waiting)
+        _wait_until_ready(installation, server, log)
         yield server
     finally:
         server.terminate()
@@ -114,15 +106,9 @@ def _refuse_taken_address(installation: Installation) -> None:
         )
 
 
-def _wait_until_ready(
-    installation: Installation, server: subprocess.Popen[bytes], log: Path, waiting: Callable[[], None]
-) -> None:
-    next_report = time.monotonic() + REPORT_SECONDS
+def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
-        if time.monotonic() >= next_report:
-            waiting()
-            next_report += REPORT_SECONDS
         if server.poll() is not None:
             raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}.\n{last_lines(log)}")
         with contextlib.suppress(Unreachable):

@@ -1,6 +1,5 @@
 """The first minutes of a newcomer: download the files of the Data page, run the script, send its file."""
 
-import json
 import os
 import re
 import shutil
@@ -23,8 +22,8 @@ from grader.demo.competition import (
     write_files,
 )
 from grader.demo.dataset import generate
-from grader.demo.logins import tell_how_to_go_on
 from grader.demo.progress import Progress
+from grader.demo.run import tell_how_to_go_on
 from grader.demo.service import Installation
 
 
@@ -78,8 +77,7 @@ def test_a_draft_that_a_broken_start_left_gives_way_to_the_competition(demo):
 
 def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
     def made(*names: str) -> dict[str, dict[str, str]]:
-        lines = demo.installation.lines_of("grader.demo.accounts", ORGANIZER, *names)
-        return {line["name"]: line for line in map(json.loads, lines)}
+        return {each["name"]: each for each in demo.installation.make_accounts(ORGANIZER, *names)}
 
     first = made("words", ORGANIZER)
     browser = arena.app.test_client()
@@ -93,10 +91,8 @@ def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
 
 def test_one_login_link_is_printed_and_the_passwords_are_in_a_file_for_its_owner(arena, demo):
     demo.folder.mkdir()
-    list(demo.installation.lines_of("grader.demo.accounts", ORGANIZER, NEWCOMER))
-    progress = Progress(demo.folder, resume=False)
-    for name in ACCOUNTS:
-        progress.note(progress.passwords, name, f"secret of {name}")
+    demo.installation.make_accounts(ORGANIZER, NEWCOMER)
+    progress = Progress(demo.folder / "progress.json", {name: f"secret of {name}" for name in ACCOUNTS})
     said: list[str] = []
     tell_how_to_go_on(replace(demo, say=said.append), arena.settings, progress)
     assert "secret of" not in said[0]
