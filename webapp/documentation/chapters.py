@@ -1,5 +1,6 @@
 """The chapters of the documentation, read once for each process, and the readers whom they are for."""
 
+import json
 import posixpath
 import re
 from collections.abc import Callable
@@ -7,12 +8,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from markdown_it.token import Token
 from markupsafe import Markup
 
-from webapp.documentation import glossary, notebooks, reference
-from webapp.documentation.glossary import Terms
-from webapp.documentation.rendering import Section, put_into_sections, render
+from webapp.documentation import reference
+from webapp.documentation.rendering import Section, anchor_of, name_rows, put_into_sections, render, terms_of
 
 ADDRESS = "/docs"
 SHIPPED = Path(__file__).parent / "shipped"  # in a wheel
@@ -27,6 +26,7 @@ MADE: dict[str, tuple[str, Callable[[], str]]] = {  # by the file that a link to
 }
 GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)")
+ROW = re.compile(r"^\| ([^|]+) \|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,17 @@ def address(name: str, anchor: str = "") -> str:
 
 
 @cache
-def terms() -> Terms:
-    """Return what the glossary explains."""
-    return Terms(_text(GLOSSARY))
+def _terms() -> dict[str, str]:
+    """Return the anchor of each term in the glossary's first table."""
+    cells = ROW.findall(_text(GLOSSARY).partition("\n## ")[0])[1:]  # after the head
+    return {term.lower(): anchor_of(term) for cell in cells for term in terms_of(cell)}
+
+
+def anchor_of_term(word: str) -> str | None:
+    """Return the anchor of a term, in any case and number; None if the glossary lacks it."""
+    word = word.lower()
+    singular = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    return next((_terms()[each] for each in singular if each in _terms()), None)
 
 
 @cache
@@ -101,8 +109,7 @@ def _names() -> dict[str, str]:
 
 
 def _chapter(path: str, name: str) -> Chapter:
-    explain: Callable[[list[Token]], None] = partial(glossary.link_first_uses, terms(), address("glossary"))
-    explain = {CONTENTS: put_into_sections, GLOSSARY: glossary.name_rows}.get(path, explain)
+    explain = {CONTENTS: put_into_sections, GLOSSARY: name_rows}.get(path)
     rendered = render(_text(path), address_of=partial(_address_in, path), explain=explain)
     return Chapter(name, rendered.html, rendered.sections)
 
@@ -111,7 +118,15 @@ def _text(path: str) -> str:
     if path in MADE:
         return MADE[path][1]()
     text = (DOCS / path).read_text(encoding="utf-8")
-    return notebooks.markdown(text) if path.endswith(".ipynb") else text
+    return _notebook(text) if path.endswith(".ipynb") else text
+
+
+def _notebook(text: str) -> str:
+    """Return the cells of a notebook as Markdown, without their outputs; code is fenced."""
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    return "\n\n".join(
+        source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in cells
+    )
 
 
 def _address_in(path: str, target: str) -> str:

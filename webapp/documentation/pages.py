@@ -5,7 +5,7 @@ import mimetypes
 from flask import Blueprint, Flask, Response, abort, current_app, render_template
 from flask.typing import ResponseReturnValue
 
-from webapp.documentation.chapters import ADDRESS, Chapter, address, chapters, files, groups, terms
+from webapp.documentation.chapters import ADDRESS, Chapter, address, anchor_of_term, chapters, files, groups
 from webapp.documentation.search import search as found_in
 from webapp.http.conditional import conditional
 from webapp.http.parameters import asked_text
@@ -29,7 +29,7 @@ def docs_url(page: str = "", anchor: str = "") -> str:
 
 def glossary_url(word: str) -> str | None:
     """Return where the glossary explains a word, None if it does not."""
-    anchor = terms().anchor(word)
+    anchor = anchor_of_term(word)
     return address("glossary", anchor) if anchor else None
 
 

@@ -1,5 +1,6 @@
-"""A chapter's Markdown as HTML: anchors, addresses of links, tables and code that scroll, linked terms."""
+"""A chapter's Markdown as HTML: anchors, link addresses, scrollable tables and code, glossary rows."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from grader.prose import formulas
-from webapp.documentation.glossary import anchor_of
 
 MARKDOWN = (
     MarkdownIt("commonmark", {"html": False})
@@ -41,17 +41,46 @@ class Rendered:
 
 
 def render(
-    text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None]
+    text: str, *, address_of: Callable[[str], str], explain: Callable[[list[Token]], None] | None
 ) -> Rendered:
     """Return a chapter: `address_of` gives a link's address, `explain` adds what the chapter needs."""
     tokens = MARKDOWN.parse(text)
     _name_headings(tokens)
     _set_addresses(tokens, address_of)
-    explain(tokens)
+    if explain:
+        explain(tokens)
     sections = tuple(_sections(tokens))
     _draw_formulas(tokens)
     html = MARKDOWN.renderer.render(list(_scrolling(tokens)), MARKDOWN.options, {})
     return Rendered(Markup(html), sections)  # noqa: S704 - our own chapters, and no HTML in them is let through
+
+
+def anchor_of(text: str) -> str:
+    """Return the anchor of a heading or a term, as code hosts make it."""
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+
+
+def terms_of(cell: str) -> list[str]:
+    """Return the terms of a row's first cell."""
+    return [term.strip(" `") for term in cell.split(", ")]
+
+
+def name_rows(tokens: list[Token]) -> None:
+    """Give the rows of the glossary's first table the anchors of their terms."""
+    row: Token | None = None
+    for token in tokens:
+        if token.type == "tr_open":
+            row = token
+        elif token.type == "inline" and row is not None:
+            first, *others = map(anchor_of, terms_of(token.content))
+            row.attrs["id"] = first
+            spans = [Token("html_inline", "", 0, content=f'<span id="{each}"></span>') for each in others]
+            token.children = [*(token.children or []), *spans]
+            row = None
+        elif token.type == "thead_close":
+            row = None
+        elif token.type == "table_close":
+            return
 
 
 def put_into_sections(tokens: list[Token]) -> None:

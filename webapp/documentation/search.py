@@ -12,8 +12,7 @@ from webapp.documentation.rendering import Section
 MOST = 30
 WORDS_MAX = 8
 AROUND = 90  # characters of text before and after the first word found
-IN_TITLE, IN_HEADING, IN_TEXT = 2, 6, 1  # what one word counts for
-COUNTED_IN_TEXT = 4
+IN_TITLE, IN_HEADING, MOST_IN_TEXT = 2, 6, 4  # what one word counts for
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,20 @@ def search(chapters: Iterable[Chapter], query: str) -> tuple[list[Hit], int]:
 
 def _found(chapters: Iterable[Chapter], words: list[str]) -> Iterator[tuple[float, Chapter, Section]]:
     for chapter in chapters:
+        title = chapter.title.lower()
         for section in chapter.sections:
             weights = [_weight(word, section) for word in words]
-            of_title = [IN_TITLE * (word in chapter.title.lower()) for word in words]
-            if any(weights) and all(map(max, weights, of_title)):
-                yield sum(weights) + sum(of_title), chapter, section
+            if any(weights) and all(
+                weight or word in title for word, weight in zip(words, weights, strict=True)
+            ):
+                yield sum(weights) + IN_TITLE * sum(word in title for word in words), chapter, section
 
 
 def _weight(word: str, section: Section) -> float:
-    """Return how much a section is about a word; 0 where it does not have it."""
-    heading, text = section.heading.lower(), section.text.lower()
-    found = float(min(text.count(word), COUNTED_IN_TEXT) * IN_TEXT)
-    if word in heading:
-        found += IN_HEADING * (1 + len(word) / len(heading))  # a heading that is the word and no more is best
-    return found
+    """Return how much a section is about a word; 0 if it does not contain it."""
+    heading = section.heading.lower()
+    in_heading = IN_HEADING * (1 + len(word) / len(heading)) if word in heading else 0
+    return in_heading + min(section.text.lower().count(word), MOST_IN_TEXT)
 
 
 def _hit(chapter: Chapter, section: Section, words: list[str]) -> Hit:
@@ -58,14 +57,8 @@ def _hit(chapter: Chapter, section: Section, words: list[str]) -> Hit:
     first = re.search(re.escape(words[0]), section.text, re.IGNORECASE) or marked.search(section.text)
     start = max(0, first.start() - AROUND) if first else 0
     start = section.text.find(" ", start) + 1 if start else 0  # at a word's begin
-    excerpt = section.text[start : start + 2 * AROUND].rsplit(" ", 1)[0] if section.text else ""
+    excerpt = section.text[start : start + 2 * AROUND].rsplit(" ", 1)[0]
+    pieces = [escape(part) for part in re.split(f"({marked.pattern})", excerpt, flags=re.IGNORECASE)]
+    pieces[1::2] = [Markup("<mark>{}</mark>").format(piece) for piece in pieces[1::2]]
     place = address(chapter.name, section.anchor)
-    return Hit(chapter.title, section.heading, place, _marked(marked, excerpt, is_cut=start > 0))
-
-
-def _marked(words: re.Pattern[str], text: str, *, is_cut: bool) -> Markup:
-    parts, end = ["… " if is_cut else ""], 0
-    for found in words.finditer(text):
-        parts += [str(escape(text[end : found.start()])), f"<mark>{escape(found[0])}</mark>"]
-        end = found.end()
-    return Markup("".join([*parts, str(escape(text[end:]))]))  # noqa: S704 - each part is escaped
+    return Hit(chapter.title, section.heading, place, Markup().join([escape("… " if start else ""), *pieces]))

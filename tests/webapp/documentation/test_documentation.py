@@ -19,7 +19,6 @@ from tests.fixtures.statements import recorded
 from webapp.documentation import __main__ as as_files
 from webapp.documentation import pages, search
 from webapp.documentation.chapters import chapters, groups
-from webapp.documentation.glossary import Terms
 from webapp.http import parameters
 from webapp.presentation import assets
 
@@ -121,24 +120,6 @@ def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient) -> 
     assert picture.mimetype == "image/svg+xml"
     again = client.get("/docs/images/table-2.svg", headers={"If-None-Match": picture.headers["ETag"]})
     assert again.status_code == 304
-
-
-def test_the_first_use_of_a_term_leads_to_the_glossary() -> None:
-    table = "| word | meaning |\n|---|---|\n| BPSN AUC | x |\n| identity, `Usage` | y |\n| check | z |\n"
-    text, terms = "Check the BPSN AUCs of identities: BPSN AUC, Usages, usable.", Terms(table)
-    used: set[str] = set()
-    parts = list(terms.split(text, used))
-    assert [part for part in parts if part[1]] == [
-        ("BPSN AUCs", "bpsn-auc"),
-        ("identities", "identity"),
-        ("Usages", "usage"),
-    ]
-    assert "".join(part for part, _ in parts) == text
-    assert [place for _, place in terms.split("An identity", used) if place] == []
-    for chapter in chapters().values():
-        linked = re.findall(r'<a href="([^"]+)" class="term">', chapter.html)
-        assert len(linked) == len(set(linked))
-        assert all(link.startswith("/docs/glossary#") for link in linked)
 
 
 def test_templates_lead_to_places_of_the_documentation_that_exist(arena: Any) -> None:
