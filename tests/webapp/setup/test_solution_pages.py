@@ -225,7 +225,7 @@ def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site: Any
     accepted(site)
     before = in_use(site)
     one = formula() | {"identities": list(before[:1])}
-    site.olga.post(METRIC, one)
+    site.olga.post(METRIC, one, follow_redirects=True)
     site.olga.post(METRIC, formula() | {"identities": list(before)})
     page = site.olga.browser.get(METRIC).text
     assert "being checked" not in page and tuple(ticked(page)) == before
