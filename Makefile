@@ -11,7 +11,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= FAIRBOARD_TESTS_END_WITH=$$PPID \
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
 	--python-version 3.11 --custom-compile-command "make lock"
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test test-long nemesis screenshots pictures lint format api-errors lock wheel docs mutants
+.PHONY: help setup install demo test test-system test-long nemesis screenshots pictures lint format api-errors lock wheel docs mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,10 +38,13 @@ install: $(or $(wildcard $(VENV)/.complete),$(VENV)/.runnable) ## make .venv wit
 demo: install ## run a demo competition and leave it running; with CHECK=1 check it against an independent computation and stop
 	@PYTHONDONTWRITEBYTECODE= exec $(BIN)/fairboard demo $(if $(CHECK),--check)
 
-test: setup ## run the tests, except those that take minutes
-	$(PYTEST) -m "not long"
+test: setup ## run the tests, except those of real processes and those that take minutes
+	$(PYTEST) -m "not system and not long"
 
-test-long: setup ## run the tests that take minutes
+test-system: setup ## run the tests that start, kill and replace the processes of an installation
+	$(PYTEST) -m "system and not long"
+
+test-long: setup ## run the tests that take minutes, and everything on PostgreSQL
 	$(PYTEST) -m long
 
 screenshots: setup ## draw the pages at both widths and themes, with 0, 1, 15 and 10,000 teams, into ./screenshots

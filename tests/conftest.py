@@ -37,6 +37,9 @@ pytest_plugins = (
     "tests.fixtures.worlds",
 )
 
+# Whose tests start, kill and replace real processes: they are `make test-system`.
+SYSTEM_FOLDERS = ("deploy", "demo", "faults", "kaggle_client", "supervisor")
+
 # The longest first: a file is one process's, and one that comes last keeps a process alone.
 LONGEST_FILES = (
     "security/test_walk.py",
@@ -90,7 +93,12 @@ def pytest_collection() -> Generator[None, object, object]:
     return result
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the longest files begin; the others keep their random order."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
+    """Mark the tests of real processes. Let the longest files begin; the others keep their random order."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SYSTEM_FOLDERS:
+            item.add_marker("system")
+    result = yield
     items.sort(key=lambda item: PLACES.get(item.path, len(PLACES)))
+    return result

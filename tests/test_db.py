@@ -14,6 +14,8 @@ from grader.db import Database
 from grader.models import SetupLink
 from tests.fixtures.races import race
 
+pytestmark = pytest.mark.both_databases
+
 NOON = datetime(2026, 1, 5, 12, 0, 0, 123456, tzinfo=UTC)
 
 

@@ -22,6 +22,8 @@ from grader.cli import main
 from grader.settings import PREFIX, Settings
 from grader.worker.broker import RESCORING_QUEUE
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -247,6 +249,7 @@ def test_make_has_every_promised_target():
         "install",
         "demo",
         "test",
+        "test-system",
         "test-long",
         "lint",
         "format",

@@ -12,6 +12,8 @@ import pytest
 from tests.fixtures.patience import eventually
 from tests.guardian import lives
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[1]
 PLUGINS = ("tests.conftest", "tests.faults.conftest", "tests.supervisor.conftest")
 GRANDCHILD = "import time; time.sleep(9999)"

@@ -18,6 +18,8 @@ from packaging.specifiers import SpecifierSet
 from ruamel.yaml import YAML
 from trove_classifiers import classifiers as known_classifiers
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 METRIC_ALONE = """

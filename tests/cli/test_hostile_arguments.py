@@ -8,6 +8,8 @@ import pytest
 
 from grader.cli import main
 
+pytestmark = pytest.mark.both_databases
+
 GROUPS = ("competition", "user", "token")
 # What the one refuses by itself and the other does not.
 ONLY_ON_SQLITE, ONLY_ON_POSTGRESQL = ("18446744073709551616",), ("a\0b",)

@@ -20,6 +20,8 @@ from grader.models import Submission
 from grader.supervisor.service import _prepare_database
 from grader.worker.storage_keeper import Keeper
 
+pytestmark = pytest.mark.both_databases
+
 OLDER = "0023"
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -19,6 +19,8 @@ from grader.maintenance import schema
 from grader.models import Team
 from tests.fixtures.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.both_databases
+
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 

@@ -24,6 +24,8 @@ from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.scoring.scorer import Scorer
 
+pytestmark = pytest.mark.both_databases
+
 
 @dataclass
 class Elsewhere:

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
 from grader.models import User
 from grader.services.paging import Page, page_of_list, page_of_query
+
+pytestmark = pytest.mark.both_databases
 
 sizes = st.integers(1, 7)
 

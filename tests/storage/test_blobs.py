@@ -112,6 +112,7 @@ def test_names_are_found_however_deep_they_lie() -> None:
     assert list(blobs.names_in({"digest": name.upper(), "text": f"{name} and more", name: 1})) == []
 
 
+@pytest.mark.both_databases
 def test_only_old_blobs_that_nothing_names_are_deleted(service: Any) -> None:
     accepted = service.submit(service.competition())
     kept = {blob.sha256 for blob in service.storage.blobs()}
@@ -152,6 +153,7 @@ def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collectio
     assert blobs.collect(service.database, service.storage).count == 1
 
 
+@pytest.mark.both_databases
 def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkeypatch: Any) -> None:
     """A collector has found an orphan; before it deletes, an upload of the same bytes touches the blob."""
     sha256 = service.storage.put(b"same").sha256
@@ -174,6 +176,7 @@ def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkey
     assert service.storage.read(sha256) == b"same"
 
 
+@pytest.mark.both_databases
 def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -> None:
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     _age(service, blob.sha256)

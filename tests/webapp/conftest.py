@@ -1,4 +1,4 @@
-"""Pages and API are tried on both databases."""
+"""Pages and API are tried on a database of either kind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def arena(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
-    """A site without competitions or people, on either database in turn."""
-    if request.param == "sqlite":
-        return make_arena()
-    return make_arena(database_url=request.getfixturevalue("postgresql_url"))
+@pytest.fixture
+def arena(database_url: str, make_arena: Callable[..., Any]) -> Any:
+    """A site without competitions or people."""
+    return make_arena(database_url=database_url)

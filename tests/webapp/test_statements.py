@@ -7,6 +7,8 @@ import pytest
 
 from tests.fixtures.statements import Statements, expected, recorded
 
+pytestmark = pytest.mark.both_databases
+
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
 

@@ -10,6 +10,8 @@ import pytest
 from grader import db
 from tests.fixtures.desk import API, Desk
 
+pytestmark = pytest.mark.both_databases
+
 HERE = f"{API}/competitions/toxic"
 DESK = f"{HERE}/organize"
 TEAMS = ("Ann", "Bob", "Cem", "Dora", "Eve")

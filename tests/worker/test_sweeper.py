@@ -22,6 +22,8 @@ from grader.worker.scoring.child import ScoringChild
 from grader.worker.sweeper import CHILDREN, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
+pytestmark = pytest.mark.both_databases
+
 NEVER = {"sweep_interval_seconds": 3600.0, "sweep_after_seconds": 3600.0}
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

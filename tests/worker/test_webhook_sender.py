@@ -26,6 +26,8 @@ from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.races import race
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def sender(service: Any, make_settings: Any) -> WebhookSender:

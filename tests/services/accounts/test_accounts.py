@@ -42,6 +42,7 @@ def authenticate(service: Any, name: str, password: str, passwords: PasswordHash
         return user if accounts.has_password(user, password, passwords=passwords) else None
 
 
+@pytest.mark.both_databases
 def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service: Any, passwords: Any) -> None:
     user = sign_up(service, "Ada Lovelace")
     found = authenticate(service, "ada  LOVELACE ", GOOD, passwords)
@@ -74,6 +75,7 @@ def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service: An
     assert Counting.verified == 3
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "name",
     [
@@ -100,6 +102,7 @@ def test_names_of_all_scripts_are_welcome(service: Any, name: str) -> None:
     assert sign_up(service, name).name == name
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("twin", ["ADA", "\uff41da", " ada "])
 def test_names_that_look_the_same_are_taken(service: Any, twin: str) -> None:
     sign_up(service, "ada")

@@ -13,6 +13,8 @@ from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import directory
 
+pytestmark = pytest.mark.both_databases
+
 PASSWORD = "correct horse battery"
 
 

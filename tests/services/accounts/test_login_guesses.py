@@ -110,6 +110,7 @@ def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(
     assert 900 < share * max(windows) <= login_guesses.MOST_PER_DAY == 1000
 
 
+@pytest.mark.both_databases
 def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None:
     for place in range(55):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
@@ -156,6 +157,7 @@ def test_of_an_ipv6_address_counts_what_one_holder_has(one: str, other: str, are
     assert (guesser(address=one) == guesser(address=other)) is are_one
 
 
+@pytest.mark.both_databases
 def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service: Any) -> None:
     assert guesser("ADA ") == guesser("ada") != guesser("adb")
     guess(service, guesser("Ada", "192.0.2.77", device="d"))
@@ -199,6 +201,7 @@ def test_of_many_addresses_the_newest_are_known(service: Any) -> None:
     assert kept == {f"{place}" for place in range(5, known_addresses.MOST + 5)}
 
 
+@pytest.mark.both_databases
 def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
     ada = service.user()
     with service.database.read() as session:

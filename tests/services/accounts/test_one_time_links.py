@@ -176,6 +176,7 @@ def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
     assert "/verify/" not in letter.body
 
 
+@pytest.mark.both_databases
 def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
     links_of = []
     for name in ("Ada", "Bob"):
@@ -189,6 +190,7 @@ def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
         email_addresses.verify(session, token=links_of[1], now=service.now)
 
 
+@pytest.mark.both_databases
 def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: Any) -> None:
     with service.database.write() as session:
         token = sign_ups.invite(session, created_by="root", now=service.now)
@@ -207,6 +209,7 @@ def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: A
         assert sorted(pool.map(use, ["Ada", "Bob", "Cleo", "Dan"])) == [False, False, False, True]
 
 
+@pytest.mark.both_databases
 def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service: Any, passwords: Any) -> None:
     def sign_up(name: str) -> bool:
         try:

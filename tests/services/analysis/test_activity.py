@@ -3,10 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import update
 
 from grader.models import Submission, SubmissionStatus
 from grader.services.analysis import activity
+
+pytestmark = pytest.mark.both_databases
 
 
 def test_files_are_counted_by_utc_day_with_their_reasons(service: Any) -> None:

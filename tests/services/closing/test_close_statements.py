@@ -9,6 +9,8 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from tests.fixtures.statements import expected, recorded
 
+pytestmark = pytest.mark.both_databases
+
 TESTS = Actor(None, "tests")
 REVEAL = """
 write

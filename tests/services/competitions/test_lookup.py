@@ -12,6 +12,8 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.visibility import Phase
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = timedelta(hours=1)
 
 

@@ -30,6 +30,8 @@ from grader.worker.organizer_jobs import context
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.organizer_jobs.solution_digests import note_missing, write_missing_files
 
+pytestmark = pytest.mark.both_databases
+
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LATER = timedelta(days=1)
 ACTOR = Actor.shell()

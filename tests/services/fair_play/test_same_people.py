@@ -12,6 +12,8 @@ from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.worker.expired_records import Forgetting
 
+pytestmark = pytest.mark.both_databases
+
 SECRET = "a secret of tests"
 
 

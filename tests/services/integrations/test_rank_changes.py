@@ -100,6 +100,7 @@ def test_organizers_get_all_changes_in_one_event(service: Any, competition: Comp
     assert ranks(service) == [[(1, 3), (2, 1), (3, 2)]]
 
 
+@pytest.mark.both_databases
 def test_of_two_processes_that_look_at_once_one_tells(service: Any, competition: Competition) -> None:
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     look(service)

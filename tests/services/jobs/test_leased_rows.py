@@ -15,6 +15,7 @@ from grader.services.scoring import jobs
 from grader.services.webhooks import outbox as webhooks
 from tests.fixtures.receivers import subscribe
 
+pytestmark = pytest.mark.both_databases
 SECOND, MOMENT = timedelta(seconds=1), timedelta(microseconds=1)
 LEASE = timedelta(seconds=40)
 DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"

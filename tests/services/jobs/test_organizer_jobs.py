@@ -9,6 +9,8 @@ from grader.models import Competition, OrganizerJob, OrganizerJobKind
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 
+pytestmark = pytest.mark.both_databases
+
 SECOND = timedelta(seconds=1)
 
 

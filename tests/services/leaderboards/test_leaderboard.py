@@ -18,6 +18,8 @@ from grader.services.standings import places
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
 
+pytestmark = pytest.mark.both_databases
+
 MINUTE = timedelta(minutes=1)
 TEAMS = ("ada", "bob", "cleo", "dan", "eve")
 

@@ -27,6 +27,8 @@ from grader.services.teams import admissions, given_names, invitations, mergers,
 from tests.fixtures.rescorings import open_jobs
 from tests.fixtures.statements import recorded
 
+pytestmark = pytest.mark.both_databases
+
 DAY = timedelta(days=1)
 SHELL = Actor(None, "tests")
 

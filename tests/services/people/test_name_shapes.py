@@ -13,6 +13,8 @@ from grader.services.people.names import ReservedName
 from grader.services.teams import rosters, teams
 from grader.services.teams.teams import TeamNameTaken
 
+pytestmark = pytest.mark.both_databases
+
 
 def forget_shapes(service: Any) -> None:
     """Leave the rows as a version wrote them that knew no shapes."""

@@ -22,6 +22,8 @@ from grader.services.teams import rosters
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 LEASE = timedelta(seconds=40)

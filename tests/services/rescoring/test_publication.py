@@ -46,6 +46,8 @@ from grader.worker.scoring.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
 
+pytestmark = pytest.mark.both_databases
+
 TESTS = Actor(None, "tests")
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

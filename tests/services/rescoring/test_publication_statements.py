@@ -11,6 +11,8 @@ from grader.services.rescoring import publication
 from tests.fixtures import rescorings
 from tests.fixtures.statements import Statements, expected, recorded
 
+pytestmark = pytest.mark.both_databases
+
 TESTS = Actor(None, "tests")
 WHILE_IT_RUNS = """
 write

@@ -15,6 +15,8 @@ from grader.services.scoring.jobs import Claim
 from grader.storage.stores import Storage
 from grader.worker.scoring.calculator import Calculator
 
+pytestmark = pytest.mark.both_databases
+
 LEASE = timedelta(seconds=40)
 
 

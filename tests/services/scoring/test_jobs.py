@@ -17,6 +17,8 @@ from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
 
+pytestmark = pytest.mark.both_databases
+
 LEASE = timedelta(seconds=40)
 SECOND = timedelta(seconds=1)
 

@@ -3,11 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from grader.models import JobState, Mail, ScoringJob, Submission, SubmissionStatus, User
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs, retries
+
+pytestmark = pytest.mark.both_databases
 
 HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)

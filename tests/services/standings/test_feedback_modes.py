@@ -419,6 +419,7 @@ def test_noise_does_not_average_out_over_equal_files(service: Any, coarse: Any) 
     assert len(set(shown(service).values())) == 1
 
 
+@pytest.mark.both_databases
 def test_four_workers_at_once_climb_the_same_ladder(service: Any, coarse: Any) -> None:
     competition = coarse(Feedback.LADDER)
     everything = [*send(service, competition), *send(service, competition, user="bob")]

@@ -4,6 +4,7 @@ import random
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import delete, select
 
 from grader.models import STANDING_ORDER, Split, Standing
@@ -11,6 +12,8 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import places, rows
+
+pytestmark = pytest.mark.both_databases
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
 SHORTEST = timedelta(microseconds=1)

@@ -28,6 +28,8 @@ from grader.services.submissions.repeats import IdempotencyKeyReused, IdenticalF
 from grader.storage.stores import StoredBlob
 from tests.fixtures.races import race
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
 

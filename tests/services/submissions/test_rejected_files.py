@@ -137,6 +137,7 @@ def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(servi
     assert [service.submission(each).file_deleted_at is None for each in sent] == [True, False, True]
 
 
+@pytest.mark.both_databases
 def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service: Any) -> None:
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]

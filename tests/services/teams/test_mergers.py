@@ -356,6 +356,7 @@ def test_the_people_concerned_are_told(service: Any, scene: Any, act: Any) -> No
     ]
 
 
+@pytest.mark.both_databases
 def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
     service: Any, scene: Any, act: Any, send: Any
 ) -> None:
@@ -380,6 +381,7 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
     assert members == 2
 
 
+@pytest.mark.both_databases
 def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, act: Any) -> None:
     competition = scene("ada", "bob", "cleo")
     requests = [act(mergers.request, competition, name, name="Team bob") for name in ("ada", "cleo")]
@@ -390,6 +392,7 @@ def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, 
         assert session.scalar(select(func.count()).where(Team.merged_into_id.is_not(None))) == 1
 
 
+@pytest.mark.both_databases
 def test_two_teams_that_ask_each_other_at_once_have_one_request(service: Any, scene: Any, act: Any) -> None:
     competition = scene()
     answers = race(

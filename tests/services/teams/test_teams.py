@@ -76,6 +76,7 @@ def test_a_name_that_cannot_be_one_is_refused(service: Any, act: Any, name: str)
         act(teams.create, competition, "ada", name=name)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("twin", ["lovelace", "Lovelace ", "L\u043evelace", "\uff2covelace"])
 def test_a_name_that_looks_like_another_is_taken(together: Any, act: Any, twin: str) -> None:
     competition = together()
@@ -332,6 +333,7 @@ def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(
     act(teams.leave, competition, "bob", after=19 * DAY)
 
 
+@pytest.mark.both_databases
 def test_of_two_who_take_the_last_place_at_once_one_gets_it(
     together: Any, act: Any, service: Any, roster: Any
 ) -> None:
@@ -345,6 +347,7 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
         assert len(roster(competition, "ada")) == 2
 
 
+@pytest.mark.both_databases
 def test_one_name_that_two_want_at_once_goes_to_one(service: Any, act: Any) -> None:
     competition = service.competition()
     people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
@@ -352,6 +355,7 @@ def test_one_name_that_two_want_at_once_goes_to_one(service: Any, act: Any) -> N
     assert sorted(type(each).__name__ for each in answers) == ["Team", *["TeamNameTaken"] * 3]
 
 
+@pytest.mark.both_databases
 def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any, roster: Any) -> None:
     competition = service.competition()
     tokens = []
@@ -365,6 +369,7 @@ def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any,
     assert len(roster(competition, "cleo")) == 2
 
 
+@pytest.mark.both_databases
 def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
     together: Any, act: Any, service: Any
 ) -> None:

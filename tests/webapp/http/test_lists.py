@@ -9,6 +9,8 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 
+pytestmark = pytest.mark.both_databases
+
 HERE = "/competitions/toxicity"
 API = "/api/v1"
 API_LISTS = {

@@ -130,6 +130,7 @@ def test_a_person_has_a_bounded_number_of_tokens(ann: Any, monkeypatch: pytest.M
     assert call(ann, "POST", f"{API}/tokens", json={"name": "t"}).status_code == 201
 
 
+@pytest.mark.both_databases
 def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann: Any) -> None:
     values = {"slug": "toxicity"}
     rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
@@ -195,6 +196,7 @@ def test_a_request_that_was_cut_down_says_so(ann: Any, age_minutes: int, name: s
     assert (answer.status_code, answer.json["error"]) == (409, name)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("sent", "name", "words"),
     [

@@ -11,6 +11,8 @@ from tests.fixtures.desk import API, Desk
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.web import Answer, Caller
 
+pytestmark = pytest.mark.both_databases
+
 DRAFT = f"{API}/competitions/next/organize"
 LARGE = 1_200_000  # bytes; more than the server keeps in memory
 

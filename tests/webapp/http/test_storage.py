@@ -9,6 +9,8 @@ from sqlalchemy import func, select
 from grader.models import Submission
 from grader.storage.stores import Storage, open_storage
 
+pytestmark = pytest.mark.both_databases
+
 API = "/api/v1/competitions/toxicity/submissions"
 
 

@@ -119,6 +119,7 @@ def test_a_submission_that_has_its_result_is_answered_at_once(ann: Any, waits: A
     assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
 
 
+@pytest.mark.both_databases
 def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann: Any, waits: Any) -> None:
     answers: list[Any] = []
     thread = threading.Thread(

@@ -15,6 +15,8 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.people import directory
 
+pytestmark = pytest.mark.both_databases
+
 load_all_checks()
 KEPT: list[Any] = CHECKS.get_by_names(
     [

@@ -19,7 +19,7 @@ from grader.worker.organizer_jobs.child import OrganizerChild
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import eventually
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = [pytest.mark.system, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
 
 
 @pytest.fixture

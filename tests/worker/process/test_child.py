@@ -17,6 +17,8 @@ from grader.worker.process.child import AnsweringProcess, ChildProcess, running_
 from tests.fixtures.guarded import has_ended
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
+pytestmark = pytest.mark.system
+
 ECHO = """
 import os, socket, sys
 parent = socket.socket(fileno=0)

@@ -14,6 +14,8 @@ from grader.worker.scoring.batch_scorer import BatchScorer
 from grader.worker.scoring.rank_cache import RankCache
 from grader.worker.scoring.scorer import Scorer
 
+pytestmark = pytest.mark.both_databases
+
 LEASE = timedelta(seconds=40)
 
 

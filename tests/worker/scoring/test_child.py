@@ -13,6 +13,8 @@ from grader.worker.scoring.child import ScoringChild
 from tests.fixtures.guarded import has_ended
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
+pytestmark = pytest.mark.system
+
 GREEDY = """
 from grader.worker.process.limits import limit_memory
 limit_memory(600)

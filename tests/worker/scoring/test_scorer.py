@@ -15,6 +15,8 @@ from grader.services.scoring.jobs import Claim
 from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
 from grader.worker.scoring.scorer import Scorer
 
+pytestmark = pytest.mark.both_databases
+
 LEASE = timedelta(seconds=40)
 
 

@@ -9,6 +9,8 @@ from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.service import LEASE
 from tests.fixtures.statements import Statements, expected, recorded
 
+pytestmark = pytest.mark.both_databases
+
 A_BETTER_SCORE = """
 write
     select clock_timestamp
