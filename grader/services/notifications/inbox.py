@@ -9,7 +9,7 @@ import enum
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import CompoundSelect, Select, and_, func, select, union, union_all, update
+from sqlalchemy import BindParameter, CompoundSelect, Select, and_, func, select, union, union_all, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.db import insert_new
@@ -77,23 +77,23 @@ def tell(
         insert_new(session, NotificationRead, {"user_id": by.id, "notification_id": made.id})
 
 
-def unread(user: User) -> Select[int]:
+def unread(user_id: int | BindParameter[int]) -> Select[int]:
     """Return the query of the notifications that a person may see and has not read."""
-    read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user.id)
-    found = _visible(user).subquery()
+    read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user_id)
+    found = _visible(user_id).subquery()
     return select(found.c.id).where(found.c.id.not_in(read))
 
 
 def unread_ids(session: Session, *, user: User) -> set[int]:
     """Return the notifications that a person has not read."""
-    return set(session.scalars(unread(user)))
+    return set(session.scalars(unread(user.id)))
 
 
 def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]:
     """Return a part of a person's notifications, the newest first."""
     query = (
         select(Notification)
-        .where(Notification.id.in_(_visible(user)))
+        .where(Notification.id.in_(_visible(user.id)))
         .options(
             joinedload(Notification.competition).load_only(Competition.slug, Competition.title),
             joinedload(Notification.team),
@@ -107,9 +107,9 @@ def mark_read(session: Session, *, user: User, ids: Collection[int] | None = Non
     """Mark these notifications, or all, as read; return them without those that the person may not see."""
     query = select(Notification).limit(MOST_MARKED)
     if ids is None:
-        query = query.where(Notification.id.in_(unread(user)))
+        query = query.where(Notification.id.in_(unread(user.id)))
     else:
-        query = query.where(Notification.id.in_(ids), Notification.id.in_(_visible(user)))
+        query = query.where(Notification.id.in_(ids), Notification.id.in_(_visible(user.id)))
     found = session.scalars(query).all()
     if found:
         rows = [{"user_id": user.id, "notification_id": each.id} for each in found]
@@ -123,23 +123,23 @@ def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
     session.execute(update(Notification).where(*of_taken).values(team_id=into.id))
 
 
-def _visible(user: User) -> CompoundSelect[int]:
+def _visible(user_id: int | BindParameter[int]) -> CompoundSelect[int]:
     id_, at, here = Notification.id, Notification.created_at, Notification.competition_id
     is_seen = Competition.state != CompetitionState.DRAFT
-    own = select(id_).join(Notification.competition).where(Notification.user_id == user.id, is_seen)
+    own = select(id_).join(Notification.competition).where(Notification.user_id == user_id, is_seen)
     is_theirs = and_(TeamMember.competition_id == here, TeamMember.team_id == Notification.team_id)
     of_team = (
         select(id_)
         .join(TeamMember, is_theirs)
-        .where(TeamMember.user_id == user.id, at >= TeamMember.joined_at)
+        .where(TeamMember.user_id == user_id, at >= TeamMember.joined_at)
     )
     admitted = func.coalesce(Participation.joined_at, Participation.requested_at)
     since = union_all(
-        select(TeamMember.competition_id, TeamMember.joined_at).where(TeamMember.user_id == user.id),
+        select(TeamMember.competition_id, TeamMember.joined_at).where(TeamMember.user_id == user_id),
         select(Participation.competition_id, admitted).where(
-            Participation.user_id == user.id, Participation.state == RequestState.ACCEPTED
+            Participation.user_id == user_id, Participation.state == RequestState.ACCEPTED
         ),
-        select(Organizer.competition_id, Organizer.added_at).where(Organizer.user_id == user.id),
+        select(Organizer.competition_id, Organizer.added_at).where(Organizer.user_id == user_id),
     ).subquery()
     is_for_all = and_(Notification.team_id.is_(None), Notification.user_id.is_(None))
     of_all = (

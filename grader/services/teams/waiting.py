@@ -4,12 +4,13 @@ number of unread notifications and the disqualifications of own teams come with 
 """
 
 import enum
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, true, union_all
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, or_, select, true, union_all
 from sqlalchemy.orm import Session, aliased
 
 from grader.models import (
@@ -33,6 +34,8 @@ from grader.models import (
 from grader.services.notifications import inbox
 
 _DISQUALIFIED, _UNREAD = "disqualified", "unread"
+_PERSON = bindparam("person", type_=User.id.type)
+_NOW = bindparam("now", type_=Competition.created_at.type)
 _IS_OPEN = Participation.state == RequestState.OPEN
 
 
@@ -81,14 +84,7 @@ def for_person(session: Session, *, user: User, now: datetime) -> Inbox:
 
     An invitation or a merge request that nobody can accept any more waits no longer.
     """
-    parts = union_all(
-        _invitations(user, now),
-        _mergers(user, now),
-        *_of_organizers(user),
-        _disqualified_teams(user),
-        _unread(user, now),
-    ).subquery()
-    rows = session.execute(select(parts).order_by(parts.c.since, parts.c.kind, parts.c.slug, parts.c.team))
+    rows = session.execute(_statement(is_admin=user.is_admin), {"person": user.id, "now": now})
     waiting: list[Waiting] = []
     reasons: dict[str, str] = {}
     unread = 0
@@ -118,33 +114,42 @@ def is_appeal() -> ColumnElement[bool]:
     )
 
 
-def _invitations(user: User, now: datetime) -> Select[Any]:
+@functools.cache
+def _statement(*, is_admin: bool) -> Select[Any]:
+    """Return the statement of an inbox, built once: its construction takes longer than its execution."""
+    parts = union_all(
+        _invitations(), _mergers(), *_of_organizers(is_admin=is_admin), _disqualified_teams(), _unread()
+    ).subquery()
+    return select(parts).order_by(parts.c.since, parts.c.kind, parts.c.slug, parts.c.team)
+
+
+def _invitations() -> Select[Any]:
     by = aliased(User)
     return (
         select(*_columns(WaitingKind.INVITATION, literal(1), Team.name, by.name, TeamInvite.created_at))
         .join(Team, Team.id == TeamInvite.team_id)
         .join(Competition, Competition.id == Team.competition_id)
         .join(by, by.id == TeamInvite.created_by_id)
-        .where(TeamInvite.user_id == user.id, TeamInvite.ended_at.is_(None), _teams_change(now))
+        .where(TeamInvite.user_id == _PERSON, TeamInvite.ended_at.is_(None), _teams_change())
     )
 
 
-def _mergers(user: User, now: datetime) -> Select[Any]:
+def _mergers() -> Select[Any]:
     """Return the requests to the teams that the person leads, found by their membership."""
     own, asking, by = aliased(Team), aliased(Team), aliased(User)
     return (
         select(*_columns(WaitingKind.MERGER, literal(1), asking.name, by.name, MergeRequest.created_at))
         .select_from(TeamMember)
-        .join(own, and_(own.id == TeamMember.team_id, own.leader_id == user.id))
+        .join(own, and_(own.id == TeamMember.team_id, own.leader_id == _PERSON))
         .join(MergeRequest, MergeRequest.to_team_id == own.id)
         .join(asking, asking.id == MergeRequest.from_team_id)
         .join(by, by.id == asking.leader_id)
         .join(Competition, Competition.id == own.competition_id)
-        .where(TeamMember.user_id == user.id, MergeRequest.state == RequestState.OPEN, _teams_change(now))
+        .where(TeamMember.user_id == _PERSON, MergeRequest.state == RequestState.OPEN, _teams_change())
     )
 
 
-def _disqualified_teams(user: User) -> Select[Any]:
+def _disqualified_teams() -> Select[Any]:
     """Return the disqualified teams of the person, each with its reason in the column of the person."""
     reason = Team.disqualification_reason
     columns = _columns(_DISQUALIFIED, literal(1), Team.name, reason, Team.disqualified_at)
@@ -153,22 +158,22 @@ def _disqualified_teams(user: User) -> Select[Any]:
         .select_from(TeamMember)
         .join(Team, Team.id == TeamMember.team_id)
         .join(Competition, Competition.id == Team.competition_id)
-        .where(TeamMember.user_id == user.id, Team.disqualified_at.is_not(None))
+        .where(TeamMember.user_id == _PERSON, Team.disqualified_at.is_not(None))
     )
 
 
-def _unread(user: User, now: datetime) -> Select[Any]:
-    nothing, moment = literal(""), literal(now, Competition.created_at.type)
-    count = select(func.count()).select_from(inbox.unread(user).subquery()).scalar_subquery()
-    return select(literal(_UNREAD), nothing, nothing, count, nothing, nothing, moment)
+def _unread() -> Select[Any]:
+    nothing = literal("")
+    count = select(func.count()).select_from(inbox.unread(_PERSON).subquery()).scalar_subquery()
+    return select(literal(_UNREAD), nothing, nothing, count, nothing, nothing, _NOW)
 
 
-def _of_organizers(user: User) -> Iterator[Select[Any]]:
+def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
     """Yield what waits for whom the organizers' mails go to: owners, editors and administrators."""
     organized = select(Organizer.competition_id).where(
-        Organizer.user_id == user.id, Organizer.role != Role.VIEWER
+        Organizer.user_id == _PERSON, Organizer.role != Role.VIEWER
     )
-    is_theirs = true() if user.is_admin else Competition.id.in_(organized)
+    is_theirs = true() if is_admin else Competition.id.in_(organized)
 
     def grouped(
         kind: WaitingKind, table: Any, since: Any, is_waiting: ColumnElement[bool], *states: CompetitionState
@@ -214,10 +219,10 @@ def _columns(kind: str, count: Any, team: Any, person: Any, since: Any) -> tuple
     )
 
 
-def _teams_change(now: datetime) -> ColumnElement[bool]:
+def _teams_change() -> ColumnElement[bool]:
     """Return the condition that `rosters.require_changeable` asks for."""
     return and_(
         Competition.state == CompetitionState.PUBLISHED,
         Competition.revealed_at.is_(None),
-        *(or_(end.is_(None), end > now) for end in (Competition.closes_at, Competition.merger_deadline)),
+        *(or_(end.is_(None), end > _NOW) for end in (Competition.closes_at, Competition.merger_deadline)),
     )
