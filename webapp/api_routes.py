@@ -3,11 +3,11 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications_api, people_api
+from webapp.accounts import notifications, people_api
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
-from webapp.openapi import pages
+from webapp.openapi import document
 from webapp.organizers.closing import api as closing
 from webapp.organizers.console import console_api, submissions_api, teams_api
 from webapp.organizers.fair_play import api as fair_play
@@ -38,7 +38,7 @@ ROUTES = (
     requests_api,
     profile_api,
     waiting_api,
-    notifications_api,
+    notifications,
     people_api,
 )
 
@@ -46,4 +46,4 @@ ROUTES = (
 def init_app(app: Flask) -> None:
     """Register the API and its description."""
     app.register_blueprint(blueprint)
-    app.register_blueprint(pages.blueprint)
+    app.register_blueprint(document.blueprint)

@@ -12,7 +12,7 @@ from grader.storage.stores import Storage, open_storage
 from grader.worker.checking.checker import Checker
 from grader.worker.formatting.formatter import Formatter
 from grader.worker.hints import Hints
-from webapp import api_routes, health, kaggle_routes, routes
+from webapp import api_routes, health, routes
 from webapp.http import (
     auth,
     compression,
@@ -28,6 +28,7 @@ from webapp.http import (
 from webapp.http.received import FairboardRequest
 from webapp.http.site import Hinting, Site
 from webapp.http.waits import Waits
+from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, avatars, formats
 from webapp.submissions import uploads
 

@@ -6,13 +6,12 @@ from flask import Flask, request
 from markupsafe import Markup
 
 from grader.settings import SignUp
-from webapp.accounts import access, notifications_page, own_account, people, personal_page
-from webapp.competitions import data_pages, figure_pages, log_page, not_ready, solution_download
+from webapp.accounts import access, notifications, own_account, people
+from webapp.competitions import data_pages, downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site
 from webapp.leaderboards import pages as leaderboard_pages
-from webapp.leaderboards import rescored_page
 from webapp.organizers.closing import pages as closing_pages
 from webapp.organizers.console import (
     announcements_page,
@@ -39,16 +38,16 @@ from webapp.organizers.setup import (
     solution_page,
 )
 from webapp.presentation import design_page
-from webapp.submissions import comparison_page, submit_page
+from webapp.submissions import comparison, submit_page
 from webapp.teams import entry_pages, profile_page
 from webapp.teams import pages as team_pages
 from webapp.webhooks import organizers_page as organizers_webhooks_page
 from webapp.webhooks import team_page as team_webhooks_page
 
 FAMILIES = (
-    *(own_account, notifications_page, people, design_page),
-    *(competition_pages, data_pages, figure_pages, log_page, solution_download),
-    *(entry_pages, team_pages, submit_page, leaderboard_pages, rescored_page),
+    *(own_account, notifications, people, design_page),
+    *(competition_pages, data_pages, downloads),
+    *(entry_pages, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, preview_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
@@ -57,8 +56,7 @@ FAMILIES = (
 # They add their pages to the blueprint of a family.
 ADDED_TO_FAMILIES = (
     access,
-    personal_page,
-    comparison_page,
+    comparison,
     diagnosis_page,
     ties_page,
     difference_page,
@@ -74,7 +72,7 @@ def init_app(app: Flask) -> None:
     for family in FAMILIES:
         app.register_blueprint(family.blueprint)
     documentation_pages.init_app(app)
-    not_ready.init_app(app)
+    pages.init_app(app)
     app.add_template_global(_current, "current")
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")

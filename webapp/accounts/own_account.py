@@ -1,14 +1,16 @@
 """Account page: profile, e-mail, mail choices, password, API tokens, login sessions, deletion."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.models import ApiToken, Login
 from grader.services.accounts import (
     accounts,
     api_tokens,
@@ -18,18 +20,82 @@ from grader.services.accounts import (
     logins,
     password_hashing,
 )
+from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
+from grader.services.mail.outbox import Notice
 from grader.services.people import directory
 from webapp.accounts import password_guesses
-from webapp.accounts.views import LIFETIMES, NOTICES, SCOPES, LoginLine, TokenLine
 from webapp.http import auth, errors, lookups
 from webapp.http.confirmation import Question, confirm
 from webapp.http.site import current_site
 
+# The first that fits: browsers name each other, and Android names Linux.
+_BROWSERS = {
+    "Edg(e|A|iOS)?/": "Edge",
+    "OPR/|Opera": "Opera",
+    "Firefox/|FxiOS/": "Firefox",
+    "Chrom(e|ium)/|CriOS/": "Chrome",
+    "Safari/": "Safari",
+    "curl/": "curl",
+    "python": "Python",
+}
+_SYSTEMS = {
+    "Android": "Android",
+    "iPhone|iPad": "iOS",
+    "Windows": "Windows",
+    "Mac OS X|Macintosh": "macOS",
+    "CrOS": "ChromeOS",
+    "Linux|X11": "Linux",
+}
+LIFETIMES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "365": 365, "never": None}
+SCOPES = {
+    "both": USUAL_SCOPES,
+    "read": (Scope.READ,),
+    "submit": (Scope.SUBMIT,),
+    "organize": (*USUAL_SCOPES, Scope.ORGANIZE),
+    "all": tuple(Scope),
+}
+NOTICES = {
+    Notice.SCORED: "Results of my team's submissions",
+    Notice.TEAM: "Invitations, merge requests and changes to my team",
+    Notice.RESULTS: "Results of competitions",
+    Notice.ORGANIZER: "Messages from organizers and their decisions about me",
+}
 blueprint = Blueprint("account", __name__)
 WRONG_PASSWORD = "Wrong password."  # noqa: S105
+
+
+def browser_name(user_agent: str) -> str:
+    """Return the browser's name and system from its user agent, such as `Firefox on Linux`."""
+    browser, system = _first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent)
+    return " on ".join(name for name in (browser or "A browser", system) if name)
+
+
+def _first(names: dict[str, str], text: str) -> str | None:
+    return next((name for pattern, name in names.items() if re.search(pattern, text)), None)
+
+
+class TokenLine:
+    """An API token as its owner sees it."""
+
+    def __init__(self, token: ApiToken, now: datetime) -> None:
+        self.id, self.name, self.prefix = token.id, token.name, token.prefix
+        self.scopes = ", ".join(token.scopes)
+        self.competition = token.competition.slug if token.competition else ""
+        self.created_at, self.last_used_at = token.created_at, token.last_used_at
+        self.expires_at = token.expires_at
+        self.has_expired = token.expires_at is not None and token.expires_at <= now
+
+
+class LoginLine:
+    """A login as its owner sees it."""
+
+    def __init__(self, login: Login, *, is_this: bool) -> None:
+        self.id, self.is_this = login.id, is_this
+        self.browser = browser_name(login.user_agent)
+        self.created_at, self.last_used_at = login.created_at, login.last_used_at
 
 
 @blueprint.get("/account")

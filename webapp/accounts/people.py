@@ -1,10 +1,13 @@
-"""Administrators' page of user accounts: list, reset links, invitations to the site."""
+"""User accounts for administrators, and a person's public page."""
 
-from flask import Blueprint, abort, g, render_template
+from flask import Blueprint, abort, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services.accounts import accounts, password_resets, sign_ups
+from grader.services.accounts import accounts, password_resets, personal_pages, sign_ups
+from grader.services.accounts.personal_pages import PersonalPage
+from webapp.accounts.own_account import blueprint as account_blueprint
+from webapp.accounts.own_account import saved
 from webapp.http import auth, hosts
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
@@ -45,3 +48,44 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
     with current_site().database.read() as session:
         page = accounts.list_page(session, search=search, page=number)
     return render_template("accounts/people.html", page=page, search=search, link=link, link_for=link_for)
+
+
+@blueprint.get("/<key>")
+def profile(key: str) -> ResponseReturnValue:
+    """Show the page of a person who turned it on."""
+    with current_site().database.read() as session:
+        found = personal_pages.get(session, key=key, now=db.now(session))
+    return _personal_page(found)
+
+
+@account_blueprint.get("/account/page")
+@auth.login_required
+def preview() -> ResponseReturnValue:
+    """Show a person's own page as others see it, or would see it."""
+    with current_site().database.read() as session:
+        found = personal_pages.of_person(session, user=g.user, now=db.now(session))
+    return _personal_page(found, is_preview=True)
+
+
+@account_blueprint.post("/account/page")
+@auth.login_required
+def switch_page() -> ResponseReturnValue:
+    """Turn the person's page on or off."""
+    is_on = request.form.get("page") == "on"
+    with current_site().database.write() as session:
+        act = personal_pages.turn_on if is_on else personal_pages.turn_off
+        act(session, user=g.user)
+    return saved("Your page is on." if is_on else "Your page is off. Its address leads nowhere now.")
+
+
+@account_blueprint.post("/account/avatar")
+@auth.login_required
+def draw_avatar() -> ResponseReturnValue:
+    """Draw another avatar."""
+    with current_site().database.write() as session:
+        personal_pages.draw_avatar(session, user=g.user)
+    return saved("You have another avatar.")
+
+
+def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
+    return render_template("accounts/profile.html", person=found, is_preview=is_preview)

@@ -9,7 +9,7 @@ from grader.services.audit import log
 from grader.services.competitions import announcements
 from grader.services.rescoring import mail
 from grader.services.teams import rosters
-from webapp.competitions import answers, downloads, pages, solution_download
+from webapp.competitions import answers, downloads, pages
 from webapp.competitions.answers import (
     CompetitionDetails,
     CompetitionList,
@@ -99,21 +99,21 @@ def sample_submission(slug: str) -> Response:
 @operation(None, tag=TAG, answers_file="text/csv")
 def published_solution(slug: str) -> Response:
     """Download the solution in its canonical form, once it is published."""
-    return solution_download.download(slug)
+    return downloads.download(slug)
 
 
 @blueprint.get("/competitions/<slug>/solution-nonce")
 @operation(None, tag=TAG, answers_file="text/plain")
 def published_nonce(slug: str) -> Response:
     """Download the nonce with which every receipt has committed to the published solution."""
-    return solution_download.nonce(slug)
+    return downloads.nonce(slug)
 
 
 @blueprint.get("/competitions/<slug>/solution-canaries")
 @operation(None, tag=TAG, answers_file="text/csv")
 def published_canaries(slug: str) -> Response:
     """Download the list of the published solution's canary rows: the altered labels, and the true ones."""
-    return solution_download.canaries(slug)
+    return downloads.canaries(slug)
 
 
 @blueprint.get("/competitions/<slug>/log")

@@ -1,23 +1,185 @@
-"""What a competition's home shows besides its texts: the leaderboard at a glance, dates, the next step."""
+"""A competition's home: the leaderboard at a glance, the dates and the next step of the viewer."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import g
+from flask import g, url_for
 
 from grader.charts.strip import StripChart, strip_chart
 from grader.models import Competition
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.glance import Glance
-from grader.services.submissions import selections, situation
+from grader.services.limits.limits import DailyLimitReached
+from grader.services.submissions import refusal, selections, situation
+from grader.services.submissions.refusal import TeamDisqualified
+from grader.services.submissions.selections import Choice, Reason
 from grader.services.submissions.situation import Situation
 from grader.services.teams import participations
-from grader.services.teams.participations import EntryState
-from webapp.competitions import next_step, timeline
-from webapp.competitions.next_step import NextStep
-from webapp.competitions.timeline import Moment
+from grader.services.teams.participations import (
+    EntryPending,
+    EntryRefused,
+    EntryState,
+    NotJoined,
+    RulesChanged,
+)
+from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
+from webapp.presentation import formats
+
+NEAR_CLOSE = timedelta(days=3)
+_AT_THE_END = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A button: its words and address, a sentence below, `until` what it counts down, and a second button."""
+
+    words: str
+    address: str
+    note: str = ""
+    until: datetime | None = None
+    second: "NextStep | None" = None
+
+
+def of_stranger(view: CompetitionView) -> NextStep:
+    """Return what somebody can do who is not logged in."""
+    if view.phase is Phase.SCHEDULED and not view.must_ask:
+        return NextStep("How it is scored", _to("competitions.evaluation", view))
+    if view.phase in (Phase.CLOSED, Phase.REVEALED) or not view.is_entry_open:
+        return _board(view)
+    aim = _to("entry.show" if view.must_ask else "submissions.index", view)
+    return NextStep("Log in to join", url_for("account.log_in", next=aim))
+
+
+def of_person(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep:
+    """Return what a person can do; `choice` is what would count of their team's files, where that is read."""
+    if situation.is_test:
+        return NextStep("Organize", _to("organize_console.index", view))
+    if view.is_revealed:
+        has_results = situation.team is not None
+        return NextStep("See results", _to("leaderboards.results", view)) if has_results else _board(view)
+    finals = _finals(view, situation, choice)
+    if view.phase is Phase.CLOSED:
+        return finals or _board(view)
+    entry = participations.refusal(situation.competition, situation.participation, now=situation.now)
+    if entry is not None:
+        return _entry(view, entry)
+    if view.phase is Phase.SCHEDULED:
+        return NextStep("How it is scored", _to("competitions.evaluation", view))
+    refused = refusal.refusal(situation)
+    if isinstance(refused, TeamDisqualified):
+        note = "Your team cannot submit files, because the organizers disqualified it."
+        return NextStep("Your team", _to("teams.show", view), note)
+    if finals is not None and refused is not None:
+        return finals
+    if isinstance(refused, DailyLimitReached):
+        note = "Nothing left today. New submissions in"
+        return NextStep("Submissions", _to("submissions.index", view), note, refused.retry_at)
+    if refused is not None:
+        return NextStep("Submissions", _to("submissions.index", view), refused.message)
+    second = finals if _is_near_close(view, situation.now) else None
+    return NextStep("Submit", _to("submissions.index", view), _left(situation), second=second)
+
+
+def wants_choice(view: CompetitionView, situation: Situation) -> bool:
+    """Return whether the next step may depend on what the team has selected."""
+    return situation.team is not None and not situation.is_test and view.phase in (Phase.OPEN, Phase.CLOSED)
+
+
+def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
+    """Return the step to the final selection while places are free and there is something to choose."""
+    is_open = selections.is_open(situation.competition, situation.now)
+    if choice is None or not is_open or (situation.team and situation.team.is_disqualified):
+        return None
+    if not choice.filled_later and Reason.AUTOMATIC not in choice.reasons.values():
+        return None
+    free = choice.limit - len(choice.picked_ids)
+    rest = (
+        f"is free: without a choice, it goes to your {view.chosen_for}."
+        if free == 1
+        else f"are free: without a choice, they go to your {view.chosen_for.replace('score', 'scores')}."
+    )
+    places = formats.counted(choice.limit, "place")
+    note = f"{free} of {places} {rest}"
+    return NextStep("Choose finals", _to("submissions.index", view), note)
+
+
+def _entry(view: CompetitionView, refused: EntryRefused) -> NextStep:
+    match refused:
+        case NotJoined():
+            return NextStep("Join", _to("entry.show", view))
+        case RulesChanged():
+            return NextStep("Accept the changed rules", _to("entry.show", view))
+        case EntryPending():
+            return NextStep("See your request", _to("entry.show", view), "It waits for an organizer.")
+        case _:
+            board = _board(view)
+            return NextStep(board.words, board.address, refused.message)
+
+
+def _board(view: CompetitionView) -> NextStep:
+    if view.is_revealed:
+        return NextStep("See results", _to("leaderboards.private", view))
+    return NextStep("See the leaderboard", _to("leaderboards.public", view))
+
+
+def _left(situation: Situation) -> str:
+    left = situation.allowance.left
+    if left is None:
+        return ""
+    is_of_day = left == situation.allowance.left_today
+    return f"{left:,} left {'today' if is_of_day else 'in all'}"
+
+
+def _is_near_close(view: CompetitionView, now: datetime) -> bool:
+    return view.closes_at is not None and view.closes_at - now <= NEAR_CLOSE
+
+
+def _to(endpoint: str, view: CompetitionView) -> str:
+    return url_for(endpoint, slug=view.slug)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date of a competition; `at` is None where nobody has set it."""
+
+    words: str
+    at: datetime | None
+    is_past: bool
+
+
+def dates_of(competition: Competition, now: datetime) -> list[Moment]:
+    """Return the dates that are set, the first to come first, and the reveal at the end where it has none."""
+    found = [
+        Moment(past if is_past else words, at, is_past)
+        for words, past, at in _dates(competition)
+        for is_past in [at is not None and at <= now]
+    ]
+    return sorted(found, key=lambda moment: moment.at or _AT_THE_END)
+
+
+def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
+    """Yield the words before and after each date, and the date; in the order of those at the same time."""
+    closes_at, revealed_at = competition.closes_at, competition.revealed_at
+    if competition.opens_at is not None:
+        yield "Opens", "Opened", competition.opens_at
+    if _is_before(competition.entry_deadline, closes_at):
+        yield "Joining ends", "Joining ended", competition.entry_deadline
+    if _is_before(competition.merger_deadline, closes_at):
+        yield "Mergers end", "Mergers ended", competition.merger_deadline
+    if closes_at is not None:
+        yield "Closes", "Closed", closes_at
+    if competition.selection_deadline is not None and competition.selection_deadline != closes_at:
+        yield "Final choice", "Final choice", competition.selection_deadline
+    if revealed_at is not None or closes_at is not None:
+        yield "Results", "Results", revealed_at or competition.reveals_at
+
+
+def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
+    """Return whether a deadline says anything: the close ends what it would end, if that comes first."""
+    return deadline is not None and (closes_at is None or deadline < closes_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +209,7 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
         board=board,
         strip=strip_chart(board.scores, own=own, decimals=board.decimals),
         step=_step(session, view, found),
-        moments=timeline.of(competition, now),
+        moments=dates_of(competition, now),
         entry=entry,
         has_joined=entry is EntryState.JOINED,
         own_team_id=team.id if team else None,
@@ -57,10 +219,10 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
 
 def _step(session: Any, view: CompetitionView, found: Situation | None) -> NextStep:
     if found is None:
-        return next_step.of_stranger(view)
+        return of_stranger(view)
     choice = None
-    if view.has_solution and found.team is not None and next_step.wants_choice(view, found):
+    if view.has_solution and found.team is not None and wants_choice(view, found):
         choice = selections.would_count(
             session, competition=found.competition, team=found.team, now=found.now
         )
-    return next_step.of_person(view, found, choice)
+    return of_person(view, found, choice)

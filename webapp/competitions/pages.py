@@ -1,21 +1,95 @@
-"""List of competitions (home page), and a competition's overview, evaluation and sample submission."""
+"""List of competitions (home page), and a competition's overview, evaluation, figures and public log."""
 
-from flask import Blueprint, Response, g, render_template, send_file
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from flask import Blueprint, Flask, Response, g, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 
 from grader import db
+from grader.models import Competition
+from grader.services.audit import log
 from grader.services.competitions import announcements
 from grader.services.competitions.lookup import NoScoringVersion
+from grader.services.figures import figures
+from grader.services.leaderboards import glance
+from grader.services.leaderboards.glance import Figures
+from grader.services.limits import limits
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
 from grader.services.solutions import other_labels
-from webapp.competitions import cards, home, prose
+from grader.services.teams import rosters
+from grader.services.teams.waiting import Waiting
+from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http import errors, lookups, waiting
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
 
+GROUPS = {
+    "open": "Running",
+    "scheduled": "Soon",
+    "draft": "Drafts",
+    "closed": "Over",
+    "revealed": "Over",
+    "archived": "Archived",
+}
 blueprint = Blueprint("competitions", __name__)
+KEPT_SECONDS = 86_400  # by the browser of whoever saw it: other bytes get another address
+# The pages that the tabs lead to; every other address answers with the error.
+TABS = {"leaderboards.public": "Leaderboard", "submissions.index": "Submissions"}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A competition in the list; `rank`, `left` and `is_own` are of the team of the person who looks."""
+
+    competition: CompetitionView
+    figures: Figures
+    is_own: bool
+    rank: int | None
+    left: int | None
+    waiting: tuple[Waiting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Cards of competitions in one state."""
+
+    name: str
+    cards: Sequence[Card]
+
+
+def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Group]:
+    """Return the cards of a page in their groups, with as many queries for one as for a hundred."""
+    figures = glance.figures(session, competitions=competitions, now=now)
+    teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
+    ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)
+    views = {each.id: CompetitionView(each, now) for each in competitions}
+    running = [each for each in competitions if views[each.id].is_open]
+    left = limits.left_of_teams(session, competitions=running, team_ids=teams, now=now)
+    items = waiting.items()
+    cards = (
+        Card(
+            competition=views[each.id],
+            figures=figures[each.id],
+            is_own=each.id in teams,
+            rank=ranks.get(each.id),
+            left=left.get(each.id),
+            waiting=tuple(item for item in items if item.slug == each.slug),
+        )
+        for each in competitions
+    )
+    return _grouped(cards)
+
+
+def _grouped(cards: Iterable[Card]) -> list[Group]:
+    found: dict[str, list[Card]] = {}
+    for card in cards:
+        found.setdefault(GROUPS[card.competition.state], []).append(card)
+    return [Group(name, each) for name, each in found.items()]
 
 
 @blueprint.get("/")
@@ -26,7 +100,7 @@ def index() -> ResponseReturnValue:
     with current_site().database.read() as session:
         now = db.now(session)
         page = lookups.listed_page(session, page=number, now=now, search=search)
-        groups = cards.read(session, page.rows, now)
+        groups = card_groups(session, page.rows, now)
         may_create = g.user is not None and drafts.may_create(session, user=g.user)
     return render_template(
         "competitions/index.html", groups=groups, may_create=may_create, page=page, search=search
@@ -86,3 +160,41 @@ def sample_submission(slug: str) -> Response:
         download_name="sample_submission.csv",
         etag=solution.sample_submission_sha256,
     )
+
+
+@blueprint.get("/competitions/<slug>/figures/<name>")
+def figure(slug: str, name: str) -> Response:
+    """Send a figure as what it was checked to be."""
+    site = current_site()
+    with site.database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        found = figures.get(session, competition=competition, name=name)
+    answer = send_file(site.storage.open(found.sha256), mimetype=found.media_type, etag=found.sha256)
+    answer.cache_control.private, answer.cache_control.max_age = True, KEPT_SECONDS
+    return answer
+
+
+@blueprint.get("/competitions/<slug>/log")
+def public_log(slug: str) -> ResponseReturnValue:
+    """Show a page of what everybody may read, the newest first."""
+    number = asked_page()
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        found = log.public_page(session, competition=competition, page=number)
+    return render_template("competitions/log.html", competition=view, page=found)
+
+
+def init_app(app: Flask) -> None:
+    """Answer on the pages of the tabs where there is nothing to score with."""
+    app.register_error_handler(NoScoringVersion, _answer)
+
+
+def _answer(error: NoScoringVersion) -> ResponseReturnValue:
+    title = TABS.get(request.endpoint or "")
+    if title is None or errors.wants_json():
+        return errors.fairboard_error(error)
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+        view = CompetitionView(competition, db.now(session))
+    return render_template("competitions/not_ready.html", competition=view, title=title)

@@ -71,4 +71,4 @@ def _with_addresses(html: Markup, slug: str) -> Markup:
 
 
 def _base(slug: str) -> str:
-    return url_for("figures.show", slug=slug, name="")
+    return url_for("competitions.figure", slug=slug, name="")

@@ -18,7 +18,7 @@ from grader.services.leaderboards import glance
 from grader.services.solutions import publication
 from grader.services.teams import participations
 from grader.visibility import Phase
-from webapp.presentation import feedback_words, formats
+from webapp.presentation import formats, terms
 from webapp.presentation.terms import TERMS, Term
 
 _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
@@ -82,10 +82,10 @@ class CompetitionView:
         self.entry_page = participations.entry_page(competition)
         self.feedback = competition.feedback
         self.is_blind = glance.shown_split(competition, now) is None
-        self.feedback_note = "" if self.is_revealed else feedback_words.of(competition)
-        self.why_unshown = feedback_words.why_unshown(competition)
-        self.unshown = feedback_words.unshown(competition.feedback)
-        self.chosen_for = feedback_words.chosen_for(competition)
+        self.feedback_note = "" if self.is_revealed else terms.feedback_mode(competition)
+        self.why_unshown = terms.why_unshown(competition)
+        self.unshown = terms.unshown(competition.feedback)
+        self.chosen_for = terms.chosen_for(competition)
         self.positive_name = competition.positive_name
         self.negative_name = competition.negative_name
         self.row_name = competition.row_name

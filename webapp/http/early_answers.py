@@ -3,7 +3,7 @@
 from flask import Flask, current_app, request
 from flask.typing import ResponseReturnValue
 
-from webapp.server.asking import HEAD, Head
+from webapp.server.application import HEAD, Head
 
 
 def init_app(app: Flask) -> None:

@@ -1,5 +1,6 @@
 """How the kaggle command calls: one address for each method, a token, JSON both ways, readable refusals."""
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
@@ -9,6 +10,7 @@ from flask import Blueprint, Flask, g, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.routing import BaseConverter
 
+from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
@@ -26,6 +28,8 @@ LOCALHOST = "localhost"  # as the command says that takes this site for its prox
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
 
 Handler = Callable[[SentFields], ResponseReturnValue]
+AWAY = "The site cannot check your token at the moment. Please try again in a few seconds."
+log = logging.getLogger(__name__)
 
 
 class TokenNeeded(ParticipantError):
@@ -127,3 +131,29 @@ def asked_paging(sent: SentFields, *, usual_size: int, most: int = 1000) -> tupl
 def next_token(page: int, page_count: int) -> str:
     """Return the token of the page after this one, empty after the last."""
     return str(page + 1) if page < page_count else ""
+
+
+@blueprint.post(f"/{OAUTH}/IntrospectToken")
+def introspect_token() -> ResponseReturnValue:
+    """Return whether a token is valid, and whose it is.
+
+    The command breaks on an error 5xx here: whatever goes wrong is an error 400.
+    """
+    token = SentFields().text("token")
+    site = current_site()
+    try:
+        with site.database.read() as session:
+            found = api_tokens.find(session, token=token, now=db.now(session))
+    except Exception as error:
+        log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400
+        return errors.answer(400, name="service_unavailable", message=AWAY)
+    if found is None:
+        return {"active": False, "username": ""}
+    return {"active": True, "username": found.user.name, "userId": found.user_id}
+
+
+@blueprint.post("/<kaggle_service:service>/<method>")
+def other_method(service: str, method: str) -> ResponseReturnValue:
+    """Say of datasets, notebooks, forums and so on that they are not here."""
+    what = f"{service.partition('.')[0].capitalize()} ({method}):"
+    return not_offered(what)

@@ -1,9 +1,10 @@
-"""Leaderboard pages: public, private and final, their CSV downloads, a team's results."""
+"""Leaderboard pages: public, private, final, CSV, a team's results, the last published rescoring."""
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, g, jsonify, render_template, request
+from flask import Blueprint, Response, abort, g, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -22,6 +23,8 @@ from grader.services.leaderboards import (
     ties,
 )
 from grader.services.leaderboards import counted_submission as counted_submissions
+from grader.services.leaderboards.counted_submission import Counted
+from grader.services.rescoring import mail
 from grader.services.standings import final_standings
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
@@ -33,16 +36,63 @@ from webapp.http.frontiers import Frontier
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
-from webapp.leaderboards.counted_view import CountedView
-from webapp.leaderboards.csv import board_csv
 from webapp.leaderboards.results_view import ResultsView
-from webapp.leaderboards.stage_sentence import LATE_WARNING, stage_sentence
-from webapp.leaderboards.views import BoardView, FinalView
-from webapp.presentation import heat_shades
+from webapp.leaderboards.views import BoardView, FinalView, board_csv
+from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
+from webapp.submissions.views import SplitView
 
+LATE_WARNING = (
+    "Late submissions are open: they are scored on both splits and are not ranked. From both scores people "
+    "can work out the labels of the test set, so late scores prove little."
+)
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/competitions/<slug>")
 WHOLE = 10**9
+
+
+class CountedView:
+    """The submission behind a private leaderboard line."""
+
+    def __init__(self, counted: Counted, *, own_team_id: int | None) -> None:
+        self.submission_id = counted.submission_id
+        self.team = counted.team
+        self.is_own = counted.team_id == own_team_id
+        self.place = f"{formats.ordinal(counted.rank)} of {counted.team_count:,}"
+        self.public = SplitView.of(counted.results.get(Split.PUBLIC))
+        self.private = SplitView.of(counted.results.get(Split.PRIVATE))
+
+
+def stage_sentence(competition: Competition, stage: Stage, *, pending_count: int) -> str:
+    """Return the sentence about the private leaderboard that visitors see; may be empty."""
+    match stage:
+        case Stage.RUNNING:
+            return _until(competition.reveals_at)
+        case Stage.CLOSED:
+            if pending_count:
+                left = formats.counted(pending_count, "submission")
+                verb = "is" if pending_count == 1 else "are"
+                return f"Closed. {left} accepted in time {verb} still being scored and will count. " + _until(
+                    competition.reveals_at
+                )
+            return "Closed. " + _until(competition.reveals_at)
+        case Stage.SETTLED:
+            return "Closed: every submission accepted in time has its result. " + _until(
+                competition.reveals_at
+            )
+        case Stage.PROVISIONAL:
+            return "These standings are provisional until the organizers make them final."
+        case Stage.FINAL:
+            moment = formats.moment(competition.finalized_at) if competition.finalized_at else ""
+            return f"The standings became final on {moment}."
+
+
+def _until(reveals_at: datetime | None) -> str:
+    if reveals_at is None:
+        return ""
+    return (
+        "The organizers reveal the private leaderboard. If they do not, it is revealed automatically on "
+        f"{formats.moment(reveals_at)} or as soon after that as everything is scored."
+    )
 
 
 @blueprint.get("/leaderboard")
@@ -97,7 +147,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
             submission=CountedView(found, own_team_id=team.id if team else None),
             own_counted_id=own_id,
             identity_terms=IDENTITY_TERMS,
-            shades=heat_shades.SHADES,
+            shades=formats.SHADES,
         )
     )
 
@@ -278,3 +328,19 @@ def _csv(slug: str, split: Split) -> Response:
     name = f"{competition.slug}-{split.value}-leaderboard.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)
     return response
+
+
+@blueprint.get("/rescoring")
+def rescored(slug: str) -> ResponseReturnValue:
+    """Show the message and, to members of a team, the public score of each file before and now."""
+    with current_site().database.read() as session:
+        competition = lookups.competition_of(session, slug)
+        published = mail.latest(competition)
+        if published is None:
+            abort(404)
+        team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
+        lines = mail.of_team(session, competition=competition, team=team) if team else []
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "leaderboards/rescored.html", competition=view, published=published, team=team, lines=lines
+    )

@@ -12,7 +12,8 @@ from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.paging import PAGE_SIZE
 from grader.services.standings.final_standings import FinalPage
-from webapp.presentation import formats, heat_shades
+from grader.text import csv_lines
+from webapp.presentation import formats
 from webapp.presentation.terms import TERMS, Classes
 
 MINUS = "\N{MINUS SIGN}"
@@ -278,7 +279,7 @@ def _terms(terms: Mapping[str, float], scales: Mapping[str, tuple[float, float]]
     weakest = min(terms, key=terms.__getitem__, default=None)
     shown = [term.key for term in TERMS if term.key in terms]
     return tuple(
-        TermCell(text, heat_shades.relative(terms[key], *scales.get(key, (0.0, 1.0))), key == weakest)
+        TermCell(text, formats.relative(terms[key], *scales.get(key, (0.0, 1.0))), key == weakest)
         for key, text in zip(shown, term_texts(terms), strict=True)
     )
 
@@ -300,3 +301,26 @@ def change(rank_change: int | None) -> tuple[str, str]:
     if rank_change == 0:
         return "=", "quiet"
     return (f"↑ {rank_change:,}", "up") if rank_change > 0 else (f"↓ {-rank_change:,}", "down")
+
+
+def board_csv(board: Board) -> str:
+    """Return all lines of a leaderboard; a benchmark has no rank. Terms that are not shown have no column."""
+    return csv_lines([_header(board), *map(_cells, board.rows)])
+
+
+def _header(board: Board) -> tuple[str, ...]:
+    terms = (term.key for term in TERMS if board.has_terms)
+    return "rank", "team", "members", "score", *terms, "entries", "last_submitted_at", "rank_change"
+
+
+def _cells(row: BoardRow) -> tuple[str | int | None, ...]:
+    return (
+        row.rank,
+        row.team,
+        "; ".join(row.members),
+        row.score,
+        *term_texts(row.terms),
+        row.entry_count,
+        formats.iso(row.last_submitted_at),
+        row.rank_change,
+    )

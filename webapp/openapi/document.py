@@ -1,4 +1,4 @@
-"""The OpenAPI document: made by spectree of the operations' models, with what spectree does not describe."""
+"""The API's description: the OpenAPI document made by spectree, and the page that shows it."""
 
 import tomllib
 from copy import deepcopy
@@ -6,8 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from flask import Blueprint, current_app, render_template
+from flask.typing import ResponseReturnValue
+
+from grader.prose import markdown
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_model import METRIC_PARTS, SETTINGS
+from webapp.http.conditional import conditional
 from webapp.http.operations import KEY_HEADER, OPERATIONS, SPEC, Operation
 
 INTRODUCTION = (
@@ -76,6 +81,8 @@ OTHER_ERROR = {
 # Types that programs take apart, here of a shape that no model describes; any other is a file of bytes.
 READ_BY_CHECKERS = ("application/json", "text/event-stream")
 METHODS = ("get", "post", "put", "patch", "delete")
+blueprint = Blueprint("openapi", __name__)
+KEPT = "fairboard_openapi"
 
 
 def document() -> dict[str, Any]:
@@ -230,3 +237,36 @@ def _example(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
     if schema.get("type") == "array":
         return [_example(schema["items"], schemas)]
     return BY_FORMAT.get(schema.get("format", "")) or BY_TYPE.get(schema.get("type", ""), "text")
+
+
+@blueprint.get("/api/openapi.json")
+def description() -> ResponseReturnValue:
+    """Return the OpenAPI document."""
+    return conditional(_document())
+
+
+@blueprint.get("/api")
+def show() -> ResponseReturnValue:
+    """Show the description of the API as a page."""
+    described = _document()
+    families: dict[str, list[dict[str, Any]]] = {tag["name"]: [] for tag in described["tags"]}
+    for path, methods in described["paths"].items():
+        for method in METHODS:
+            if one := methods.get(method):
+                families[one["tags"][0]].append({"path": path, "method": method.upper(), **one})
+    return render_template(
+        "openapi/show.html",
+        introduction=markdown.render(described["info"]["description"]),
+        markdown=markdown.render,
+        families=families,
+        scopes=SCOPES,
+        schemas=described["components"]["schemas"],
+    )
+
+
+def _document() -> dict[str, Any]:
+    """Return the document, which is made once for each process."""
+    extensions = current_app.extensions
+    if KEPT not in extensions:
+        extensions[KEPT] = document()
+    return extensions[KEPT]  # type: ignore[no-any-return]

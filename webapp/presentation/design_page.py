@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from flask import Blueprint, render_template
 
-from webapp.presentation import heat_shades
+from webapp.presentation import formats
 
 blueprint = Blueprint("design", __name__)
 # A fixed moment: the page is the same for everybody and at any time.
@@ -15,5 +15,5 @@ MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)
 def show() -> str:
     """Show every part in both themes."""
     return render_template(
-        "design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650), shades=heat_shades.SHADES
+        "design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650), shades=formats.SHADES
     )

@@ -1,10 +1,15 @@
-"""Format numbers, file sizes, dates and times on pages."""
+"""Format numbers, file sizes, dates and times, and the shades of tables."""
 
+from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 
 from flask import Flask
 
 UNITS = ("bytes", "kB", "MB", "GB")
+# Shades: one hue that only changes its lightness can be told apart without colour vision, and the number is
+# in each cell. The classes are narrow near 1, where good models differ.
+BOUNDS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
+SHADES = tuple(f"h{place}" for place in range(len(BOUNDS) + 1))
 
 
 def count(number: int) -> str:
@@ -77,3 +82,16 @@ def init_app(app: Flask) -> None:
     for filter_ in (capitalized, count, size, percent, moment, short_moment, ordinal, span):
         app.add_template_filter(filter_)
     app.add_template_global(counted)
+
+
+def relative(value: float, low: float, high: float) -> str:
+    """Return the class of a value between two others: `h1` to `h10`, and `h0` below the lower one."""
+    if value < low:
+        return SHADES[0]
+    share = (value - low) / (high - low) if high > low else 1.0
+    return SHADES[1 + min(int(10 * share), 9)]
+
+
+def shade(value: float | None) -> str:
+    """Return the class of a rounded value: `h0` below 0.5 to `h10` from 0.99 on, `undefined` for none."""
+    return "undefined" if value is None else SHADES[bisect_right(BOUNDS, value)]

@@ -1,7 +1,9 @@
-"""One client connection: its state, its timeouts, when it is closed."""
+"""One client connection: its state, size and time limits, and when it is closed."""
 
 import logging
+import resource
 import time
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -9,14 +11,61 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
-from webapp.server import lanes
-from webapp.server.asking import Answer, Head, ask
-from webapp.server.bounds import Bounds
+from grader.services.accounts import password_hashing
+from webapp.server.application import Answer, Head, ask
 from webapp.server.requests import Refusal, Request, TooLate
 
+OPEN_FILES = 65_536
+FILES_FOR_OTHERS = 256  # of the database, the blobs, the checker
+FILES_FOR_EACH = 3  # the connection, its body, its answer
+# Requests that hash a password (login, sign-up) have threads of their own. A crowd that logs in together
+# waits for seconds. Uploads and pages do not wait for it. A test compares the paths with the forms.
+PASSWORD_PATHS = (
+    *("/login", "/sign-up", "/setup", "/reset"),
+    *("/account/password", "/account/email", "/account/delete"),
+)
+# As many as may wait or have their turn, and some that reject those in excess.
+_WAITING = password_hashing.MOST_WAITING + password_hashing.MOST_KNOWN_WAITING
+PASSWORD_THREADS = password_hashing.AT_ONCE + _WAITING + 4
 MOST_PIPELINED = 100
-
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one connection, one address and one process may take; times in seconds, sizes in bytes."""
+
+    idle_seconds: float = 15  # without a byte of a request: new, or kept alive
+    head_seconds: float = 10  # from the first byte of a request to the end of its head
+    grace_seconds: float = 30  # of a body and of an answer, before its rate counts
+    slowest_bytes_per_second: int = 8_000  # from its beginning: 50 MB may take 1 h 45 min
+    head_bytes: int = 32_768
+    unasked_bytes: int = 256_000  # a larger body, or one of unknown length, needs the application's word
+    drained_bytes: int = 256_000_000  # of a body that is refused, so that its sender sees the answer
+    connections: int = 4_000
+    connections_per_address: int = 1_000  # a class of 200 behind one address, with six each, is 1,200 in two
+
+    def is_too_slow(self, seconds: float, size_bytes: int) -> bool:
+        """Return whether `size_bytes` in `seconds` is slower than anybody's line."""
+        return seconds > self.grace_seconds + size_bytes / self.slowest_bytes_per_second
+
+
+def of_this_process() -> Bounds:
+    """Return the bounds that the open files of this process allow, after raising their limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    default = Bounds().connections
+    open_files = most if soft == resource.RLIM_INFINITY else soft
+    connections = max(64, min(default, (open_files - FILES_FOR_OTHERS) // FILES_FOR_EACH))
+    return Bounds(connections=connections, connections_per_address=connections // 4)
+
+
+def hashes_a_password(method: str, path: str) -> bool:
+    """Return whether a request may have to wait for its turn to hash a password."""
+    return method == "POST" and any(path == each or path.startswith(f"{each}/") for each in PASSWORD_PATHS)
 
 
 class Work(WSGITask):  # type: ignore[misc]
@@ -85,7 +134,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def hashes_a_password(self) -> bool:
         """Whether the request that is worked on next may wait for its turn to hash a password."""
         next_: Request = self.requests[0]
-        return not next_.error and lanes.hashes_a_password(next_.command, next_.path)
+        return not next_.error and hashes_a_password(next_.command, next_.path)
 
     def readable(self) -> bool:
         """Return whether more may be read now."""

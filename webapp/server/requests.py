@@ -8,7 +8,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
 
-from webapp.server.asking import Answer
+from webapp.server.application import Answer
 
 CHUNKED_SLICE_BYTES = 8_192  # waitress copies the rest for each chunk of it
 LONGEST_CHUNK_LINE = 1_024

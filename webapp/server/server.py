@@ -11,9 +11,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from webapp.server import lanes
-from webapp.server.bounds import Bounds
-from webapp.server.channel import Channel
+from webapp.server.channel import PASSWORD_THREADS, Bounds, Channel
 from webapp.server.requests import Request
 
 LOOK_SECONDS = 0.5
@@ -50,7 +48,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         dispatcher = ThreadedTaskDispatcher()
         dispatcher.set_thread_count(threads)
         self.password_dispatcher = ThreadedTaskDispatcher()
-        self.password_dispatcher.set_thread_count(lanes.THREADS)
+        self.password_dispatcher.set_thread_count(PASSWORD_THREADS)
         super().__init__(
             application,
             map={},

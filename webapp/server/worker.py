@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
-from webapp.server import bounds, stopping
+from webapp.server import application, channel
 from webapp.server.server import Server
 
 FOLDER = "receiving"
@@ -29,7 +29,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
             self.wsgi,
             self._listener(),
             threads=self.cfg.threads,
-            bounds=bounds.of_this_process(),
+            bounds=channel.of_this_process(),
             trusted_proxies=settings.trusted_proxies,
         )
         while self.alive and os.getppid() == self.ppid:
@@ -38,7 +38,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         self._finish(server)
 
     def _finish(self, server: Server) -> None:
-        stopping.begun.set()
+        application.begun.set()
         server.stop_accepting()
         deadline = time.monotonic() + self.cfg.graceful_timeout
         while server.channels and time.monotonic() < deadline:

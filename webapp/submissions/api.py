@@ -22,7 +22,7 @@ from webapp.http.fields import Asked, FileForm
 from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.site import current_site
-from webapp.submissions import answers, checking, uploads
+from webapp.submissions import answers, uploads
 from webapp.submissions.answers import (
     Accepted,
     Checked,
@@ -74,7 +74,7 @@ def check(slug: str) -> Checked:
     upload = uploads.arrived()
     with current_site().database.read() as session:
         found = lookups.situation_in(session, slug)
-    checked = checking.check(found.competition, upload)
+    checked = uploads.check(found.competition, upload)
     if checked is None:
         raise CheckersBusy
     return Checked(

@@ -12,7 +12,7 @@ from grader.services.leaderboards.own_scores import OwnScore
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import selections
 from grader.services.submissions.selections import Choice, Reason
-from webapp.presentation import heat_shades
+from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import weakest_first
 
@@ -178,7 +178,7 @@ def _cells(result: SplitResult, drawn: Sequence[str]) -> str:
     if not rows:
         return ""
     shades = [
-        [heat_shades.shade(rows[name].cells[term.key] if name in rows else None) for term in IDENTITY_TERMS]
+        [formats.shade(rows[name].cells[term.key] if name in rows else None) for term in IDENTITY_TERMS]
         for name in drawn
     ]
     weakest = weakest_first(result)[0]

@@ -34,12 +34,10 @@ from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.parameters import asked_number, asked_page
 from webapp.http.site import current_site
-from webapp.presentation import heat_shades
+from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
-from webapp.submissions.allowance import AllowanceView
-from webapp.submissions.gains import GainsView
-from webapp.submissions.own_analysis import histogram_chart
-from webapp.submissions.views import SubmissionView, statuses_json, steps
+from webapp.submissions.diagnosis import GainsView, histogram_chart
+from webapp.submissions.views import AllowanceView, SubmissionView, statuses_json, steps
 
 blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>")
 
@@ -110,7 +108,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         ),
         beside=beside,
         identity_terms=IDENTITY_TERMS,
-        shades=heat_shades.SHADES,
+        shades=formats.SHADES,
         etag=_statuses([submission], {submission.id: position}, is_being_scored=is_being_scored).headers[
             "ETag"
         ],

@@ -1,8 +1,10 @@
 """Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import IO, Any, cast
 
 from flask import g, request
@@ -13,9 +15,10 @@ from grader import db
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
-from grader.services.competitions import organizers
+from grader.services.competitions import lookup, organizers
 from grader.services.data_files import files
 from grader.services.figures import figures
+from grader.services.solutions import other_labels
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
@@ -23,6 +26,8 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.uploads import announced
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
+from grader.worker.checking.checker import Checked
+from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, early_answers, lookups
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES
@@ -213,3 +218,28 @@ def record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accept
     site.hints.send(accepted.job_ids)
     reach("accept.before_response")
     return accepted
+
+
+def check(competition: Competition, upload: Upload) -> Checked | None:
+    """Return all problems and notes of a file; None if there was no time; scoring then finds them.
+
+    Raises ShareUsed where the person had enough checked for now.
+    """
+    site = current_site()
+    with site.database.read() as session:
+        names = other_labels.names(session, competition_id=competition.id)
+    sha256 = lookup.live(competition).solution.row_ids_sha256
+    return site.checker.check(
+        upload.stream,
+        row_ids_sha256=sha256,
+        open_row_ids=partial(site.storage.open, sha256),
+        other_labels=names,
+        who=g.user.id,
+    )
+
+
+def check_if_free(competition: Competition, upload: Upload) -> Checked | None:
+    """Return what `check` does; None also where the person had enough checked for now."""
+    with suppress(ShareUsed):
+        return check(competition, upload)
+    return None

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from grader.models import Competition, Submission, SubmissionKind, SubmissionStatus
-from grader.ranking.order import score_text
+from grader.ranking.order import SCORE_DECIMALS, error_text, score_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
+from grader.services.limits.limits import Allowance
 from grader.services.standings import shown_scores
 from grader.services.submissions import rejected_files, selections
 from grader.services.submissions.selections import Reason
 from grader.visibility import Viewer
-from webapp.presentation import formats, heat_shades
-from webapp.presentation.terms import IDENTITY_TERMS, TERMS, Term
-from webapp.submissions.figures import figures
+from webapp.presentation import formats
+from webapp.presentation.terms import IDENTITY_TERMS, NAMES, TERMS, Term
 
 GAPS = ("positive_aeg", "negative_aeg")
 REASONS = {
@@ -21,6 +22,66 @@ REASONS = {
     Reason.PICKED_WAITING: "you selected it; it is not scored yet",
     Reason.AUTOMATIC: "chosen automatically (best public score)",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A large figure: its label, its value, and a few words below."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+def figures(summary: Summary, *, is_organizers: bool = False) -> tuple[Figure, ...]:
+    """Return the figures of a score, all from its displayed digits; without one the team's rank."""
+    whose = "the team's" if is_organizers else "your"
+    if summary.public is None:
+        return _rank(summary, whose)
+    weakest, error = summary.public.weakest_term, summary.public.errors.get("score")
+    notes = [f"standard error {error_text(error)}"] if error else []
+    notes += [f"weakest term: {NAMES[weakest]}"] if weakest else []
+    score = Figure("Public score", summary.public.score, formats.capitalized("; ".join(notes)))
+    return (score, _change(summary, whose), *_rank(summary, whose))
+
+
+def _change(summary: Summary, whose: str) -> Figure:
+    if summary.gain_units is None or summary.best_before_units is None:
+        return Figure("Change", "First", f"{whose} first score")
+    decimals = summary.public.decimals if summary.public else SCORE_DECIMALS
+    gain, before = summary.gain_units, score_text(summary.best_before_units, decimals)
+    which = f" (#{summary.best_before_id})"
+    if gain > 0:
+        note = f"{whose} best{'' if summary.rank else ' when it came'}; before it {before}{which}"
+    elif gain == 0:
+        note = f"equal to {whose} best, which came earlier{which}"
+    else:
+        note = f"below {whose} best before it, {before}{which}"
+    return Figure("Change", signed_units(gain, decimals), note)
+
+
+def _rank(summary: Summary, whose: str) -> tuple[Figure, ...]:
+    if summary.would_rank is not None:
+        return (Figure("Would be", formats.ordinal(summary.would_rank), "late files are not ranked"),)
+    if summary.team_rank is None:
+        return ()
+    place = formats.ordinal(summary.team_rank)
+    if summary.rank is None:
+        return (Figure("Rank", place, f"by {whose} best, #{summary.best_id}"),)
+    of_all = f"of {summary.team_count:,}" if summary.team_count else ""
+    return (Figure("Rank", place, f"{of_all}{_movement(summary)}"),)
+
+
+def _movement(summary: Summary) -> str:
+    if summary.rank is None or summary.previous_rank is None:
+        return ""
+    places = summary.previous_rank - summary.rank
+    return f", up {places:,}" if places else ", as before"
+
+
+def signed_units(units: int, decimals: int = SCORE_DECIMALS) -> str:
+    """Return a difference of scores with its sign; none before 0."""
+    return f"{'-' if units < 0 else '+' if units else ''}{score_text(abs(units), decimals)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +214,7 @@ def _identity(row: IdentityRow) -> IdentityView:
     cells = (row.cells[term.key] for term in IDENTITY_TERMS)
     return IdentityView(
         name=row.name,
-        cells=tuple(Cell(_number(cell, ".2f"), heat_shades.shade(cell)) for cell in cells),
+        cells=tuple(Cell(_number(cell, ".2f"), formats.shade(cell)) for cell in cells),
         gaps=tuple(_number(row.cells[key], "+.2f") for key in GAPS if key in row.cells),
     )
 
@@ -194,3 +255,45 @@ def statuses_json(
     if is_being_scored:
         answer["is_being_scored"] = True
     return answer
+
+
+class AllowanceView:
+    """The limits of a competition and what a team has left of them."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self.max_daily = allowance.max_daily
+        self.max_total = allowance.max_total
+        self.granted_today = allowance.granted_today if allowance.max_daily is not None else 0
+        self.left = allowance.left
+        self.left_today = allowance.left_today
+        self.left_total = allowance.left_total
+        self.resets_at = allowance.resets_at
+        # With nothing left in all, the next day brings nothing.
+        self.next_day_helps = allowance.left_today is not None and allowance.left_total != allowance.left
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The server's clock beside the deadline, both to the second."""
+
+    now: datetime
+    deadline: datetime | None
+
+    @classmethod
+    def of(cls, competition: Competition, now: datetime) -> "Clock":
+        """Return the clock of a competition's submit page."""
+        return cls(now, competition.closes_at)
+
+    @property
+    def now_text(self) -> str:
+        """`23:41:07 UTC`."""
+        return f"{self.now.astimezone(UTC):%H:%M:%S} UTC"
+
+    @property
+    def deadline_text(self) -> str:
+        """`23:59:00 UTC`, with its date unless that is today."""
+        if self.deadline is None:
+            return ""
+        deadline, now = self.deadline.astimezone(UTC), self.now.astimezone(UTC)
+        date = "" if deadline.date() == now.date() else f"{deadline.day} {deadline:%b %Y}, "
+        return f"{date}{deadline:%H:%M:%S} UTC"

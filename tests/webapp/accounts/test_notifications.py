@@ -7,7 +7,7 @@ from grader.models import Notification, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
 from grader.services.notifications.inbox import NotificationKind
-from webapp.accounts.notifications_page import NotificationView
+from webapp.accounts.notifications import NotificationView
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/notifications"

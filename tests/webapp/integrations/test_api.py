@@ -14,7 +14,7 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.leaderboards.changes import Watcher
 from webapp.http import waits as waiting
-from webapp.server import stopping
+from webapp.server import application
 from webapp.webhooks.streams import Place
 
 HERE = "/api/v1/competitions/toxicity"
@@ -38,7 +38,7 @@ def waits(ann: Any) -> Any:
     waits = ann.arena.app.extensions["fairboard"].waits
     waits.longest_seconds = waiting.LONGEST_SECONDS
     yield waits
-    stopping.begun.clear()
+    application.begun.clear()
 
 
 def call(person: Any, method: str, path: str, headers: dict[str, str] | None = None, **sent: Any) -> Any:
@@ -175,7 +175,7 @@ def test_a_server_that_ends_lets_nobody_wait(ann: Any, waits: Any) -> None:
         )
     )
     thread.start()
-    stopping.begun.set()
+    application.begun.set()
     thread.join()
     assert answers[0].json["status"] == "pending"
     assert answers[1].status_code == 503

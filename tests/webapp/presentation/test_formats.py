@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.prose import markdown
-from webapp.presentation import formats, heat_shades
+from webapp.presentation import formats
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_counts_have_their_word() -> None:
     [(None, "undefined"), (0.0, "h0"), (0.49, "h0"), (0.5, "h1"), (0.93, "h7"), (0.98, "h9"), (1.0, "h10")],
 )
 def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> None:
-    assert heat_shades.shade(value) == shade
+    assert formats.shade(value) == shade
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from grader.services.moderation import decisions
 from grader.services.submissions.comparison import Choice, Side
 from grader.services.teams import rosters
 from grader.visibility import Feedback
-from webapp.submissions.comparison_view import compared
+from webapp.submissions.comparison import compared
 
 HERE = "/competitions/toxicity"
 WHERE = f"{HERE}/submissions/compare"

@@ -9,9 +9,8 @@ from grader.metrics import MetricSettings, Weights
 from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
-from webapp.submissions.figures import figures
-from webapp.submissions.gains import GainsView
-from webapp.submissions.views import weakest_first
+from webapp.submissions.diagnosis import GainsView
+from webapp.submissions.views import figures, weakest_first
 
 TERMS = {"overall_auc": 0.95, "subgroup_auc": 0.94, "bpsn_auc": 0.91, "bnsp_auc": 0.93}
 RESULT = SplitResult(

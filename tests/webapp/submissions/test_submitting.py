@@ -15,7 +15,7 @@ from grader.models import Submission
 from grader.services.competitions import lookup
 from grader.services.scoring import retries
 from grader.visibility import Feedback
-from webapp.submissions import check_steps
+from webapp.submissions import submit_page
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -395,7 +395,7 @@ def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena: A
 def test_every_problem_belongs_to_a_step() -> None:
     golden = json.loads((Path(__file__).parents[2] / "files" / "golden.json").read_text())
     codes = {each["code"] for found in golden.values() for each in found.get("problems") or ()}
-    named = {code for each in check_steps.STEPS.values() for code in each.split()}
+    named = {code for each in submit_page.STEPS.values() for code in each.split()}
     assert named <= codes, "a step names a code that no file has"
     unreadable = codes - named
     assert {"empty_file", "not_csv", "encrypted_archive", "field_count"} <= unreadable

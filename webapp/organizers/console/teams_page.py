@@ -22,7 +22,7 @@ from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
 from webapp.http.site import current_site
 from webapp.presentation import formats
-from webapp.submissions.allowance import AllowanceView
+from webapp.submissions.views import AllowanceView
 
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 REFUSALS = (

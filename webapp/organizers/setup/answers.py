@@ -290,7 +290,7 @@ def figure(slug: str, figure: Figure) -> FigureLine:
         width=figure.width,
         height=figure.height,
         size_bytes=figure.size_bytes,
-        url=url_for("figures.show", slug=slug, name=figure.name),
+        url=url_for("competitions.figure", slug=slug, name=figure.name),
     )
 
 

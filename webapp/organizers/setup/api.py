@@ -327,7 +327,7 @@ def figure_list(slug: str) -> FigureList:
 def upload_figure(slug: str) -> Any:
     """Upload a PNG, JPEG or WebP picture for the texts, in place of one of the same name."""
     name = receiving.add_figure(slug, uploads.received_file())
-    url = url_for("figures.show", slug=slug, name=name)
+    url = url_for("competitions.figure", slug=slug, name=name)
     return FigureStored(name=name, url=url), 201, {"Location": url}
 
 

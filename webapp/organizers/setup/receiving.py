@@ -22,7 +22,7 @@ from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
 from webapp.http.site import current_site
-from webapp.submissions import checking, uploads
+from webapp.submissions import uploads
 
 
 class BaselineRefused(BadRequest):
@@ -121,7 +121,7 @@ def add_baseline(slug: str) -> Entered:
     with site.database.read() as session:
         competition = lookups.competition_of(session, slug)
     sent = uploads.arrived()
-    checked = checking.check_if_free(competition, sent)
+    checked = uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:
         raise BaselineRefused(checked.problems)
     sent.stream.seek(0)

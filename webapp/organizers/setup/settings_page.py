@@ -38,7 +38,7 @@ from webapp.organizers.setup import forms, identity_ticks, marks, metric_check, 
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution_view import check_json
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
-from webapp.presentation import feedback_words, formats
+from webapp.presentation import formats, terms
 
 blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
 METRIC_STEP = "metric"
@@ -353,11 +353,11 @@ def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackS
     return {
         "key": key,
         "title": f"{mode.value} with the step {step.value}" if mode.has_step else mode.value,
-        "note": feedback_words.note(mode, step),
+        "note": terms.note(mode, step),
         "files": [
             (
                 score_text(exact),
-                feedback_words.unshown(mode) if shown is None else score_text(shown, decimals),
+                terms.unshown(mode) if shown is None else score_text(shown, decimals),
             )
             for exact, shown in feedback_proposals.example(competition, mode, step)
         ],

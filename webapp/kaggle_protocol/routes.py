@@ -1,16 +1,28 @@
-"""Page "Use the kaggle command": the lines to paste, with this site's address."""
+"""Register the calls of the official `kaggle` command, and the page about it."""
 
 import shlex
 
-from flask import Blueprint, g, render_template
+from flask import Blueprint, Flask, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, hosts, lookups
 from webapp.http.site import current_site
+from webapp.kaggle_protocol import (
+    competitions,
+    data,
+    leaderboards,
+    old_routes,
+    organizers,
+    protocol,
+    submissions,
+    uploads,
+)
 
 blueprint = Blueprint("kaggle_command", __name__, url_prefix="/competitions/<slug>/kaggle")
+# They have added themselves to the blueprint.
+CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, organizers, old_routes)
 
 
 @blueprint.get("")
@@ -28,3 +40,9 @@ def show(slug: str) -> ResponseReturnValue:
         is_https=site.startswith("https:"),
         username=shlex.quote(g.user.name),
     )
+
+
+def init_app(app: Flask) -> None:
+    """Register the calls, and the page that says how to use them."""
+    protocol.init_app(app)
+    app.register_blueprint(blueprint)

@@ -1,14 +1,16 @@
-"""Ask the application, from a request's headers alone, how large its body may be.
+"""Ask the application how large a body may be, and tell it that this process is ending.
 
 The application runs all that it runs before it reads a body: who asks, is there room on the disk, what does
 this address take. What it refuses then is never received onto the disk.
 """
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 HEAD = "fairboard.head"
+begun = threading.Event()
 
 
 @dataclass(slots=True)

@@ -1,5 +1,0 @@
-"""Whether this web process is ending: requests that wait end with it."""
-
-import threading
-
-begun = threading.Event()
