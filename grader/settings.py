@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from email.headerregistry import Address
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -50,12 +50,6 @@ class SmtpSecurity(enum.StrEnum):
     STARTTLS = "starttls"
     SSL = "ssl"
     NONE = "none"
-
-
-def _sign_up(value: Any) -> Any:
-    """Read the true and false of earlier versions."""
-    known = {"true": SignUp.OPEN, "1": SignUp.OPEN, "false": SignUp.CLOSED, "0": SignUp.CLOSED}
-    return known.get(str(value).lower(), value)
 
 
 class _Variable(NamedTuple):
@@ -165,7 +159,7 @@ class Settings(BaseSettings):
         description="Whether hashes of the addresses and browsers of logins are kept for 30 days, so that "
         "organizers see which teams share one.",
     )
-    sign_up: Annotated[SignUp, BeforeValidator(_sign_up)] = Field(
+    sign_up: SignUp = Field(
         SignUp.OPEN,
         description="Who may create an account: open, invite (with an administrator's link) or closed.",
     )

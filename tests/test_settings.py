@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from grader.settings import Settings, UnknownVariables, load
+from grader.settings import Settings, SignUp, UnknownVariables, load
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ def test_links_lead_to_where_the_site_is_reached(given: dict[str, object], addre
 
 
 def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=False, web_threads=3)
+    settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=SignUp.CLOSED, web_threads=3)
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert load() == settings
@@ -124,23 +124,6 @@ def test_the_secret_key_is_made_once_for_everybody_and_is_private(tmp_path: Path
     assert len(found) == 8 and len(set(found)) == 1 and len(found[0]) >= 32
     assert stat.S_IMODE((tmp_path / "var" / "secret_key").stat().st_mode) == 0o600
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
-
-
-@pytest.mark.parametrize(
-    ("value", "meaning"),
-    [
-        (True, "open"),
-        ("true", "open"),
-        ("1", "open"),
-        (False, "closed"),
-        ("false", "closed"),
-        ("open", "open"),
-        ("invite", "invite"),
-        ("closed", "closed"),
-    ],
-)
-def test_who_signs_up_is_a_word_or_the_yes_and_no_of_before(value: object, meaning: str) -> None:
-    assert Settings(sign_up=value).sign_up.value == meaning  # type: ignore[arg-type]
 
 
 def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:

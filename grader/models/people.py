@@ -22,9 +22,6 @@ def new_avatar_key() -> str:
 class User(Base):
     """An account. `name` is shown, `name_folded` finds it in any case, `name_shape` keeps look-alikes away.
 
-    `name_shape` is empty where a version wrote the row that did not know it, until `name_shapes.fill`; such a
-    version keeps look-alikes away by `name_key`.
-
     `email_key` is the folded address once it is verified. `unwanted_notices` names the kinds of notice that
     the person switched off. A deleted account stays as an anonymous row, so that standings and the audit keep
     what they refer to.

@@ -9,7 +9,6 @@ from grader.errors import OrganizerError
 from grader.receipts.recount import TERMS, Settings
 
 FORM = 2
-BARE_FORM = 1  # of older versions: the solution named by its hash alone
 # What reading anything else comes to; the last is the standard library's word on brackets without end.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
@@ -40,8 +39,7 @@ class Receipt:
 
     `commitment` is the sha256 of `nonce`, random bytes in hexadecimal, followed by the solution's canonical
     form; `label` and `identities` name the columns of the organizer's own file that it was made of. The nonce
-    and the names are None on a team's receipt until the solution is published. Receipts of older versions
-    have the sha256 of the canonical form alone as `solution` instead.
+    and the names are None on a team's receipt until the solution is published.
     """
 
     competition: str
@@ -52,23 +50,21 @@ class Receipt:
     metric_settings: Mapping[str, Any]
     metric_code_version: str
     splits: Mapping[str, SplitReceipt]
-    commitment: str | None = None
+    commitment: str
     nonce: str | None = None
-    solution: str | None = None
     label: str | None = None
     identities: tuple[str, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
         known = {
-            "sha256": self.solution,
             "commitment": self.commitment,
             "nonce": self.nonce,
             "label": self.label,
             "identities": None if self.identities is None else [*self.identities],
         }
         return {
-            "receipt": FORM if self.solution is None else BARE_FORM,
+            "receipt": FORM,
             "competition": self.competition,
             "submission": {"id": self.submission, "sha256": self.file},
             "scoring_version": self.scoring_version,
@@ -93,8 +89,8 @@ class Receipt:
 
 def _receipt(data: Mapping[str, Any]) -> Receipt:
     form = data["receipt"]
-    if form not in (BARE_FORM, FORM):
-        raise InvalidReceipt(f"The receipt has form {form}; this version reads forms {BARE_FORM} and {FORM}.")
+    if form != FORM:
+        raise InvalidReceipt(f"The receipt has form {form}; this version reads form {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
     Settings.from_dict(data["settings"])
     return Receipt(
@@ -106,9 +102,8 @@ def _receipt(data: Mapping[str, Any]) -> Receipt:
         metric_settings=data["settings"],
         metric_code_version=data["metric_code_version"],
         splits={name: _split(split) for name, split in data["splits"].items()},
-        commitment=solution["commitment"] if form == FORM else None,
-        nonce=_hexadecimal(solution.get("nonce")) if form == FORM else None,
-        solution=solution["sha256"] if form == BARE_FORM else None,
+        commitment=solution["commitment"],
+        nonce=_hexadecimal(solution.get("nonce")),
         label=solution.get("label"),
         identities=None if identities is None else tuple(identities),
     )

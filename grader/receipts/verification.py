@@ -54,23 +54,17 @@ def verify(
         found = hashlib.sha256(submission).hexdigest()
         checks.append(Check("sha256 of the submission", receipt.file, found))
     if solution is not None:
-        if receipt.commitment is not None and nonce is None:
+        if nonce is None:
             if receipt.nonce is None:
                 raise NonceNeeded
             nonce = bytes.fromhex(receipt.nonce)
         truth = read_truth(
             solution, settings, label=receipt.label, identities=receipt.identities, nonce=nonce
         )
-        checks.append(_solution_check(receipt, truth))
+        checks.append(Check("sha256 of the nonce and the solution", receipt.commitment, truth.commitment))
         if submission is not None:
             checks += verify_scores(receipt, submission=submission, truth=truth)
     return checks
-
-
-def _solution_check(receipt: Receipt, truth: SlowTruth) -> Check:
-    if receipt.commitment is not None:
-        return Check("sha256 of the nonce and the solution", receipt.commitment, truth.commitment)
-    return Check("sha256 of the solution", receipt.solution, truth.digest)
 
 
 def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> Iterator[Check]:

@@ -144,7 +144,7 @@ class Sweeper:
         return bool(found) and self._organizers_children[checks].run(found[0])
 
     def _complete(self) -> None:
-        """Make the commitments, and ask for the checks of data files, that an older version left out."""
+        """Compute missing commitments of cloned solutions, and request checks of data files that are due."""
         if time.monotonic() - self._completed_at < COMPLETE_SECONDS:
             return
         self._completed_at = time.monotonic()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from grader.files import read_solution, read_submission
-from grader.files.solution.canonical_form import canonical_solution, hashes, solution_digest
+from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings, count_pairs, prepare, report
 from grader.ranking import order
 from grader.receipts import InvalidReceipt, NonceNeeded, Receipt, UnreadableFile, verify
@@ -76,24 +76,6 @@ def differing(checks):
 
 def test_a_receipt_survives_its_json(receipt):
     assert Receipt.from_json(receipt.to_json()) == receipt
-
-
-@pytest.fixture
-def bare(receipt):
-    """The receipt as versions before commitments gave it out: with the hash of the solution alone."""
-    solution = read_solution(SOLUTION.encode())
-    digest = solution_digest(solution.row_ids, solution.labels, solution.identities, solution.usage)
-    return dataclasses.replace(receipt, commitment=None, nonce=None, solution=digest)
-
-
-def test_a_receipt_of_an_older_version_stays_checkable(bare, canonical):
-    assert bare.as_dict()["receipt"] == 1
-    assert set(bare.as_dict()["solution"]) == {"number", "sha256", "label", "identities"}
-    again = Receipt.from_json(bare.to_json())
-    assert again == bare
-    assert differing(verify(again, submission=SUBMISSION, solution=canonical)) == []
-    other = SOLUTION.replace("\n1,0.7,", "\n1,0.8,")
-    assert differing(verify(again, submission=None, solution=other.encode())) == ["sha256 of the solution"]
 
 
 def test_the_commitment_is_the_hash_of_the_nonce_and_the_published_file(receipt, canonical):
@@ -173,7 +155,7 @@ def test_a_teams_receipt_is_verified_as_far_as_it_says(receipt, canonical):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"receipt": 2}', '{"receipt": 3}', "null", '{"receipt": 1, "submission": 3}']
+    "text", ["", "[]", "{}", '{"receipt": 2}', '{"receipt": 3}', "null", '{"receipt": 2, "submission": 3}']
 )
 def test_what_is_no_receipt_is_refused_in_words(text):
     with pytest.raises(InvalidReceipt):

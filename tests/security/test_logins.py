@@ -150,7 +150,7 @@ def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: An
 
 
 def test_sign_up_can_be_closed(make_arena: Any) -> None:
-    browser = make_arena(sign_up=False).app.test_client()
+    browser = make_arena(sign_up="closed").app.test_client()
     assert browser.get("/sign-up").status_code == 404
     assert "/sign-up" not in browser.get("/login").text
 

@@ -26,7 +26,7 @@ from grader.models import (
 )
 from grader.services.accounts import api_tokens, logins
 from grader.services.competitions import lookup, organizers
-from grader.services.people import name_shapes, names
+from grader.services.people import names
 from grader.services.teams import rosters
 from grader.services.webhooks import outbox as webhooks
 
@@ -57,9 +57,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
     api_tokens.forget_all(session, user=person)
     person.name = names.of_deleted(person.id)
     person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
-    person.name_shape = None  # somebody may have had a name that looks like it before it was reserved
-    session.flush()
-    name_shapes.hold_accounts(session)
+    person.name_shape = names.name_shape(person.name)
     person.password_hash = NO_PASSWORD
     person.is_admin = False
     person.email = person.email_key = person.email_verified_at = None

@@ -109,7 +109,7 @@ def request(
 
 
 def request_all(session: Session, *, now: datetime) -> int:
-    """Have the files of every competition checked that need it: after an upgrade, or a process of before."""
+    """Request the checks that are due, such as those of files that changed during a check."""
     return sum(request(session, competition=each, now=now) is not None for each in _with_files(session))
 
 

@@ -32,7 +32,7 @@ def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]
 
 
 def without_commitment(session: Session) -> list[Solution]:
-    """Return the solutions without a digest or commitment: cloned, or stored by an older version."""
+    """Return the solutions without a digest or commitment: clones, whose blobs only workers read."""
     lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
     return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))
 

@@ -32,7 +32,7 @@ class NoReceipt(ParticipantError):
 
 
 class CommitmentPending(ParticipantError):
-    """The commitment to a solution that was cloned, or stored by an older version, is still being made."""
+    """The commitment to a cloned solution is still being computed."""
 
     public_name = "commitment_pending"
     kind = ErrorKind.NOT_YET

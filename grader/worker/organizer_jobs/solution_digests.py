@@ -1,4 +1,4 @@
-"""Write missing commitments and published solution files after an upgrade or a restore."""
+"""Write missing commitments of cloned solutions, and published solution files after a restore."""
 
 import logging
 from collections.abc import Collection

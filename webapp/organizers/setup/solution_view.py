@@ -81,11 +81,6 @@ class ReportView:
         self.leaks = [{**leak, "chance": by_chance(leak["error"])} for leak in report["leaks"]]
         self.assumed_auc = report["assumed"]["auc"]
 
-    @classmethod
-    def of(cls, report: Mapping[str, Any] | None) -> "ReportView | None":
-        """Return the view of a report; None without one, or of one that an earlier version wrote."""
-        return cls(report) if report and "findings" in report else None
-
 
 class CheckView:
     """A job that checks a solution."""
@@ -109,8 +104,8 @@ class CheckView:
         self.done, self.total = job.progress.get("done", 0), job.progress.get("total", 0)
         self.doing = job.progress.get("words", "Waiting for a worker")
         self.problems = [*job.problems, *result.get("problems", [])]
-        self.report = ReportView.of(result.get("report"))
         report = result.get("report") or {}
+        self.report = ReportView(report) if report else None
         # Without a report anything may be wrong; a column that nearly fits may have been meant otherwise.
         missed = [each["name"] for each in report.get("near_misses", ())]
         doubtful = missed if report else [column["name"] for column in result.get("columns", [])]
