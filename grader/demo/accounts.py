@@ -8,7 +8,7 @@ import sys
 
 from grader import db
 from grader.services.accounts import accounts, api_tokens
-from grader.services.people import directory
+from grader.services.people.names import UnknownUser, get_user
 from grader.settings import load
 
 
@@ -23,8 +23,8 @@ def main(administrator: str, *names: str) -> None:
         with database.write() as session:
             now = db.now(session)
             try:
-                user = directory.get(session, name=name)
-            except directory.UnknownUser:
+                user = get_user(session, name=name)
+            except UnknownUser:
                 user, password = accounts.create_user(
                     session, name=name, passwords=passwords, is_admin=name == administrator, now=now
                 )

@@ -21,7 +21,7 @@ from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import leaderboard
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.rescoring import preparation
 from grader.services.standings import final_standings
 from grader.visibility import Phase
@@ -78,7 +78,7 @@ def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
     password = result.stdout.strip()
     passwords = accounts.password_hasher(service.settings)
     with service.database.read() as session:
-        user = directory.get(session, name="ada")
+        user = names.get_user(session, name="ada")
     assert user.is_admin
     assert accounts.has_password(user, password, passwords=passwords)
     assert password not in result.stderr

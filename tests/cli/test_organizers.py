@@ -6,7 +6,7 @@ import pytest
 
 from grader.models import CompetitionState, Role
 from grader.services.competitions import organizers
-from grader.services.people import directory
+from grader.services.people import names
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
     admin("user", "admin", "bob", "--on")
     assert admin("user", "admin", "ada", "--off").output == "ada is no administrator any more.\n"
     with service.database.read() as session:
-        assert not directory.get(session, name="ada").is_admin
+        assert not names.get_user(session, name="ada").is_admin
         competition = service.reload(service.competition("other"))
-        bob = directory.get(session, name="bob")
+        bob = names.get_user(session, name="bob")
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
 
 

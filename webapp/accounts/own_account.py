@@ -25,7 +25,7 @@ from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import limits
 from grader.services.mail.outbox import Notice
-from grader.services.people import directory
+from grader.services.people.names import get_user
 from webapp.accounts import password_guesses
 from webapp.http import auth, errors, lookups
 from webapp.http.confirmation import Question, confirm
@@ -168,7 +168,7 @@ def change_password() -> ResponseReturnValue:
         return _page(problems={"new_password": error.problems["password"]}), 422
     with site.database.write() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
-        changed = directory.get(session, name=g.user.name)
+        changed = get_user(session, name=g.user.name)
     return auth.know_place(
         changed, make_response(saved("Password changed. You have been logged out everywhere else."))
     )

@@ -9,7 +9,7 @@ from grader import db
 from grader.models import User
 from grader.services.accounts import accounts, known_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser
-from grader.services.people import directory
+from grader.services.people import names
 from webapp.http import auth, devices
 from webapp.http.site import Site, current_site
 
@@ -21,7 +21,7 @@ def authenticate(name: str, password: str) -> User | None:
     """
     site = current_site()
     with site.database.read() as session:
-        user = directory.find(session, name=name)
+        user = names.find_user(session, name=name)
         secret, here = site.settings.secret(), request.remote_addr
         number = 0 if user is None else user.id
         guesser = Guesser(

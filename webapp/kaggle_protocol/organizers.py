@@ -14,7 +14,7 @@ from grader.services.competitions import organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files as data_files
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts
 from grader.services.solutions import checks as solution_checks
@@ -198,7 +198,7 @@ def add_competition_host(sent: SentFields) -> ResponseReturnValue:
     """Make somebody an editor of the competition."""
     with current_site().database.write() as session:
         competition = organized(session, sent, Role.OWNER)
-        user = directory.get(session, name=sent.text("userName"))
+        user = names.get_user(session, name=sent.text("userName"))
         organizers.add(
             session, competition=competition, user=user, role=Role.EDITOR, actor=actor(), now=db.now(session)
         )

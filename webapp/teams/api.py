@@ -9,7 +9,7 @@ from grader import db
 from grader.models import Competition, User
 from grader.services.accounts.api_tokens import Scope
 from grader.services.limits import limits
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.submissions import selections
 from grader.services.teams import (
     invitations,
@@ -84,7 +84,7 @@ def rename_team(slug: str, json: Named) -> EntryAndTeam:
 def hand_over_team(slug: str, json: Named) -> EntryAndTeam:
     """Let another member lead, by name; only that person can make you the leader again."""
     with current_site().database.read() as session:
-        to = directory.get(session, name=json.name)
+        to = names.get_user(session, name=json.name)
     return _act(slug, teams.hand_over, to_user_id=to.id)
 
 

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import RequestState, Role
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
@@ -63,12 +63,12 @@ def decide(slug: str) -> ResponseReturnValue:
     admits = request.form.get("decision") == "admit"
     try:
         with current_site().database.write() as session:
-            user = directory.get(session, name=request.form.get("name", ""))
+            user = names.get_user(session, name=request.form.get("name", ""))
             competition = lookups.competition_of(session, slug)
             admissions.decide(
                 session, competition=competition, user=user, admits=admits, actor=organizer_access.actor()
             )
-    except directory.UnknownUser as error:
+    except names.UnknownUser as error:
         if wants_json():
             raise
         return _requests_page(slug, problem=error.message), 404

@@ -12,7 +12,7 @@ from grader.models import Competition, User
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.leaderboards import team_profiles
 from grader.services.mail import limits
-from grader.services.people import directory, names
+from grader.services.people import names
 from grader.services.teams import (
     invitations,
     memberships,
@@ -35,7 +35,7 @@ REFUSALS = (
     EntryRefused,
     rosters.TeamRefusal,
     names.InvalidName,
-    directory.UnknownUser,
+    names.UnknownUser,
     limits.TooMuchMail,
 )
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from grader.models import Participation, Role
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.teams import admissions
 from webapp.http import lookups
 from webapp.http.api import blueprint
@@ -53,7 +53,7 @@ def entry_requests(slug: str) -> EntryRequestList:
 def decide_entry(slug: str, json: EntryDecision) -> Any:
     """Admit a person, or refuse them."""
     with current_site().database.read() as session:
-        user = directory.get(session, name=json.name)
+        user = names.get_user(session, name=json.name)
     act(slug, admissions.decide, user=user, admits=json.admit)
     return "", 204
 

@@ -42,7 +42,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import DATES, CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition, sentences
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, split
@@ -142,7 +142,7 @@ def create(
     )
     with opened() as installation:
         with installation.database.read() as session:  # before a large file is read
-            person = directory.get(session, name=owner) if owner else None
+            person = names.get_user(session, name=owner) if owner else None
             _require_possible(session, slug, settings)
         stored = _stored(installation, slug, solution, metric, label=label, identities=identities)
         with installation.database.write() as session:

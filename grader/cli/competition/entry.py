@@ -12,7 +12,7 @@ from grader.cli.parameters import Deadline
 from grader.cli.questions import yes_option
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, settings
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.teams import admissions
 
 
@@ -53,7 +53,7 @@ def change(slug: str, yes: bool, **options: Any) -> None:  # noqa: ARG001 # the 
 def admit(slug: str, user: str, refuse: bool) -> None:
     """Admit the account USER to SLUG, whether it has asked to join or not."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=user)
+        account = names.get_user(session, name=user)
         admissions.decide(
             session,
             competition=lookup.get(session, slug=slug),

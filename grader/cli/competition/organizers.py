@@ -14,7 +14,7 @@ from grader.services.accounts import accounts, class_accounts
 from grader.services.audit import log
 from grader.services.audit.log import Actor, AuditPage
 from grader.services.competitions import lookup, organizers
-from grader.services.people import directory
+from grader.services.people import names
 
 FILE = LocalPath(exists=True, dir_okay=False)
 ROLE = click.Choice([role.value for role in Role])
@@ -32,7 +32,7 @@ def organizer() -> None:
 def add(slug: str, user: str, role: str) -> None:
     """Make the account USER an organizer of SLUG; an organizer gets the new role."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=user)
+        account = names.get_user(session, name=user)
         competition = lookup.get(session, slug=slug)
         given = any(
             each.user_id == account.id for each in organizers.list_all(session, competition=competition)
@@ -55,7 +55,7 @@ def add(slug: str, user: str, role: str) -> None:
 def remove(slug: str, user: str) -> None:
     """Remove the account USER from the organizers of SLUG; one owner always stays."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=user)
+        account = names.get_user(session, name=user)
         organizers.remove(
             session,
             competition=lookup.get(session, slug=slug),

@@ -15,7 +15,7 @@ from grader.services.exports.tables import Format, Kind
 from grader.services.limits import grants
 from grader.services.people import names
 from grader.services.scoring import retries
-from grader.services.teams import given_names, named_team, rosters
+from grader.services.teams import moderation, rosters
 
 FILE = LocalPath(exists=True, dir_okay=False)
 CLOSE = click.option(
@@ -65,7 +65,7 @@ def grant(slug: str, count: int, team: str | None, day: datetime | None, reason:
         if team is not None:
             whose = rosters.find_by_name(session, competition=competition, name=names.clean_name(team))
             if whose is None:
-                raise named_team.UnknownTeam(name=team)
+                raise moderation.UnknownTeam(name=team)
         made = grants.grant(
             session,
             competition=competition,
@@ -109,7 +109,7 @@ def announce(slug: str, text: Path, title: str, by_mail: bool) -> None:
 def rename_team(slug: str, team: str, name: str, reason: str) -> None:
     """Give TEAM of SLUG another NAME; the team cannot change it until you free it."""
     with opened() as installation, installation.database.write() as session:
-        renamed = given_names.rename(
+        renamed = moderation.rename(
             session,
             competition=lookup.get(session, slug=slug),
             team=team,
@@ -127,7 +127,7 @@ def free_team_name(slug: str, team: str) -> None:
     """Allow TEAM of SLUG, which organizers renamed, to choose its name again."""
     with opened() as installation, installation.database.write() as session:
         competition = lookup.get(session, slug=slug)
-        freed = given_names.free(session, competition=competition, team=team, actor=Actor.shell())
+        freed = moderation.free_name(session, competition=competition, team=team, actor=Actor.shell())
     click.echo(f"{freed.name} can choose its name again.")
 
 

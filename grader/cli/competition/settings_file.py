@@ -23,7 +23,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import NAMES, SETTINGS, CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition, sentences
 from grader.services.data_files import files, release
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import cloning, drafts, lifecycle, settings_file
 from grader.services.setup.settings_file import CompetitionFile
@@ -39,7 +39,7 @@ def create_from(path: Path, *, owner: str | None, publish: bool) -> None:
     slug = file.slug or path.stem
     with opened() as installation:
         with installation.database.write() as session:
-            person = directory.get(session, name=owner) if owner else None
+            person = names.get_user(session, name=owner) if owner else None
             settings = CompetitionSettings().changed(**file.changes)
             faults = drafts.problems(session, slug=slug, settings=settings)
             _require_sound(path, file, sentences(faults, unread=file.unread))
@@ -116,7 +116,7 @@ def clone(
                 slug=new_slug,
                 title=title,
                 with_data=not without_data,
-                owner=directory.get(session, name=owner) if owner else None,
+                owner=names.get_user(session, name=owner) if owner else None,
                 **act,
             )
             if with_solution:

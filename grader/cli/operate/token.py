@@ -11,7 +11,7 @@ from grader.cli.installation import opened
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup
-from grader.services.people import directory
+from grader.services.people import names
 
 
 @click.group(cls=SubcommandGroup)
@@ -44,7 +44,7 @@ def create(user: str, name: str, scopes: tuple[str, ...], slug: str | None, days
     with opened() as installation, installation.database.write() as session:
         _, text = api_tokens.create(
             session,
-            user=directory.get(session, name=user),
+            user=names.get_user(session, name=user),
             name=name,
             scopes=[Scope(scope) for scope in scopes] or api_tokens.USUAL_SCOPES,
             lifetime=None if days is None else timedelta(days=days),
@@ -60,7 +60,7 @@ def list_(user: str) -> None:
     """List the API tokens of USER."""
     lines = [["id", "name", "begins with", "may", "ends"]]
     with opened() as installation, installation.database.read() as session:
-        for each in api_tokens.list_own(session, user=directory.get(session, name=user)):
+        for each in api_tokens.list_own(session, user=names.get_user(session, name=user)):
             ends = f"{each.expires_at:%Y-%m-%d %H:%M} UTC" if each.expires_at else "never"
             lines.append([str(each.id), each.name, each.prefix, " and ".join(each.scopes), ends])
     for line in aligned(lines, numbers=False):
@@ -73,5 +73,5 @@ def list_(user: str) -> None:
 def revoke(user: str, token_id: int) -> None:
     """Revoke the API token TOKEN_ID of USER; `list` shows the ids."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=user)
+        account = names.get_user(session, name=user)
         api_tokens.revoke(session, user=account, token_id=token_id, now=db.now(session))

@@ -10,7 +10,7 @@ from grader.cli.group import SubcommandGroup
 from grader.cli.installation import opened
 from grader.services.accounts import accounts, administrators, logins, password_resets, sign_ups
 from grader.services.audit.log import Actor, operator
-from grader.services.people import directory
+from grader.services.people import names
 from grader.settings import SignUp
 
 
@@ -63,7 +63,7 @@ def admin(name: str, is_admin: bool) -> None:
     with opened() as installation, installation.database.write() as session:
         account = administrators.change(
             session,
-            user=directory.get(session, name=name),
+            user=names.get_user(session, name=name),
             is_admin=is_admin,
             actor=Actor.shell(),
             now=db.now(session),
@@ -76,7 +76,7 @@ def admin(name: str, is_admin: bool) -> None:
 def reset_link(name: str) -> None:
     """Print a link with which NAME sets a new password, once, within a day."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=name)
+        account = names.get_user(session, name=name)
         token = password_resets.create_link(session, user=account, created_by=operator(), now=db.now(session))
     click.echo(installation.link(f"/reset/{token}"))
 
@@ -87,7 +87,7 @@ def reset_link(name: str) -> None:
 def login_link(name: str, target: str) -> None:
     """Print a link that logs NAME in, once, within a day."""
     with opened() as installation, installation.database.write() as session:
-        account = directory.get(session, name=name)
+        account = names.get_user(session, name=name)
         token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
     click.echo(installation.link(f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else "")))
 

@@ -18,7 +18,7 @@ from grader.services.accounts import known_addresses, logins, password_rules
 from grader.services.accounts.password_hashing import BoundedHasher
 from grader.services.mail.outbox import Notice
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
-from grader.services.people import name_shapes, names
+from grader.services.people import names
 from grader.settings import Settings
 from grader.text import plain_text
 
@@ -131,8 +131,8 @@ def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> Us
 
 def add(session: Session, *, user: User) -> User:
     """Store a drafted account; raise NameTaken."""
-    name_shapes.hold_accounts(session)
-    if name_shapes.is_taken(session, name=user.name):
+    names.hold_accounts(session)
+    if names.is_taken(session, name=user.name):
         raise NameTaken(user.name)
     try:
         with session.begin_nested():

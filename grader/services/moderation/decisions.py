@@ -12,8 +12,8 @@ from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.standings import final_standings, rows
-from grader.services.teams import mail, named_team
-from grader.services.teams.named_team import REASON_MAX_LENGTH, ReasonNeeded
+from grader.services.teams import mail, moderation
+from grader.services.teams.moderation import REASON_MAX_LENGTH, ReasonNeeded
 from grader.text import one_line
 
 
@@ -65,7 +65,7 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = moderation.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(team=found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
@@ -93,7 +93,7 @@ def reinstate(
     now: datetime | None = None,
 ) -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = moderation.begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.disqualified_at is None:
         raise NotDisqualified(team=found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}

@@ -1,4 +1,4 @@
-"""Rules for names of users and teams: allowed characters, length, reserved names, equal names.
+"""Names of users and teams: allowed characters, length, reserved, equal and taken names, look-up.
 
 Two names are the same if they differ in nothing but case, look-alikes, punctuation and spaces: `name_key`
 folds the case and puts every character in the place of the one that it can be mistaken for, in the spirit of
@@ -14,8 +14,12 @@ from typing import NamedTuple
 
 import regex
 from confusable_homoglyphs import utils as confusables
+from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy.orm import Session
 
-from grader.errors import ParticipantError
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import Competition, Team, User
+from grader.services.counting import named_locks
 
 MAX_LENGTH = 64  # characters as a reader counts them (grapheme clusters)
 MAX_CODE_POINTS = 256
@@ -71,6 +75,14 @@ class ReservedName(InvalidName):
 
     public_name = "reserved_name"
     message = "The name {name!r} is reserved: people could take it for one of the site's own."
+
+
+class UnknownUser(ParticipantError):
+    """No account has this name."""
+
+    public_name = "unknown_user"
+    kind = ErrorKind.NOT_FOUND
+    message = "There is no account named {name!r}."
 
 
 def clean_name(name: str) -> str:
@@ -137,6 +149,49 @@ def is_reserved(name: str, *, is_admin: bool = False) -> bool:
     )
 
 
+def require_unreserved(name: str, *, is_admin: bool = False) -> None:
+    """Raise ReservedName where `is_reserved`."""
+    if is_reserved(name, is_admin=is_admin):
+        raise ReservedName(name=name)
+
+
+def hold_accounts(session: Session) -> None:
+    """Lock the names of accounts until the transaction ends."""
+    named_locks.hold(session, "names of accounts")
+
+
+def is_taken(session: Session, *, name: str) -> bool:
+    """Return whether an account has this name or one that looks like it; the names of accounts are held."""
+    return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
+
+
+def is_taken_by_team(
+    session: Session, *, competition: Competition, name: str, but_for: Team | None = None
+) -> bool:
+    """Return whether a team of a locked competition, except `but_for`, has this or a look-alike name."""
+    alike = (Team.competition_id == competition.id) & _is_alike(Team, name)
+    if but_for is not None:
+        alike &= Team.id != but_for.id
+    return bool(session.scalar(select(exists().where(alike))))
+
+
+def get_user(session: Session, *, name: str) -> User:
+    """Return the account of a name, whatever its case; raise UnknownUser."""
+    user = find_user(session, name=name)
+    if user is None:
+        raise UnknownUser(name=name)
+    return user
+
+
+def find_user(session: Session, *, name: str) -> User | None:
+    """Return the account of a name, whatever its case, None if there is none."""
+    try:
+        key = folded(clean_name(name))
+    except InvalidName:
+        return None
+    return session.scalar(select(User).where(User.name_folded == key))
+
+
 def _problem(name: str) -> str | None:
     hidden = next(iter(_HIDDEN.findall(name)), None)
     if hidden is not None:
@@ -151,12 +206,6 @@ def _problem(name: str) -> str | None:
     if not any(char.isalnum() for char in name):
         return "A name needs at least one letter or digit."
     return None
-
-
-def require_unreserved(name: str, *, is_admin: bool = False) -> None:
-    """Raise ReservedName where `is_reserved`."""
-    if is_reserved(name, is_admin=is_admin):
-        raise ReservedName(name=name)
 
 
 class _Reserved(NamedTuple):
@@ -220,3 +269,7 @@ def _precedes(one: str, other: str) -> bool:
 
 def _bare(text: str) -> str:
     return text.strip("\u200e")  # the table writes right-to-left characters between direction marks
+
+
+def _is_alike(table: type[User] | type[Team], name: str) -> ColumnElement[bool]:
+    return (table.name_shape == name_shape(name)) | (table.name_key == name_key(name))

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
 from grader.services.mail import limits
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.teams import mail, participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal, TeamsFrozen
 
@@ -93,7 +93,7 @@ def invite(
     team = rosters.require_team(session, competition=competition, user=user)
     rosters.require_changeable(competition, now)
     _require_place(session, competition, team)
-    invited = directory.get(session, name=name)
+    invited = names.get_user(session, name=name)
     if any(member.user_id == invited.id for member in rosters.members(session, team=team)):
         raise AlreadyMember(name=invited.name)
     if any(each.user_id == invited.id for each in of_team(session, team=team)):

@@ -20,7 +20,7 @@ from grader.models import (
     Webhook,
 )
 from grader.services.competitions import lookup, phases
-from grader.services.people import name_shapes, names
+from grader.services.people import names
 from grader.services.webhooks import outbox as webhooks
 from grader.visibility import Phase
 
@@ -144,7 +144,7 @@ def find_by_name(session: Session, *, competition: Competition, name: str) -> Te
 def free_name(session: Session, *, competition: Competition, name: str) -> str:
     """Return a name for a new team: this one, or with a number while it is taken."""
     candidate, number = name, 1
-    while name_shapes.is_taken_by_team(session, competition=competition, name=candidate):
+    while names.is_taken_by_team(session, competition=competition, name=candidate):
         number += 1
         candidate = names.numbered(name, number)
     return candidate

@@ -6,8 +6,8 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, Team, TeamMember, User
-from grader.services.people import name_shapes, names
-from grader.services.teams import given_names, participations, rosters
+from grader.services.people import names
+from grader.services.teams import moderation, participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
 
 
@@ -101,6 +101,6 @@ def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
     names.require_unreserved(name)
-    given_names.require_choosable(session, competition=competition, name=name, team=but_for)
-    if name_shapes.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
+    moderation.require_choosable(session, competition=competition, name=name, team=but_for)
+    if names.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
         raise TeamNameTaken(name=name)

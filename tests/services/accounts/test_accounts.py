@@ -13,8 +13,8 @@ from grader.services.accounts import accounts, api_tokens, first_administrator, 
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
 from grader.services.accounts.api_tokens import UnknownToken
 from grader.services.accounts.first_administrator import InvalidSetupLink
-from grader.services.people import directory
-from grader.services.people.directory import UnknownUser
+from grader.services.people import names
+from grader.services.people.names import UnknownUser
 
 GOOD = "correct horse battery"
 DAY = timedelta(days=1)
@@ -38,7 +38,7 @@ def sign_up(service: Any, name: str, password: str = GOOD) -> User:
 
 def authenticate(service: Any, name: str, password: str, passwords: PasswordHasher) -> User | None:
     with service.database.read() as session:
-        user = directory.find(session, name=name)
+        user = names.find_user(session, name=name)
         return user if accounts.has_password(user, password, passwords=passwords) else None
 
 
@@ -143,9 +143,9 @@ def test_a_generated_password_works_and_no_password_is_stored(service: Any, pass
 def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
     user = sign_up(service, "ada")
     with service.database.read() as session:
-        assert directory.get(session, name="ADA").id == user.id
+        assert names.get_user(session, name="ADA").id == user.id
         with pytest.raises(UnknownUser, match="'bob'"):
-            directory.get(session, name="bob")
+            names.get_user(session, name="bob")
 
 
 def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) -> None:

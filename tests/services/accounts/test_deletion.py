@@ -11,7 +11,7 @@ from grader.services.accounts import accounts, api_tokens, deletion, email_addre
 from grader.services.accounts.deletion import LastAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
-from grader.services.people import directory
+from grader.services.people import names
 
 pytestmark = pytest.mark.both_databases
 
@@ -55,7 +55,7 @@ def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service: Any) 
     for name in ("Ada", gone.name):
         for password in (PASSWORD, "!", ""):
             with service.database.read() as session:
-                user = directory.find(session, name=name)
+                user = names.find_user(session, name=name)
                 assert not accounts.has_password(user, password, passwords=passwords)
 
 

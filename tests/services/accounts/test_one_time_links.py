@@ -15,7 +15,7 @@ from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.mail import addresses as mail_addresses
 from grader.services.mail import outbox as mail
 from grader.services.mail.addresses import InvalidAddress
-from grader.services.people import directory
+from grader.services.people import names
 
 PASSWORD = "correct horse battery"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -117,7 +117,7 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
     with service.database.read() as session:
         assert logins.find(session, token=login, now=service.now) is None
         for password, is_right in ((PASSWORD, False), ("another password", True)):
-            user = directory.get(session, name="ada")
+            user = names.get_user(session, name="ada")
             assert accounts.has_password(user, password, passwords=passwords) is is_right
         for spent in (token, other):
             with pytest.raises(InvalidLink):

@@ -31,9 +31,16 @@ from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import jobs, queue_health, retries
 from grader.services.scoring.queue_health import Sign
 from grader.services.scoring.retries import NothingFailed
-from grader.services.teams import given_names, teams
-from grader.services.teams.given_names import NameHeld, NameTaken, NameTakenAway, NotGiven, SameName
-from grader.services.teams.named_team import ReasonNeeded, UnknownTeam
+from grader.services.teams import moderation, teams
+from grader.services.teams.moderation import (
+    NameHeld,
+    NameTaken,
+    NameTakenAway,
+    NotGiven,
+    ReasonNeeded,
+    SameName,
+    UnknownTeam,
+)
 
 LEASE = timedelta(seconds=40)
 HOUR = timedelta(hours=1)
@@ -141,7 +148,7 @@ def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
     competition = service.competition()
     accepted = service.submit(competition)
     service.submit(competition, user="bob")
-    act(service, given_names.rename, competition, team="ada", name="Aces", reason="Asked for")
+    act(service, moderation.rename, competition, team="ada", name="Aces", reason="Asked for")
     with service.database.read() as session:
         for text, names in (("ACE", ["Aces"]), ("ada", ["Aces"]), ("", ["Aces", "bob"]), ("x", [])):
             page = team_search.find(session, competition=competition, text=text)
@@ -159,17 +166,17 @@ def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(servi
         user = session.get_one(User, service.users["Offensive"].id)
         user.email, user.email_verified_at = "o@example.org", service.now
     with pytest.raises(NameTaken):
-        act(service, given_names.rename, competition, team="Offensive", name="B0b", reason="It insults.")
+        act(service, moderation.rename, competition, team="Offensive", name="B0b", reason="It insults.")
     with pytest.raises(ReasonNeeded):
-        act(service, given_names.rename, competition, team="Offensive", name="Team 7", reason=" ")
-    act(service, given_names.rename, competition, team="Offensive", name="Team 7", reason="It insults.")
+        act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason=" ")
+    act(service, moderation.rename, competition, team="Offensive", name="Team 7", reason="It insults.")
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "team.rename")).one()
         assert "Offensive" not in entry.public_text + entry.subject
         assert (entry.before, entry.after) == ({"name": "Offensive"}, {"name": "Team 7"})
         assert "It insults." in session.scalars(select(Mail.body)).one()
     with pytest.raises(UnknownTeam):
-        act(service, given_names.rename, competition, team="Offensive", name="X", reason="y")
+        act(service, moderation.rename, competition, team="Offensive", name="X", reason="y")
 
 
 def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> None:
@@ -184,10 +191,10 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> N
             return what(session, competition=here, user=user, name=name, now=service.now)
 
     with pytest.raises(NotGiven):
-        act(service, given_names.free, **call)
+        act(service, moderation.free_name, **call)
     with pytest.raises(SameName):
-        act(service, given_names.rename, **call, name="Offensive", reason="It insults.")
-    act(service, given_names.rename, **call, name="Team 7", reason="It insults.")
+        act(service, moderation.rename, **call, name="Offensive", reason="It insults.")
+    act(service, moderation.rename, **call, name="Team 7", reason="It insults.")
     for name in ("0ffensive", "A better one", "TEAM 7"):
         with pytest.raises(
             NameHeld, match=r"its name: It insults\. You cannot change it until they allow it\."
@@ -195,7 +202,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> N
             choose("Offensive", name)
     with pytest.raises(NameTakenAway):
         choose("bob", "0FFENSIVE", teams.create)
-    act(service, given_names.free, competition, team="Team 7")
+    act(service, moderation.free_name, competition, team="Team 7")
     assert choose("Offensive", "A better one").name == "A better one"
     assert choose("bob", "0ffensive", teams.create).name == "0ffensive"
 

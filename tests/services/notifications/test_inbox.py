@@ -23,7 +23,7 @@ from grader.services.moderation import decisions, disputes
 from grader.services.notifications import inbox
 from grader.services.paging import Part
 from grader.services.rescoring import publication
-from grader.services.teams import admissions, given_names, invitations, mergers, participations, teams
+from grader.services.teams import admissions, invitations, mergers, moderation, participations, teams
 from tests.fixtures.rescorings import open_jobs
 from tests.fixtures.statements import recorded
 
@@ -80,8 +80,8 @@ def test_every_event_of_a_competition_reaches_its_participants_once(
     act(publication.roll_back, number=1, reason="Wrong.", **of_all)
     act(decisions.disqualify, team="ada", reason="Two accounts", **of_all)
     act(decisions.reinstate, team="ada", **of_all)
-    act(given_names.rename, team="ada", name="Kings", reason="Rude", **of_all)
-    act(given_names.free, team="Kings", **of_all)
+    act(moderation.rename, team="ada", name="Kings", reason="Rude", **of_all)
+    act(moderation.free_name, team="Kings", **of_all)
     for _ in range(2):
         act(close.settle, competition=competition, after=2 * DAY)
     act(close.reveal, after=2 * DAY, **of_all)
@@ -172,7 +172,7 @@ def test_a_merger_hands_a_teams_notifications_on(service: Any, act: Any, seen: A
         act(teams.create, competition=competition, user=user, name=f"Team {name}")
     asked = act(mergers.request, competition=competition, user=people["ada"], name="Team cleo")
     act(mergers.refuse, competition=competition, user=people["cleo"], request_id=asked.id)
-    act(given_names.rename, competition=competition, team="Team bob", name="B", reason="Rude", actor=SHELL)
+    act(moderation.rename, competition=competition, team="Team bob", name="B", reason="Rude", actor=SHELL)
     asked = act(mergers.request, competition=competition, user=people["ada"], name="B")
     act(mergers.accept, competition=competition, user=people["bob"], request_id=asked.id)
     assert seen("ada") == seen("bob") == ["merge_refused*", "renamed*", "merged*"]
@@ -187,7 +187,7 @@ def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_accou
     for name in ("Lovelace", "Byron"):
         act(teams.create, competition=competition, user=ada, name=name)
         given = {"competition": competition, "team": name, "actor": SHELL}
-        act(given_names.rename, name=f"{name} 2", reason="Rude", **given)
+        act(moderation.rename, name=f"{name} 2", reason="Rude", **given)
         with service.database.write() as session:
             inbox.mark_read(session, user=ada)
         act(teams.leave, competition=competition, user=ada)

@@ -14,7 +14,7 @@ from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.uploads import announced
 from grader.storage import disk
 from grader.worker.storage_keeper import Keeper
@@ -332,7 +332,7 @@ def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena: Any) -> 
     with arena.database.write() as session:
         token = logins.start(
             session,
-            user=directory.get(session, name="Ann"),
+            user=names.get_user(session, name="Ann"),
             user_agent="",
             lifetime=timedelta(days=1),
             now=arena.now(),

@@ -13,7 +13,7 @@ from schemathesis.checks import CHECKS, load_all_checks
 from grader.models import Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.services.people import directory
+from grader.services.people import names
 
 pytestmark = pytest.mark.both_databases
 
@@ -47,7 +47,7 @@ def bearer(arena: Any, name: str | None) -> dict[str, str]:
     if name is None:
         return {}
     with arena.database.write() as session:
-        person = directory.get(session, name=name)
+        person = names.get_user(session, name=name)
         _, text = api_tokens.create(session, user=person, name="t", scopes=tuple(Scope), now=arena.now())
     return {"Authorization": f"Bearer {text}"}
 

@@ -13,7 +13,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.exports import tables
 from grader.services.leaderboards import ties as tied_teams
 from grader.services.moderation import disputes
-from grader.services.people import directory
+from grader.services.people import names
 from grader.services.scoring import queue_health, retries
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
@@ -144,7 +144,7 @@ def organizer_list(slug: str) -> OrganizerList:
 def add_organizer(slug: str, json: OrganizerRequest) -> Any:
     """Make a person an organizer."""
     with current_site().database.read() as session:
-        user = directory.get(session, name=json.name)
+        user = names.get_user(session, name=json.name)
     act(slug, organizers.add, user=user, role=json.role)
     return _organizers(slug), 201
 
@@ -256,7 +256,7 @@ def _organizer(slug: str, user_id: int) -> Any:
         found = organizers.list_all(session, competition=lookups.competition_of(session, slug))
     user = next((each.user for each in found if each.user_id == user_id), None)
     if user is None:
-        raise directory.UnknownUser(name=f"#{user_id}")
+        raise names.UnknownUser(name=f"#{user_id}")
     return user
 
 

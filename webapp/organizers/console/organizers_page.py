@@ -12,7 +12,7 @@ from grader.models import Role, User
 from grader.services.accounts import accounts, class_accounts
 from grader.services.accounts.password_hashing import TooManyHashes
 from grader.services.competitions import organizers
-from grader.services.people import directory
+from grader.services.people import names
 from webapp.competitions.views import CompetitionView
 from webapp.http import hosts, lookups
 from webapp.http.confirmation import Question, confirm
@@ -22,7 +22,7 @@ from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
 REFUSALS = (
-    directory.UnknownUser,
+    names.UnknownUser,
     organizers.AlreadyOrganizer,
     organizers.LastOwner,
     organizers.UnknownOrganizer,
@@ -114,7 +114,7 @@ def _act(
 ) -> ResponseReturnValue:
     try:
         with current_site().database.write() as session:
-            user = directory.get(session, name=name)
+            user = names.get_user(session, name=name)
             given: dict[str, Any] = {"role": _role()} if with_role else {}
             competition = lookups.competition_of(session, slug)
             act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)

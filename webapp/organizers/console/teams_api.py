@@ -6,7 +6,7 @@ from grader import db
 from grader.models import Competition, Role
 from grader.services.limits import grants, limits
 from grader.services.moderation import decisions, team_search
-from grader.services.teams import given_names
+from grader.services.teams import moderation
 from webapp.http import lookups
 from webapp.http.api import blueprint
 from webapp.http.lists import ending
@@ -59,14 +59,14 @@ def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
 @organizers_operation(Role.EDITOR, answers=OrganizersTeamDetails, tag=TAG)
 def give_team_name(slug: str, team_id: int, json: TeamNameRequest) -> OrganizersTeamDetails:
     """Give a team another name."""
-    return _decide(slug, team_id, given_names.rename, name=json.name, reason=json.reason)
+    return _decide(slug, team_id, moderation.rename, name=json.name, reason=json.reason)
 
 
 @blueprint.delete(f"{TEAM}/name")
 @organizers_operation(Role.EDITOR, answers=OrganizersTeamDetails, tag=TAG)
 def free_team_name(slug: str, team_id: int) -> OrganizersTeamDetails:
     """Let a team that was renamed choose its name again."""
-    return _decide(slug, team_id, given_names.free)
+    return _decide(slug, team_id, moderation.free_name)
 
 
 @blueprint.post(f"{TEAM}/disqualification")

@@ -13,7 +13,7 @@ from grader.models import Role
 from grader.services.limits import grants, limits
 from grader.services.moderation import decisions, team_search
 from grader.services.people import names
-from grader.services.teams import given_names, named_team
+from grader.services.teams import moderation
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
@@ -27,13 +27,13 @@ from webapp.submissions.views import AllowanceView
 blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
 REFUSALS = (
     grants.InvalidGrant,
-    named_team.ReasonNeeded,
+    moderation.ReasonNeeded,
     decisions.AlreadyDisqualified,
     decisions.NotDisqualified,
-    named_team.MergedTeam,
-    given_names.NameTaken,
-    given_names.NotGiven,
-    given_names.SameName,
+    moderation.MergedTeam,
+    moderation.NameTaken,
+    moderation.NotGiven,
+    moderation.SameName,
     names.InvalidName,
     UnreadableEntry,
 )
@@ -58,14 +58,14 @@ def show(slug: str, team_id: int) -> ResponseReturnValue:
 def rename(slug: str, team_id: int) -> ResponseReturnValue:
     """Give a team another name."""
     given = {"name": request.form.get("name", ""), "reason": request.form.get("reason", "")}
-    return _decide(slug, team_id, given_names.rename, "Team renamed.", **given)
+    return _decide(slug, team_id, moderation.rename, "Team renamed.", **given)
 
 
 @blueprint.post("/<int:team_id>/name/free")
 @organizers_only(Role.EDITOR)
 def free_name(slug: str, team_id: int) -> ResponseReturnValue:
     """Let a team that was renamed choose its name again."""
-    return _decide(slug, team_id, given_names.free, "The team can choose its name again.")
+    return _decide(slug, team_id, moderation.free_name, "The team can choose its name again.")
 
 
 @blueprint.post("/<int:team_id>/disqualification")

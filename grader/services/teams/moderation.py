@@ -1,6 +1,6 @@
-"""Rename a team with an offensive name, as organizer; hold that name and free it later.
+"""Organizers' acts on a team by its name: begin one, replace an offensive name, free it later.
 
-Such a name stays, and no team can choose the one that was taken away, until an organizer frees them.
+A name that organizers gave stays, and no team can choose the one that was taken away, until they free them.
 """
 
 from datetime import datetime
@@ -12,13 +12,37 @@ from grader.errors import OrganizerError
 from grader.models import Competition, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.people import name_shapes, names
-from grader.services.teams import mail, named_team, rosters
+from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
+from grader.services.people import names
+from grader.services.teams import mail, rosters
 from grader.services.teams.rosters import TeamRefusal
 from grader.text import one_line
 
-RENAME = "team.rename"
-FREE = "team.free_name"
+REASON_MAX_LENGTH = 500
+
+
+class UnknownTeam(OrganizerError):
+    """A competition has no team of this name."""
+
+    public_name = "unknown_team"
+    message = "There is no team {name!r} in this competition."
+
+
+class ReasonNeeded(OrganizerError):
+    """A decision against a team is kept with its reason."""
+
+    public_name = "reason_needed"
+
+    def __init__(self, decision: str = "disqualification") -> None:
+        super().__init__(f"Give the reason for the {decision}; the team reads it.")
+
+
+class MergedTeam(OrganizerError):
+    """A team that was merged into another is no team any more."""
+
+    public_name = "merged_team"
+    message = "{team.name} was merged into another team, so you cannot decide about it."
 
 
 class NameTaken(OrganizerError):
@@ -56,6 +80,21 @@ class NameTakenAway(TeamRefusal):
     message = "The organizers took the name {name!r} from a team; no team can choose it."
 
 
+def begin(
+    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None
+) -> tuple[Act, Team]:
+    """Begin an act on the team of a name, as `acting.begin` does; raise UnknownTeam, MergedTeam."""
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    found = session.scalar(
+        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(team))
+    )
+    if found is None or found.is_organizers:
+        raise UnknownTeam(name=team)
+    if found.merged_into_id is not None:
+        raise MergedTeam(team=found)
+    return act, found
+
+
 def rename(
     session: Session,
     *,
@@ -71,13 +110,13 @@ def rename(
     The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
     ReasonNeeded.
     """
-    reason = one_line(reason, named_team.REASON_MAX_LENGTH)
+    reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
-        raise named_team.ReasonNeeded("renaming")
+        raise ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
-    if name_shapes.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
+    act, found = begin(session, competition=competition, team=team, actor=actor, now=now)
+    if names.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
         raise NameTaken(name=shown)
     before = found.name
     if before == shown:
@@ -88,8 +127,8 @@ def rename(
     session.flush()
     mail.renamed(session, competition=act.competition, team=found, reason=reason, now=act.now)
     act.record(
-        RENAME,
-        _subject(found),
+        "team.rename",
+        f"team {log.mention(found)}",
         before={"name": before},
         after={"name": shown},
         reason=reason,
@@ -98,16 +137,16 @@ def rename(
     return found
 
 
-def free(
+def free_name(
     session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
 ) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
-    act, found = named_team.begin(session, competition=competition, team=team, actor=actor, now=now)
+    act, found = begin(session, competition=competition, team=team, actor=actor, now=now)
     if found.name_given_at is None:
         raise NotGiven(team=found)
     found.name_given_at, found.name_given_because, found.names_taken_away = None, "", None
     mail.name_freed(session, competition=act.competition, team=found, now=act.now)
-    act.record(FREE, _subject(found))
+    act.record("team.free_name", f"team {log.mention(found)}")
     return found
 
 
@@ -121,7 +160,3 @@ def require_choosable(session: Session, *, competition: Competition, name: str, 
     shape = names.name_shape(name)
     if any(names.name_shape(each) == shape for taken in session.scalars(query) for each in taken or ()):
         raise NameTakenAway(name=name)
-
-
-def _subject(team: Team) -> str:
-    return f"team {log.mention(team)}"

@@ -1,4 +1,4 @@
-"""Names that look alike by punctuation: refused."""
+"""Names that look alike by punctuation, and reserved names, are refused."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from grader.models import User
 from grader.services.accounts import deletion
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
-from grader.services.people import name_shapes, names
+from grader.services.people import names
 from grader.services.people.names import ReservedName
 from grader.services.teams import rosters, teams
 from grader.services.teams.teams import TeamNameTaken
@@ -74,4 +74,4 @@ def test_a_free_name_is_free_of_look_alikes_too(service: Any) -> None:
     service.submit(competition, user="Ada")
     with service.database.write() as session:
         assert rosters.free_name(session, competition=competition, name="A-d-a") == "A-d-a (2)"
-        assert name_shapes.is_taken_by_team(session, competition=competition, name="ADA")
+        assert names.is_taken_by_team(session, competition=competition, name="ADA")
