@@ -24,7 +24,7 @@ LOOKS: dict[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
 CHECKED = {"light-desk": ALL_RULES, "dark-phone": DARK_RULES}
 
 
-def looks(page: Page, names: Iterable[str] = LOOKS) -> Iterator[str]:
+def looks(page: Page, names: Iterable[str] = CHECKED) -> Iterator[str]:
     """Let a loaded page take each of these looks, and return their names."""
     for look in names:
         (width, height), scheme = LOOKS[look]
@@ -36,7 +36,7 @@ def looks(page: Page, names: Iterable[str] = LOOKS) -> Iterator[str]:
 def draw(page: Page, address: str, folder: Path, name: str) -> None:
     """Take a picture of every look of a page."""
     page.goto(address)
-    for look in looks(page):
+    for look in looks(page, LOOKS):
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
 
 
@@ -51,7 +51,7 @@ def faults(page: Page, address: str) -> list[str]:
     page.on("console", hear)
     page.on("pageerror", hear)
     answer = page.goto(address)
-    for look in looks(page, CHECKED):
+    for look in looks(page):
         said += [f"{look}: {fault}" for fault in seen(page, look)]
     page.remove_listener("console", hear)
     page.remove_listener("pageerror", hear)
