@@ -6,6 +6,7 @@ The picture is as wide as its place: what lies across is in percent, so that tex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from grader.charts.svg import strip
 from grader.ranking.order import signed_text
 
 HEIGHT, FOOT, HIGHEST = 112, 84, 72
@@ -29,14 +30,15 @@ def change_strip(changes: Sequence[int]) -> str | None:
     down, up = (sum(way * change > 0 for change in changes) for way in (-1, 1))
     lowest, highest = signed_text(min(changes)), signed_text(max(changes))
     description = f"Score changes from {lowest} to {highest}: {down:,} fall, {up:,} rise"
-    return (
-        f'<svg class="strip changes" width="100%" height="{HEIGHT}" role="img" '
-        f'aria-label="{description}">'
-        f'<line class="rule" x1="0" x2="100%" y1="{FOOT}" y2="{FOOT}"/>'
-        f'<line class="zero" x1="50%" x2="50%" y1="4" y2="{FOOT + 5}"/>'
-        f"{''.join(marks)}{_text(MIDDLE - HALF, signed_text(-bound), 'start')}"
-        f"{_text(MIDDLE, '0', 'middle')}{_text(MIDDLE + HALF, signed_text(bound), 'end')}</svg>"
+    parts = (
+        f'<line class="rule" x1="0" x2="100%" y1="{FOOT}" y2="{FOOT}"/>',
+        f'<line class="zero" x1="50%" x2="50%" y1="4" y2="{FOOT + 5}"/>',
+        *marks,
+        _text(MIDDLE - HALF, signed_text(-bound), "start"),
+        _text(MIDDLE, "0", "middle"),
+        _text(MIDDLE + HALF, signed_text(bound), "end"),
     )
+    return strip("strip changes", description, HEIGHT, parts)
 
 
 def _dots(piles: Counter[int]) -> Iterator[str]:

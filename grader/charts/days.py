@@ -6,8 +6,8 @@ a phone.
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from html import escape
 
+from grader.charts.svg import strip
 from grader.ranking.order import score_text
 
 HEIGHT, TOP, FOOT = 132, 18, 108
@@ -35,8 +35,10 @@ def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
             marks.append(f"<g><title>{title}</title>{''.join(bars)}</g>")
     total, rejected = (sum(each) for each in zip(*((g + b, b) for _, g, b in days), strict=True))
     description = f"Files by day: {total:,} sent, {rejected:,} rejected, at most {most:,} a day"
-    return _svg(
+    return strip(
+        "strip days",
         description,
+        HEIGHT,
         [f'<text class="level" x="0" y="12">{most:,}</text>', *marks, *_ends(days[0][0], days[-1][0])],
     )
 
@@ -65,7 +67,7 @@ def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
         f'<text class="best" x="100%" y="{TOP}" text-anchor="end">{score_text(high)}</text>',
     )
     description = f"Best public score by day, from {score_text(low)} to {score_text(high)}"
-    return _svg(description, [*lines, *texts, *_ends(first, until)])
+    return strip("strip days", description, HEIGHT, [*lines, *texts, *_ends(first, until)])
 
 
 def _line(left: float, right: float, top: float, bottom: float) -> str:
@@ -80,11 +82,3 @@ def _ends(first: date, last: date) -> Iterator[str]:
 
 def _day(day: date) -> str:
     return f"{day.day} {day:%b}"
-
-
-def _svg(description: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg class="strip days" width="100%" height="{HEIGHT}" role="img" '
-        f'aria-label="{escape(description)}">'
-        f"{''.join(parts)}</svg>"
-    )

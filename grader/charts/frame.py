@@ -1,19 +1,139 @@
-"""The frame that the charts of reports share: how large they are, and where the names of their parts lie."""
+"""Charts in the frame of the reports: lines, rates, bars and points over two axes."""
 
-from grader.charts.svg import Area
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.charts.axes import Axis
+from grader.charts.svg import Area, Place, foot, foot_name, levels, picture, points, polyline, text
 
 WIDTH, HEIGHT = 420, 280
 BOX = Area(left=58, right=408, top=14, bottom=234)
 SQUARE = BOX._replace(right=BOX.left + BOX.bottom - BOX.top)
 SQUARE_WIDTH = WIDTH - BOX.right + SQUARE.right
 LEGEND_STEP = 18
+LABEL_ROOM = 12  # the last mark is centered below the edge of the square
 
 
-def legend_place(number: int) -> tuple[float, float]:
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a chart; `number` chooses its colour and dashes, so that colour alone says nothing."""
+
+    name: str
+    points: Sequence[Place]
+    number: int
+
+
+def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
+    """Draw lines over two axes, with the names of the lines below; screen readers have the title."""
+    parts = [*levels(y, BOX), *foot(x, BOX)]
+    parts += [
+        polyline(f"line s{one.number}", ((BOX.x(x, a), BOX.y(y, b)) for a, b in one.points)) for one in series
+    ]
+    if len(series) < 2:
+        return picture("chart", title, WIDTH, HEIGHT, parts)
+    for place, one in enumerate(series):
+        left, top = _legend_place(place)
+        parts.append(f'<path class="line s{one.number}" d="M{left} {top}h22"/>')
+        parts.append(text("name", left + 28, top + 4, one.name))
+    return picture("chart", title, WIDTH, _height_with_legend(len(series)), parts)
+
+
+def rate_chart(
+    title: str,
+    curve: Sequence[Place],
+    x_name: str,
+    y_name: str,
+    mark: tuple[float, float, str],
+) -> str:
+    """Draw a curve of two rates against the diagonal, the area between them shaded, and one point marked.
+
+    The mark's two rates stand before its text, which is written below the chart.
+    """
+    x, y = Axis(x_name, 0, 1), Axis(y_name, 0, 1)
+    places = [(SQUARE.x(x, a), SQUARE.y(y, b)) for a, b in curve]
+    a, b, note = mark
+    at, height = SQUARE.x(x, a), SQUARE.y(y, b)
+    foot_of_gap = SQUARE.y(y, a)  # on the diagonal, at the same rate of the subgroup
+    parts = [
+        *levels(y, SQUARE),
+        *foot(x, SQUARE),
+        f'<polygon class="between" points="{points(places)}"/>',
+        f'<path class="diagonal" d="M{SQUARE.left} {SQUARE.bottom}L{SQUARE.right} {SQUARE.top}"/>',
+        f'<path class="gap" d="M{at:.1f} {foot_of_gap:.1f}V{height:.1f}"/>',
+        polyline("line s0", places),
+        f'<circle class="mark" cx="{at:.1f}" cy="{height:.1f}" r="4"/>',
+        f'<circle class="mark" cx="{SQUARE.left + 4}" cy="{HEIGHT + 4}" r="4"/>',
+        text("name", SQUARE.left + 14, HEIGHT + 8, note),
+    ]
+    return picture("chart square", f"{title}. {note}.", SQUARE_WIDTH, HEIGHT + 16, parts)
+
+
+def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
+    """Return the points of a histogram drawn as one line."""
+    points = [(edges[0], 0.0)]
+    for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
+        points += [(left, height), (right, height)]
+    return [*points, (edges[-1], 0.0)]
+
+
+def bar_chart(title: str, bars: Sequence[tuple[str, float]], axis: Axis, x_name: str = "") -> str:
+    """Draw upright bars from the foot of the axis, each with its name below."""
+    return grouped_bar_chart(title, [(name, (value,)) for name, value in bars], (), axis, x_name)
+
+
+def grouped_bar_chart(
+    title: str,
+    groups: Sequence[tuple[str, Sequence[float | None]]],
+    names: Sequence[str],
+    axis: Axis,
+    x_name: str = "",
+) -> str:
+    """Draw groups of upright bars side by side, with the names of the bars of a group below.
+
+    A group has a value for each name, None for no bar.
+    """
+    step = (BOX.right - BOX.left) / max(len(groups), 1)
+    parts = [*levels(axis, BOX)]
+    for place, (label, values) in enumerate(groups):
+        parts += _bars(values, axis, BOX.left + step * (place + 0.12), step * 0.76)
+        parts.append(text("tick", BOX.left + step * (place + 0.5), BOX.bottom + 14, label))
+    parts.append(foot_name(x_name, BOX))
+    for number, name in enumerate(names):
+        left, top = _legend_place(number)
+        parts.append(_bar(number, left, top - 6, 12, 12))
+        parts.append(text("name", left + 18, top + 4, name))
+    return picture("chart", title, WIDTH, _height_with_legend(len(names)), parts)
+
+
+def order_chart(names: tuple[str, str], points: Sequence[Sequence[int]]) -> str:
+    """Return the chart of rows by their places, from 0 to 1000, in the files of these names."""
+    across, up = (Axis(name, 0, 1000) for name in names)
+    dots = (
+        f'<circle class="dot" cx="{SQUARE.x(across, x):.1f}" cy="{SQUARE.y(up, y):.1f}" r="1.6"/>'
+        for x, y in points
+    )
+    description = f"Places of {len(points)} rows in {names[0]} and in {names[1]}, from 0 to 1000."
+    parts = (*levels(up, SQUARE), *foot(across, SQUARE), *dots)
+    return picture("chart scatter", description, SQUARE_WIDTH + LABEL_ROOM, HEIGHT, parts)
+
+
+def _bars(values: Sequence[float | None], axis: Axis, left: float, width: float) -> Iterable[str]:
+    each = width / max(len(values), 1)
+    for number, value in enumerate(values):
+        if value is not None:
+            top = BOX.y(axis, value)
+            yield _bar(number, left + each * number, top, each, max(BOX.bottom - top, 0))
+
+
+def _bar(number: int, x: float, y: float, width: float, height: float) -> str:
+    return f'<rect class="bar s{number}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+
+
+def _legend_place(number: int) -> tuple[float, float]:
     """Return where the name of a part begins: in two columns below the chart."""
     return BOX.left + (number % 2) * 180, HEIGHT - 4 + LEGEND_STEP * (number // 2)
 
 
-def height_with_legend(count: int) -> int:
+def _height_with_legend(count: int) -> int:
     """Return the height of a chart with the names of its parts."""
     return HEIGHT + LEGEND_STEP * ((count + 1) // 2)

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.charts.axes import Axis, robust_floor
-from grader.charts.labels import label, shortened, spread
-from grader.charts.svg import Area, foot, levels, picture, polyline
+from grader.charts.svg import Area, foot, label, levels, picture, polyline, shortened, spread
 
 WIDTH, HEIGHT = 640, 400
 AREA = Area(left=66, right=470, top=14, bottom=346)

@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.charts.labels import label, shortened, spread
-from grader.charts.svg import picture, polyline, text
+from grader.charts.svg import label, picture, polyline, shortened, spread, text
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 42, 168, 36, 19
 LABEL_GAP = 16
@@ -38,20 +37,7 @@ class Slope:
 
 
 def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "Private")) -> str | None:
-    """Draw these teams between two rankings.
-
-    Parameters
-    ----------
-    teams : sequence of Slope
-        By their new rank.
-    names : tuple of str
-        What the sides are called.
-
-    Returns
-    -------
-    str or None
-        None without any team.
-    """
+    """Draw these teams, sorted by their new rank, between two rankings; return None without any."""
     if not teams:
         return None
     last = max(max(team.rank, team.public_rank) for team in teams)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from grader.charts.axes import SHOWN_VALUES, Axis, robust_floor, time_marks
-from grader.charts.labels import label, shortened, spread
-from grader.charts.svg import Area, Place, levels, picture, points, polyline, text
+from grader.charts.svg import Area, Place, label, levels, picture, points, polyline, shortened, spread, text
 from grader.ranking.order import SCORE_DECIMALS, Entry, score_text
 
 WIDTH, HEIGHT = 640, 400

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 
 from grader.charts.axes import Axis, robust_floor
+from grader.charts.svg import strip
 from grader.ranking.order import SCORE_DECIMALS, score_text
 
 HEIGHT = 104
@@ -37,22 +38,7 @@ class StripChart:
 def strip_chart(
     scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> StripChart | None:
-    """Draw how many teams have each score, in units of 0.00001, and mark the own one.
-
-    Parameters
-    ----------
-    scores : mapping of int to int
-        The number of teams at each displayed score.
-    own : int, optional
-        The own team's score.
-    decimals : int
-        Of the displayed scores.
-
-    Returns
-    -------
-    StripChart or None
-        None without any team.
-    """
+    """Draw the number of teams at each score, in units of 0.00001, and mark the own one; None without any."""
     if not scores:
         return None
     axis = _axis(scores)
@@ -74,10 +60,7 @@ def strip_chart(
     )
     if own is not None:
         description += f"; yours is {score_text(own, decimals)}"
-    svg = (
-        f'<svg class="strip" width="100%" height="{HEIGHT}" role="img" aria-label="{escape(description)}">'
-        f"{''.join((line, *marks, *ends, mark))}</svg>"
-    )
+    svg = strip("strip", description, HEIGHT, (line, *marks, *ends, mark))
     below = sum(each for units, each in scores.items() if units < axis.low)
     return StripChart(svg, score_text(int(axis.low), decimals), below)
 

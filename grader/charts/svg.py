@@ -1,6 +1,6 @@
 """Parts of a chart as SVG: lines, texts, the marks of both axes, and the picture around them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 from typing import NamedTuple
@@ -33,6 +33,14 @@ def picture(css: str, description: str, width: float, height: float, parts: Iter
     return (
         f'<svg class="{css}" viewBox="0 0 {_at(width)} {_at(height)}" role="img" '
         f'aria-label="{escape(description)}">{"".join(parts)}</svg>'
+    )
+
+
+def strip(css: str, description: str, height: int, parts: Iterable[str]) -> str:
+    """Return an ``svg`` element as wide as its place, for parts that lie across in percent."""
+    return (
+        f'<svg class="{css}" width="100%" height="{height}" role="img" aria-label="{escape(description)}">'
+        f"{''.join(parts)}</svg>"
     )
 
 
@@ -78,3 +86,33 @@ def foot_name(name: str, area: Area) -> str:
 
 def _at(coordinate: float) -> str:
     return f"{round(coordinate, 1):g}"
+
+
+NAME_LENGTH = 22
+BASELINE = 4  # below the middle of a line of text
+
+
+def label(css: str, x: float, y: float, content: str) -> str:
+    """Return a text whose middle has a height."""
+    return text(css, x, y + BASELINE, content)
+
+
+def shortened(name: str, length: int = NAME_LENGTH) -> str:
+    """Return a name that fits beside a line."""
+    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
+
+
+def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float) -> list[float]:
+    """Return places near the wanted ones, in the same order, that keep a gap where the room allows it."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    gap = min(gap, (highest - lowest) / max(1, len(wanted) - 1))
+    places = [0.0] * len(wanted)
+    at = lowest
+    for index in order:
+        places[index] = at = max(at, wanted[index])
+        at += gap
+    at = highest
+    for index in reversed(order):
+        places[index] = at = min(at, places[index])
+        at -= gap
+    return places

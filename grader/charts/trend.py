@@ -31,20 +31,9 @@ class TrendChart:
 def trend_chart(
     scores: Sequence[int], *, leader: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> TrendChart | None:
-    """Draw the shown scores of files in their order, in units of 0.00001; return None without any.
+    """Draw the shown scores of files, the newest last, in units of 0.00001; return None without any.
 
-    Parameters
-    ----------
-    scores : sequence of int
-        The newest last; of very many the newest are drawn.
-    leader : int or None
-        The shown score of another team, drawn as a quiet line.
-    decimals : int
-        Of the shown scores.
-
-    Returns
-    -------
-    TrendChart or None
+    Only the newest of very many are drawn. `leader` is the shown score of another team, a quiet line.
     """
     best_so_far = list(accumulate(scores, max))[-MOST_DOTS:]
     scores = scores[-MOST_DOTS:]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from grader.charts.axes import Axis
-from grader.charts.bars import bar_chart
+from grader.charts.frame import bar_chart
 from grader.metrics.analysis.annotations.annotations import TENTHS, FractionCounts
 from grader.metrics.analysis.annotations.audit import DataAudit
 from grader.metrics.analysis.annotations.comentions import CoMentions

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from grader.charts.axes import Axis
-from grader.charts.bars import grouped_bar_chart
+from grader.charts.frame import grouped_bar_chart
 from grader.metrics.analysis.annotations.annotations import Annotations
 from grader.metrics.analysis.annotations.association import (
     CLASSES,

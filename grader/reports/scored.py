@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grader.charts.axes import Axis
-from grader.charts.lines import Series, line_chart
+from grader.charts.frame import Series, line_chart
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, pinned_aucs
 from grader.metrics.analysis.experiments.scenarios import SkewExperiment

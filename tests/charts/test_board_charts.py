@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from grader.charts import steps as step_charts
 from grader.charts.frontier import MOST_POINTS, Cloud, Spot, cloud, front, frontier_chart
-from grader.charts.labels import NAME_LENGTH, shortened, spread
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import AREA, Steps, step_chart
+from grader.charts.svg import NAME_LENGTH, shortened, spread
 from grader.ranking.order import Entry
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

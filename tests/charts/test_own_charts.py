@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts.cells import cell_picture
+from grader.charts.row_pictures import cell_picture
 from grader.charts.trend import AREA, MOST_DOTS, trend_chart
 
 scores = st.lists(st.integers(0, 100_000), min_size=1, max_size=40)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.charts.axes import Axis
-from grader.charts.bars import bar_chart
+from grader.charts.frame import bar_chart
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.uncertainty.held_back import CellGain, TermCost, weakest_term
 from grader.reports.blocks import Chart, table

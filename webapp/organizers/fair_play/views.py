@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.charts.scatter import order_chart
+from grader.charts.frame import order_chart
 from grader.fair_play import Sign
 from grader.models import FairPlayMark, Submission
 from grader.services.fair_play import marks

@@ -1,6 +1,8 @@
-"""Dumbbells: for each line of a table a ring where a value was and a dot where it is, on one shared axis."""
+"""Small pictures for the rows of a table: cells of shades, and dumbbells on a shared axis."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from html import escape
 
 from grader.charts.axes import Axis
 from grader.charts.svg import Area
@@ -41,4 +43,24 @@ def scale(axis: Axis) -> str:
     return (
         f'<svg class="dumbbell scale" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
         f'focusable="false">{marks}</svg>'
+    )
+
+
+STEP, SIDE = 8, 7
+
+
+def cell_picture(columns: Sequence[Sequence[str]], description: str) -> str:
+    """Draw a square for each cell, in columns from top to bottom; a cell is the class of its shade.
+
+    Screen readers and tooltips have the description. The cells of a shade are one path.
+    """
+    by_shade: dict[str, list[str]] = defaultdict(list)
+    for across, column in enumerate(columns):
+        for down, shade in enumerate(column):
+            by_shade[shade].append(f"M{STEP * across} {STEP * down}h{SIDE}v{SIDE}h-{SIDE}z")
+    width, height = STEP * len(columns), STEP * max(map(len, columns), default=0)
+    paths = "".join(f'<path class="{shade}" d="{"".join(d)}"/>' for shade, d in sorted(by_shade.items()))
+    return (
+        f'<svg class="cells" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">'
+        f"<title>{escape(description)}</title>{paths}</svg>"
     )
