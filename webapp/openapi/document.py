@@ -213,7 +213,7 @@ def _describe(owner: str, properties: dict[str, dict[str, Any]]) -> None:
         words = VOCABULARY.get(f"{owner}.{name}") or usual
         setting = SETTINGS.get(name) or METRIC_PARTS.get(name)
         if setting and (owner in SETTINGS_MODELS or not words):
-            schema.setdefault("description", f"{setting.label}: {setting.meaning or setting.help}.")
+            schema.setdefault("description", setting.description)
         if words:
             schema.setdefault("description", words[0])
         if len(words) > 1 and schema.get("type") != "null":

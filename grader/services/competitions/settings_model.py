@@ -52,20 +52,26 @@ class Fixed(NamedTuple):
 class Setting:
     """The texts about a setting.
 
-    `words` name it in the middle of a sentence, `label` and `help` are the form's, `key` is its place in the
-    TOML file and `meaning` says there and in the docs what it is. The public log tells changes of those with
-    `public` words. `choices` have the form's words for each value; `day` is the time of a date alone.
+    `words` name it in the middle of a sentence. `label` and `help` are those of the form; the TOML file, the
+    docs and the API show them as `description`. `key` is its place in the TOML file. The public log tells
+    changes of those with `public` words. `choices` have the form's words for each value; `day` is the time
+    of a date alone.
     """
 
     words: str = ""
     label: str
     help: str = ""
     key: str
-    meaning: str = ""
     public: str = ""
     fixed: Fixed | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
     day: time = END_OF_DAY
+
+    @property
+    def description(self) -> str:
+        """The label, the values to choose from, and the help."""
+        values = ", ".join(f'"{value}"' for value in self.choices)
+        return f"{self.label}{f': {values}' if values else ''}. {self.help}".rstrip()
 
 
 METRIC_IS_FIXED = "It is fixed once the competition is published. To change it, start a rescoring."
@@ -74,8 +80,7 @@ _OPENED = Fixed(Phase.OPEN, "The competition has opened.")
 _SHOWN = Fixed(Phase.OPEN, "It is fixed once the competition opens, because teams have already seen it.")
 _OVER = Fixed(Phase.CLOSED, "The competition is over.")
 _REVEALED = Fixed(Phase.REVEALED, "The private leaderboard is revealed.")
-_USUAL = "If blank, 7 days before the close; in a competition of a week or less, the close itself."
-_WEEK_BEFORE = "by default 7 days before the close, or the close itself in a competition of a week or less"
+_USUAL = "By default, 7 days before the close; in a competition of a week or less, the close itself."
 
 
 def _titled(title: str) -> str:
@@ -140,7 +145,7 @@ class CompetitionSettings(BaseModel):
         Line,
         Field(max_length=200),
         AfterValidator(_titled),
-        Setting(words="title", label="Title", key="title", meaning="the heading of its pages"),
+        Setting(words="title", label="Title", key="title"),
     ] = ""
     contact: Annotated[
         Line,
@@ -150,7 +155,6 @@ class CompetitionSettings(BaseModel):
             label="Contact",
             help="An e-mail address or a web page, shown to everybody. Optional.",
             key="contact",
-            meaning="an e-mail address or a web page, shown to everybody",
         ),
     ] = ""
     discussion_url: Annotated[
@@ -162,7 +166,6 @@ class CompetitionSettings(BaseModel):
             label="Discussion",
             help="The address of a forum, starting with https://. Optional.",
             key="discussion",
-            meaning="the address of a forum, shown to everybody",
         ),
     ] = ""
     feedback: Annotated[
@@ -174,8 +177,6 @@ class CompetitionSettings(BaseModel):
             help="In open a participant sees what helps to improve a model. The other modes protect the "
             "public labels: choose one if prizes are at stake and teams may send many files.",
             key="feedback",
-            meaning='what teams see before the reveal: "open", "terms", "score", "tiered", "ladder", '
-            '"noised" or "blind"',
             fixed=_SHOWN,
             choices={
                 Feedback.OPEN: "open (default): everybody sees the public score and its four terms; a team "
@@ -200,8 +201,6 @@ class CompetitionSettings(BaseModel):
             help="Only for tiered, ladder and noised: the width of a band, the improvement that a ladder "
             "requires, or the spread of the noise.",
             key="feedback_step",
-            meaning='only for "tiered", "ladder" and "noised": the width of a band, the improvement that a '
-            "ladder requires, or the spread of the noise",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
         ),
@@ -214,7 +213,6 @@ class CompetitionSettings(BaseModel):
             label="Name of the positive class",
             help="For rows whose label reaches the threshold, such as “toxic”.",
             key="classes.positive",
-            meaning="the name for rows whose label reaches the threshold",
         ),
     ] = "positive"
     negative_name: Annotated[
@@ -224,7 +222,6 @@ class CompetitionSettings(BaseModel):
             words="name of the negative class",
             label="Name of the negative class",
             key="classes.negative",
-            meaning="the name for all other rows",
         ),
     ] = "negative"
     row_name: Annotated[
@@ -233,9 +230,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="name of the rows",
             label="Name of the rows",
-            help="What the rows of the test set are, in the plural, such as “comments”. If blank, “rows”.",
+            help="What the rows of the test set are, in the plural, such as “comments”. By default, “rows”.",
             key="classes.rows",
-            meaning='what the rows are, in the plural, such as "comments"; if empty, rows',
         ),
     ] = ""
     opens_at: Annotated[
@@ -244,11 +240,8 @@ class CompetitionSettings(BaseModel):
             words="opening",
             public="opening",
             label="Opens",
-            help="If blank, the competition opens when you publish it.",
+            help="By default, the competition opens when you publish it.",
             key="dates.opens",
-            meaning=(
-                "by default the competition opens when you publish it; a date without a time is 00:00 UTC"
-            ),
             fixed=_OPENED,
             day=START_OF_DAY,
         ),
@@ -259,11 +252,8 @@ class CompetitionSettings(BaseModel):
             words="close",
             public="close",
             label="Closes",
-            help="If blank, the competition does not close automatically.",
+            help="By default, the competition does not close automatically.",
             key="dates.closes",
-            meaning=(
-                "by default the competition does not close automatically; a date without a time is 23:59 UTC"
-            ),
             fixed=_OVER,
         ),
     ] = None
@@ -275,7 +265,6 @@ class CompetitionSettings(BaseModel):
             label="Entry deadline",
             help=_USUAL,
             key="dates.entry_deadline",
-            meaning=_WEEK_BEFORE,
             fixed=_OVER,
         ),
     ] = None
@@ -287,7 +276,6 @@ class CompetitionSettings(BaseModel):
             label="Merger deadline",
             help=_USUAL,
             key="dates.merger_deadline",
-            meaning=_WEEK_BEFORE,
             fixed=_OVER,
         ),
     ] = None
@@ -298,7 +286,6 @@ class CompetitionSettings(BaseModel):
             words="rule of the reveal",
             label="Who reveals the private leaderboard",
             key="dates.reveal",
-            meaning='"date": automatically on a date; "organizer": only by an organizer',
             fixed=_REVEALED,
             choices={
                 RevealRule.DATE: "automatically on a date, unless an organizer does it before",
@@ -312,9 +299,8 @@ class CompetitionSettings(BaseModel):
             words="date of the reveal",
             public="date of the reveal",
             label="Date of the reveal",
-            help="If blank, 7 days after the close.",
+            help="By default, 7 days after the close.",
             key="dates.reveals",
-            meaning="by default 7 days after the close, if the reveal is on a date",
             fixed=_REVEALED,
         ),
     ] = None
@@ -325,7 +311,6 @@ class CompetitionSettings(BaseModel):
             words="entry mode",
             label="Who may join",
             key="entry.mode",
-            meaning='"open": everybody; "code": with the code; "approval": people whom an organizer admits',
             choices={
                 EntryMode.OPEN: "anybody with an account",
                 EntryMode.CODE: "anyone who knows the code",
@@ -342,7 +327,6 @@ class CompetitionSettings(BaseModel):
             label="Code",
             help="Only needed for entry by code.",
             key="entry.code",
-            meaning='for the mode "code"',
         ),
     ] = None
     max_team_size: Annotated[
@@ -350,9 +334,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="team size",
             label="Members per team",
-            help="Enter 1 for a competition without teams.",
+            help="With 1, there are no teams.",
             key="entry.team_size",
-            meaning="members per team; 1 means that there are no teams",
             public="maximum team size",
         ),
     ] = 5
@@ -361,9 +344,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="daily limit",
             label="Submissions per UTC day",
-            help="Blank means no limit.",
             key="limits.daily",
-            meaning="submissions of a team per UTC day",
             public="limit of submissions per day",
         ),
     ] = 5
@@ -372,9 +353,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="total limit",
             label="Submissions in total",
-            help="Blank means no limit.",
             key="limits.total",
-            meaning="submissions of a team in total",
             public="limit of submissions in total",
         ),
     ] = None
@@ -384,7 +363,6 @@ class CompetitionSettings(BaseModel):
             words="limit of pending submissions",
             label="Pending submissions at once",
             key="limits.pending",
-            meaning="pending submissions of a team at once",
             public="limit of pending submissions",
         ),
     ] = 5
@@ -394,7 +372,6 @@ class CompetitionSettings(BaseModel):
             words="hourly limit of rejected files",
             label="Rejected files per hour",
             key="limits.rejections_an_hour",
-            meaning="rejected files of a team per hour",
             public="limit of rejected files per hour",
         ),
     ] = 30
@@ -405,7 +382,6 @@ class CompetitionSettings(BaseModel):
             label="Selected submissions",
             help="The best of them counts on the private leaderboard.",
             key="limits.selections",
-            meaning="submissions a team selects for the private leaderboard",
             public="number of selected submissions",
             fixed=_OVER,
         ),
@@ -417,7 +393,6 @@ class CompetitionSettings(BaseModel):
             label="Score files sent after the reveal as late submissions, without a rank",
             help="From late scores on both splits people can work out the labels.",
             key="limits.late",
-            meaning="files sent after the reveal are scored but not ranked",
         ),
     ] = True
     marks_ties: Annotated[
@@ -427,7 +402,6 @@ class CompetitionSettings(BaseModel):
             label="Mark statistically tied teams after the reveal",
             help="A worker compares the first 100 teams, each with the team above. Ranks do not change.",
             key="limits.ties",
-            meaning="statistically tied teams are marked on the private leaderboard",
             fixed=_REVEALED,
         ),
     ] = True
@@ -436,9 +410,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             words="choice of identities",
             label="Columns of the solution",
-            help="One name per line. If blank, the solution check proposes them.",
+            help="By default, the solution check proposes them.",
             key="metric.identities",
-            meaning="a list; by default those with enough rows of each class in each split",
             fixed=_METRIC,
         ),
     ] = None
@@ -449,7 +422,6 @@ class CompetitionSettings(BaseModel):
             label="Minimum size",
             help="Propose identities with at least this many rows of each class in each split.",
             key="metric.min_class_rows",
-            meaning="rows of each class in each split that a proposed identity needs",
             fixed=_METRIC,
         ),
     ] = MIN_CLASS_ROWS
@@ -465,7 +437,6 @@ class CompetitionSettings(BaseModel):
             label="Overview",
             help="Markdown.",
             key="texts.overview",
-            meaning="Markdown",
         ),
     ] = ""
     evaluation: Annotated[
@@ -476,7 +447,6 @@ class CompetitionSettings(BaseModel):
             label="Evaluation",
             help="Shown above the description of the metric, which is added automatically. Markdown.",
             key="texts.evaluation",
-            meaning="Markdown, shown above the metric",
         ),
     ] = ""
     rules: Annotated[
@@ -487,7 +457,6 @@ class CompetitionSettings(BaseModel):
             label="Rules",
             help="People must accept the rules to join, and again when the rules change. Markdown.",
             key="texts.rules",
-            meaning="Markdown; if there are no rules, nobody has to accept any",
         ),
     ] = ""
     data_description: Annotated[
@@ -498,7 +467,6 @@ class CompetitionSettings(BaseModel):
             label="Data",
             help="Shown above the list of files. Markdown.",
             key="texts.data",
-            meaning="Markdown, shown above the files",
         ),
     ] = ""
 
@@ -515,31 +483,27 @@ class CompetitionSettings(BaseModel):
 
 
 # The formula is one setting with these parts; each has its own input and, but for the weights, its own key.
-_SUM = "they sum to 1"
 WEIGHTS = {
-    "overall_auc": Setting(label="Overall AUC", key="metric.weights", meaning=_SUM),
-    "subgroup_auc": Setting(label="Subgroup AUC", key="metric.weights", meaning=_SUM),
-    "bpsn_auc": Setting(label="BPSN AUC", key="metric.weights", meaning=_SUM),
-    "bnsp_auc": Setting(label="BNSP AUC", key="metric.weights", meaning=_SUM),
+    "overall_auc": Setting(label="Overall AUC", key="metric.weights"),
+    "subgroup_auc": Setting(label="Subgroup AUC", key="metric.weights"),
+    "bpsn_auc": Setting(label="BPSN AUC", key="metric.weights"),
+    "bnsp_auc": Setting(label="BNSP AUC", key="metric.weights"),
 }
 METRIC_PARTS = {
     "power": Setting(
         label="Power p of the means",
         help="-5 stays close to the weakest identity. inf and -inf are allowed.",
         key="metric.power",
-        meaning="exponent of the power means; inf and -inf are the largest and smallest value",
     ),
     "label_threshold": Setting(
         label="Threshold of the label",
         help="A row is positive at this value or above.",
         key="metric.label_threshold",
-        meaning="positive at this value or above",
     ),
     "identity_threshold": Setting(
         label="Threshold of identities",
         help="A row mentions an identity at this value or above.",
         key="metric.identity_threshold",
-        meaning="mentioned at this value or above",
     ),
 } | WEIGHTS
 

@@ -18,6 +18,7 @@ from grader.services.competitions.settings_model import (
     WEIGHTS,
     CompetitionSettings,
     Kind,
+    Setting,
 )
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.text import is_storable, utc
@@ -126,10 +127,16 @@ def write(slug: str, settings: CompetitionSettings) -> str:
             table = place
             lines += ["", f"[{table}]"]
         if value is None and kind in (Kind.DATE, Kind.LINE):
-            lines.append(f"# {key} = …  {setting.meaning}")
+            lines.append(f"# {key} = …  {_comment(setting, kind)}")
         else:
-            lines.append(f"{key} = {_WRITERS[kind](value)}  # {setting.meaning}")
+            lines.append(f"{key} = {_WRITERS[kind](value)}  # {_comment(setting, kind)}")
     return "\n".join(lines) + "\n"
+
+
+def _comment(setting: Setting, kind: Kind) -> str:
+    """Return the description of a setting, for a date with the time that a day stands for."""
+    day = f" A date without a time is {setting.day:%H:%M} UTC." if kind is Kind.DATE else ""
+    return setting.description + day
 
 
 def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str, Any]]:
@@ -185,9 +192,9 @@ def _metric_lines(metric: MetricSettings) -> Iterable[str]:
     for name, part in METRIC_PARTS.items():
         if name not in WEIGHTS:
             key = part.key.rpartition(".")[2]
-            yield f"{key} = {_number(getattr(metric, name))}  # {part.meaning}"
+            yield f"{key} = {_number(getattr(metric, name))}  # {part.description}"
     weights = ", ".join(f"{name} = {weight!r}" for name, weight in metric.weights.as_dict().items())
-    yield f"weights = {{ {weights} }}  # {METRIC_PARTS['overall_auc'].meaning}"
+    yield f"weights = {{ {weights} }}  # They sum to 1."
 
 
 def _line(name: str, value: Any) -> str | None:

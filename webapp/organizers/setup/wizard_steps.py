@@ -50,6 +50,7 @@ STEPS = (
                 ),
             ),
         ),
+        helps=dict.fromkeys(("max_daily_submissions", "max_total_submissions"), "Blank means no limit."),
     ),
     Step("entry", "Entry and teams", (("", ("entry_mode", "entry_code", "max_team_size", "rules")),)),
     Step(
@@ -60,6 +61,7 @@ STEPS = (
             ("What participants see before the reveal", ("feedback", "feedback_step")),
             *_FORMULA,
         ),
+        helps={"identities": "One name per line. If blank, the solution check proposes them."},
     ),
 )
 BY_KEY = {step.key: step for step in STEPS}
