@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from datetime import timedelta
 from typing import Any
 
@@ -215,21 +214,6 @@ def test_mailers_beside_each_other_send_each_e_mail_once(
     mailers = [Mailer(make_settings(**post.settings), service.database) for _ in range(3)]
     race(*(each.send_waiting for each in mailers))
     assert sorted(to for (to,) in post.recipients) == sorted(f"p{place}@example.org" for place in range(12))
-
-
-def test_a_mailer_goes_on_until_it_is_told_to_stop(
-    service: Any, make_settings: Any, post: Any, now: Any
-) -> None:
-    stop = threading.Event()
-    running = Mailer(make_settings(**post.settings, sweep_interval_seconds=0.05), service.database)
-    thread = threading.Thread(target=running.run, args=(stop,))
-    thread.start()
-    write(service, now)
-    while not post.received and thread.is_alive():
-        stop.wait(0.02)
-    stop.set()
-    thread.join()
-    assert len(post.received) == 1
 
 
 def test_what_waited_for_two_days_is_given_up(service: Any, now: Any) -> None:

@@ -467,19 +467,9 @@ def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
 
 def test_no_page_of_a_draft_without_a_solution_breaks(arena: Any, root: Any) -> None:
     make(root)
-    for path in (
-        "",
-        "/evaluation",
-        "/data",
-        "/leaderboard",
-        "/submit",
-        "/submissions",
-        "/team",
-        "/join",
-        "/log",
-    ):
-        assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
-    for path in ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close"):
+    pages = ("", "/evaluation", "/data", "/leaderboard", "/submit", "/submissions", "/team", "/join", "/log")
+    files = ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close")
+    for path in (*pages, *files):
         assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
 
 
