@@ -53,7 +53,7 @@ def grant(
     *,
     competition: Competition,
     team: Team | None,
-    day: date,
+    day: date | None,
     count: int,
     reason: str,
     actor: Actor,
@@ -67,7 +67,7 @@ def grant(
     competition, now = act.competition, act.now
     reason = one_line(reason, REASON_MAX_LENGTH)
     found = list(_problems(competition, team, day, count, reason, now))
-    if found:
+    if found or day is None:
         raise InvalidGrant(found)
     made = SubmissionGrant(
         competition_id=competition.id,
@@ -139,14 +139,16 @@ def list_newest(session: Session, *, competition: Competition, team: Team | None
 
 
 def _problems(
-    competition: Competition, team: Team | None, day: date, count: int, reason: str, now: datetime
+    competition: Competition, team: Team | None, day: date | None, count: int, reason: str, now: datetime
 ) -> Iterable[str]:
     if not 1 <= count <= MAX_COUNT:
         yield f"Give 1 to {MAX_COUNT:,} extra submissions, not {count:,}."
-    if day < now.astimezone(UTC).date():
-        yield f"The day {day:%Y-%m-%d} is over (UTC)."
     last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()
-    if last_day and day > last_day and not competition.takes_late_submissions:
+    if day is None:
+        yield "Give the day as a date, such as 2026-03-14."
+    elif day < now.astimezone(UTC).date():
+        yield f"The day {day:%Y-%m-%d} is over (UTC)."
+    if day and last_day and day > last_day and not competition.takes_late_submissions:
         yield f"On {day:%Y-%m-%d} the competition is closed and accepts no late submissions."
     if not reason:
         yield "Give a reason; it is shown in the public log."

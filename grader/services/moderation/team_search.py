@@ -61,11 +61,16 @@ def find_after(
 
 
 def get(session: Session, *, competition: Competition, team_id: int) -> Line:
-    """Return one team; raise UnknownTeamId."""
+    """Return one team with its members and counts; raise UnknownTeamId."""
+    return _lines(session, [get_team(session, competition=competition, team_id=team_id).id])[0]
+
+
+def get_team(session: Session, *, competition: Competition, team_id: int) -> Team:
+    """Return the row of one team; raise UnknownTeamId."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
         raise UnknownTeamId(team_id=team_id)
-    return _lines(session, [team.id])[0]
+    return team
 
 
 def _ids(session: Session, competition: Competition, wanted: str, disqualified_only: bool) -> list[int]:

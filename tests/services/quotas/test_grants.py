@@ -239,6 +239,7 @@ GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
         ({"count": 0}, {}, "Give 1 to 1,000 extra submissions, not 0"),
         ({"count": 1001}, {}, "not 1,001"),
         ({"day": TODAY - DAY}, {}, "2026-01-04 is over"),
+        ({"day": None}, {}, "Give the day as a date, such as 2026-03-14"),
         ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 6, tzinfo=UTC)}, None),
         ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)}, "On 2026-01-06 the comp"),
         (

@@ -122,7 +122,7 @@ def _team(slug: str, team_id: int) -> OrganizersTeamDetails:
 
 def _decide(slug: str, team_id: int, service: Any, **given: Any) -> OrganizersTeamDetails:
     def decide(session: Any, *, competition: Competition, **others: Any) -> None:
-        team = team_search.get(session, competition=competition, team_id=team_id).team
+        team = team_search.get_team(session, competition=competition, team_id=team_id)
         service(session, competition=competition, team=team.name, **others)
 
     act(slug, decide, **given)
@@ -133,7 +133,7 @@ def _grant(slug: str, team_id: int | None, json: GrantRequest) -> Any:
     def give(session: Any, *, competition: Competition, **others: Any) -> Grant:
         team = None
         if team_id is not None:
-            team = team_search.get(session, competition=competition, team_id=team_id).team
+            team = team_search.get_team(session, competition=competition, team_id=team_id)
         given = grants.grant(session, competition=competition, team=team, **others)
         until = grants.ends_at(competition, day=given.day)
         return answers.grant(grants.GivenGrant(given, team.name if team else None, until))

@@ -137,7 +137,7 @@ def _decide(
     try:
         with current_site().database.write() as session:
             competition = lookups.competition_of(session, slug)
-            team = team_search.get(session, competition=competition, team_id=team_id).team
+            team = team_search.get_team(session, competition=competition, team_id=team_id)
             act(session, competition=competition, team=team.name, actor=actor(), **given)
     except REFUSALS as error:
         return _team(slug, team_id, problem=error), status_of(error)
@@ -152,7 +152,7 @@ def _grant(slug: str, team_id: int | None) -> str:
         competition = lookups.competition_of(session, slug)
         team = None
         if team_id is not None:
-            team = team_search.get(session, competition=competition, team_id=team_id).team
+            team = team_search.get_team(session, competition=competition, team_id=team_id)
         now = db.now(session)
         given = grants.grant(
             session,
@@ -169,12 +169,12 @@ def _grant(slug: str, team_id: int | None) -> str:
     return for_how_long if beginning == now else f"from {formats.moment(beginning)} {for_how_long}"
 
 
-def _day(text: str) -> date:
-    """Return the day of a form; the earliest date for invalid text, so that it counts as over."""
+def _day(text: str) -> date | None:
+    """Return the day of a form; None for invalid text."""
     try:
         return date.fromisoformat(text)
     except ValueError:
-        return date.min
+        return None
 
 
 def _list(slug: str, *, problem: FairboardError | None = None) -> str:
