@@ -5,8 +5,8 @@ from jinja2 import StrictUndefined
 
 from grader.db import Database
 from grader.services.accounts.accounts import password_hasher
-from grader.services.analysis.histograms import Histograms
 from grader.services.data_files.archive import Checksums
+from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.checking.checker import Checker

@@ -1,6 +1,6 @@
 """The database tables: columns, constraints and relationships."""
 
-from grader.models.audit import AuditEntry
+from grader.models.audit import AuditEntry, FairPlayMark
 from grader.models.competitions import (
     Announcement,
     Competition,
@@ -15,9 +15,7 @@ from grader.models.competitions import (
     Role,
 )
 from grader.models.counting import Tally
-from grader.models.fair_play import FairPlayMark
-from grader.models.mail import Mail
-from grader.models.notifications import Notification, NotificationRead
+from grader.models.notifications import Mail, Notification, NotificationRead
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
     AccountLink,
@@ -35,9 +33,8 @@ from grader.models.people import (
 from grader.models.scoring import JobState, Score, ScoreBasis, ScoringJob, Split
 from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
-from grader.models.submissions import Dispute, Submission, SubmissionGrant, SubmissionStatus
+from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember
-from grader.models.uploads import AnnouncedUpload
 from grader.models.webhooks import BodyFormat, Delivery, OffReason, Webhook
 from grader.ranking.selection import SubmissionKind
 

@@ -1,10 +1,10 @@
-"""Tables of submissions, extra submissions granted, and questions about a score."""
+"""Tables of submissions, announced uploads, granted extra submissions, and questions about a score."""
 
 import enum
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -105,3 +105,29 @@ class Dispute(Base):
     submission: Mapped[Submission] = relationship()
     asked_by: Mapped[User] = relationship(foreign_keys=[asked_by_id])
     answered_by: Mapped[User | None] = relationship(foreign_keys=[answered_by_id])
+
+
+class AnnouncedUpload(Base):
+    """A file that a person announced; a submission's belongs to a competition, an organizer's to none yet.
+
+    `parts` are the blobs that have come so far, each with its length; `sha256` is the whole file.
+    """
+
+    __tablename__ = "announced_upload"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    competition_id: Mapped[int | None] = mapped_column(ForeignKey("competition.id"), index=True)
+    name: Mapped[str] = mapped_column(String(255))
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    parts: Mapped[list[list[Any]]] = mapped_column(JSON, default=list)
+    sha256: Mapped[str | None] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    used_at: Mapped[datetime | None]
+
+    @property
+    def received_bytes(self) -> int:
+        """How many bytes of the file are stored, from its beginning."""
+        return self.size_bytes if self.sha256 else sum(int(size) for _, size in self.parts)

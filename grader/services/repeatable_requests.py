@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import RepeatableRequest, User
-from grader.services.counting import named_locks
+from grader.services import counting
 
 KEY_MAX_LENGTH = 128
 KEPT = timedelta(days=1)
@@ -76,7 +76,7 @@ def begin(
     """
     if not (0 < len(key) <= KEY_MAX_LENGTH and key.isascii() and key.isprintable()):
         raise InvalidKey
-    named_locks.hold(session, f"request {user.id} {key}")
+    counting.hold_lock(session, f"request {user.id} {key}")
     query = select(RepeatableRequest).where(
         RepeatableRequest.user_id == user.id, RepeatableRequest.key == key
     )

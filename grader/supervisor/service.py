@@ -8,7 +8,7 @@ from pathlib import Path
 from grader import db
 from grader.db import Database
 from grader.maintenance import backups
-from grader.services.accounts import first_administrator
+from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings
 from grader.supervisor import guardian, listener, lock, programs, valkey
 from grader.supervisor.supervisor import Child, Supervisor
@@ -49,7 +49,7 @@ def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> st
     try:
         backups.migrate(settings, database, say=announce)
         with database.write() as session:
-            return first_administrator.create(session, now=db.now(session))
+            return administrators.create_setup_link(session, now=db.now(session))
     finally:
         database.dispose()
 

@@ -2,13 +2,12 @@
 
 from grader import db
 from grader.db import Database
-from grader.services import repeatable_requests
-from grader.services.accounts import known_addresses, login_places
-from grader.services.counting import counters
+from grader.services import counting, repeatable_requests
+from grader.services.accounts import login_addresses
 from grader.services.webhooks import outbox as webhooks
 
 INTERVAL_SECONDS = 600
-OWNERS = (counters, known_addresses, login_places, webhooks, repeatable_requests)
+OWNERS = (counting, login_addresses, webhooks, repeatable_requests)
 
 
 class Forgetting:

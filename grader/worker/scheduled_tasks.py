@@ -12,7 +12,7 @@ from grader.services.fair_play import report as fair_play
 from grader.services.integrations import deadlines
 from grader.services.leaderboards import ties
 from grader.services.scoring import retries
-from grader.services.standings import daily_ranks
+from grader.services.standings import rows
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Calendar:
         """Do everything that is due now."""
         with self._database.read() as session:
             now = db.now(session)
-            unranked = daily_ranks.missing(session, now=now)
+            unranked = rows.without_daily_ranks(session, now=now)
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
@@ -67,9 +67,9 @@ class Calendar:
     def _note_ranks(self, competition: Competition) -> None:
         with self._database.read() as session:
             now = db.now(session)
-            ranks = daily_ranks.compute(session, competition=competition, now=now)
+            ranks = rows.compute_daily_ranks(session, competition=competition, now=now)
         with self._database.write() as session:
-            daily_ranks.write(session, competition=competition, ranks=ranks, now=now)
+            rows.write_daily_ranks(session, competition=competition, ranks=ranks, now=now)
 
     def _settle(self, competition: Competition) -> None:
         try:

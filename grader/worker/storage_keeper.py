@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from grader import db
 from grader.db import Database
+from grader.services import uploads
 from grader.services.submissions import rejected_files
-from grader.services.uploads import announced
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
@@ -51,11 +51,11 @@ class Keeper:
     def forget_uploads(self) -> None:
         """Delete expired announced uploads with their bytes."""
         with self._database.read() as session:
-            has_old = announced.has_old(session, now=db.now(session))
+            has_old = uploads.has_old(session, now=db.now(session))
         while has_old:
             with self._database.write() as session:
-                names = announced.forget_old(session, now=db.now(session))
-                has_old = announced.has_old(session, now=db.now(session))
+                names = uploads.forget_old(session, now=db.now(session))
+                has_old = uploads.has_old(session, now=db.now(session))
             if names is None:
                 return  # other transactions hold the remaining rows
             blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())

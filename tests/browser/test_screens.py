@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from grader import db
 from grader.models import EntryMode
-from grader.services.accounts import first_administrator
+from grader.services.accounts import administrators
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -85,7 +85,7 @@ def populate(live: Any) -> Paths:
     with live.database.write() as session:
         toxicity = lookup.get(session, slug="toxicity")
         profile = rosters.require_team(session, competition=toxicity, user=ann.user).id
-        setup_token = first_administrator.create(session, now=db.now(session))
+        setup_token = administrators.create_setup_link(session, now=db.now(session))
     strangers = {
         "competitions": "/",
         "overview": here,

@@ -134,10 +134,10 @@ def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena: Any) -
 
 
 def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: Any) -> None:
-    from grader.services.accounts import first_administrator
+    from grader.services.accounts import administrators
 
     with arena.database.write() as session:
-        link = first_administrator.create(session, now=arena.now())
+        link = administrators.create_setup_link(session, now=arena.now())
     browser = arena.app.test_client()
     form = {
         "csrf_token": arena.form_token(browser, f"/setup/{link}"),

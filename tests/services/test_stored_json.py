@@ -7,14 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from grader.metrics import MetricSettings, Weights
-from grader.services.analysis.diagnoses import DiagnosisParameters
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.leaderboards.ties import TiesParameters
-from grader.services.solutions.checks import CheckParameters
+from grader.services.moderation.diagnoses import DiagnosisParameters
+from grader.services.solutions.checks import CheckParameters, SettingsCheckParameters
 from grader.services.solutions.intake import Commitment, StoredSolution
 from grader.services.solutions.publication import BundleParameters
-from grader.services.solutions.settings_checks import SettingsCheckParameters
 from grader.services.stored_json import StoredJson
 
 WEIGHTS = {"overall_auc": 0.25, "subgroup_auc": 0.25, "bpsn_auc": 0.25, "bnsp_auc": 0.25}

@@ -8,7 +8,7 @@ import pytest
 from grader.feedback import Rule, show
 from grader.metrics import bias_report
 from grader.ranking.order import score_units
-from grader.services.analysis.histograms import Histograms
+from grader.services.submissions.histograms import Histograms
 from grader.simulation import Competition, Honest, MemoryOracle, drawn
 from grader.simulation.competitions import FloatArray
 from grader.simulation.honest_teams import rank_correlation

@@ -12,13 +12,13 @@ from grader import db
 from grader.models import LinkPurpose
 from grader.services.accounts import (
     accounts,
+    administrators,
     email_addresses,
-    first_administrator,
     login_guesses,
     logins,
     one_time_links,
-    password_hashing,
     password_resets,
+    passwords,
     sign_ups,
 )
 from grader.services.mail import addresses as mail_addresses
@@ -43,7 +43,7 @@ def log_in() -> ResponseReturnValue:
     name, password = _credentials()
     try:
         user = password_guesses.authenticate(name, password)
-    except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
+    except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
         page = render_template("accounts/log_in.html", problems={"password": error.message}, name=name)
         return page, errors.status_of(error), errors.headers_of(error)
     if user is None:
@@ -88,7 +88,7 @@ def sign_up() -> ResponseReturnValue:
             user = accounts.sign_up(
                 session, name=name, password=password, passwords=site.passwords, now=db.now(session)
             )
-    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
         return _not_taken("accounts/sign_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -114,7 +114,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
         return _not_taken("accounts/sign_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -124,14 +124,14 @@ def set_up(token: str) -> ResponseReturnValue:
     """Make the first administrator by the one-time link that `serve` prints."""
     site = current_site()
     with site.database.read() as session:
-        if not first_administrator.is_open(session, token=token):
-            raise first_administrator.InvalidSetupLink
+        if not administrators.is_setup_open(session, token=token):
+            raise administrators.InvalidSetupLink
     if request.method == "GET":
         return render_template("accounts/set_up.html", problems={}, name="")
     name, password = _credentials()
     try:
         with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
-            user = first_administrator.use(
+            user = administrators.use_setup_link(
                 session,
                 token=token,
                 name=name,
@@ -139,7 +139,7 @@ def set_up(token: str) -> ResponseReturnValue:
                 passwords=site.passwords,
                 now=db.now(session),
             )
-    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
         return _not_taken("accounts/set_up.html", error, name=name)
     return auth.log_in(user)
 
@@ -190,7 +190,7 @@ def reset(token: str) -> ResponseReturnValue:
         return render_template("accounts/reset.html", problems={}, name=name)
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
-    except (accounts.InvalidAccount, password_hashing.TooManyHashes) as error:
+    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
         return _not_taken("accounts/reset.html", error, name=name)
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
@@ -236,7 +236,7 @@ def _at_its_own_pace() -> Iterator[None]:
 
 
 def _not_taken(
-    template: str, error: accounts.InvalidAccount | password_hashing.TooManyHashes, *, name: str
+    template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, *, name: str
 ) -> ResponseReturnValue:
     """Show a form again, the name kept, with what was wrong with it."""
     if isinstance(error, accounts.InvalidAccount):

@@ -8,9 +8,9 @@ from flask.typing import ResponseReturnValue
 from pydantic import Field
 
 from grader.models import Notification
+from grader.services import notifications
 from grader.services.accounts.api_tokens import Scope
-from grader.services.notifications import inbox
-from grader.services.notifications.inbox import NotificationKind
+from grader.services.notifications import NotificationKind
 from grader.services.paging import Part
 from webapp.http import auth, waiting
 from webapp.http.api import blueprint as api
@@ -74,8 +74,8 @@ class NotificationView:
 def index() -> ResponseReturnValue:
     """List what waits and the notifications, each with a link to its page."""
     with current_site().database.read() as session:
-        found = inbox.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
-        unread = inbox.unread_ids(session, user=g.user)
+        found = notifications.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
+        unread = notifications.unread_ids(session, user=g.user)
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
     return render_template(
         "accounts/notifications.html",
@@ -92,7 +92,7 @@ def mark_read() -> ResponseReturnValue:
     """Mark a notification as read and open its page, or without one mark all of them."""
     number = entered_number("id")
     with current_site().database.write() as session:
-        found = inbox.mark_read(session, user=g.user, ids=None if number is None else [number])
+        found = notifications.mark_read(session, user=g.user, ids=None if number is None else [number])
         if number is not None and found:
             return redirect(NotificationView(found[0], is_read=True).url, 303)
     if number is None:
@@ -135,8 +135,8 @@ class ReadRequest(Sent):
 def notification_list(query: Asked) -> NotificationList:
     """List the person's notifications: announcements, answers, rescorings, decisions and results."""
     with current_site().database.read() as session:
-        found = inbox.slice_of(session, user=g.user, part=query.part)
-        unread = inbox.unread_ids(session, user=g.user)
+        found = notifications.slice_of(session, user=g.user, part=query.part)
+        unread = notifications.unread_ids(session, user=g.user)
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
     return NotificationList(
         notifications=[
@@ -161,5 +161,5 @@ def notification_list(query: Asked) -> NotificationList:
 def mark_notifications_read(json: ReadRequest) -> Any:
     """Mark notifications as read; ids that the person may not see are skipped."""
     with current_site().database.write() as session:
-        inbox.mark_read(session, user=g.user, ids=json.ids)
+        notifications.mark_read(session, user=g.user, ids=json.ids)
     return "", 204

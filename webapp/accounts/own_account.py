@@ -11,15 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import ApiToken, Login
-from grader.services.accounts import (
-    accounts,
-    api_tokens,
-    deletion,
-    email_addresses,
-    login_guesses,
-    logins,
-    password_hashing,
-)
+from grader.services.accounts import accounts, api_tokens, email_addresses, login_guesses, logins, passwords
 from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.mail import addresses as mail_addresses
@@ -243,7 +235,7 @@ def delete() -> ResponseReturnValue:
         problems = {"current_password": fault.message}
         return render_template("accounts/delete.html", problems=problems), fault.status, fault.headers
     with current_site().database.write() as session:
-        deletion.delete_account(session, user=g.user, now=db.now(session))
+        accounts.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
     flash("Account deleted.")
     return gone
@@ -262,7 +254,7 @@ def _password_fault() -> _Fault | None:
     """Return why the password that came with a form is not taken, None if it is right."""
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
-    except (login_guesses.TooManyGuesses, password_hashing.TooManyHashes) as error:
+    except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
         return _Fault(error.message, errors.status_of(error), errors.headers_of(error))
     return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
 

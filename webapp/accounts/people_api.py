@@ -8,7 +8,7 @@ from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.models import User
-from grader.services.accounts import accounts, invitation_list, password_resets, sign_ups
+from grader.services.accounts import accounts, password_resets, sign_ups
 from grader.services.accounts.api_tokens import Scope
 from webapp.http import auth, hosts
 from webapp.http.api import blueprint
@@ -111,7 +111,7 @@ def invite_people() -> Any:
     sent = cast(FairboardRequest, request).sent_file
     file = sent.stream.read() if sent else b""
     with current_site().database.write() as session:
-        made = invitation_list.invite_all(session, file=file, created_by=g.user.name, now=db.now(session))
+        made = sign_ups.invite_all(session, file=file, created_by=g.user.name, now=db.now(session))
     return InvitationLinks(invitations=[_invitation(*each) for each in made]), 201
 
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from grader.feedback.leak_budget import LeakBudget
-from grader.services.analysis.leak_budget import Leaks
 from grader.services.competitions.safe_step import Proposal
+from grader.services.setup.leak_budget import Leaks
 from grader.visibility import Feedback, Step
 from webapp.http.fields import Answer
 

@@ -19,7 +19,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
 from grader.models import ApiToken, Login, User
-from grader.services.accounts import api_tokens, known_addresses, login_guesses, login_places, logins
+from grader.services.accounts import api_tokens, login_addresses, login_guesses, logins
 from grader.storage import disk
 from webapp.http import devices
 from webapp.http.errors import LoginNeeded, wants_json
@@ -128,7 +128,7 @@ def log_in(user: User, *, target: str | None = None) -> Response:
         )
         _note_address(db_session, user)
         if site.settings.note_shared_logins:
-            login_places.note(
+            login_addresses.note(
                 db_session,
                 user=user,
                 address=request.remote_addr,
@@ -212,7 +212,7 @@ def _sent_token() -> str | None:
 
 
 def _note_address(db_session: Any, user: User) -> None:
-    known_addresses.note(
+    login_addresses.note_known_address(
         db_session,
         user=user,
         address_hash=login_guesses.address_hash(

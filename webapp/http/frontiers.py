@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.charts.frontier import LABELLED, Cloud, Spot, cloud
-from grader.services.leaderboards.term_points import TermPoint
+from grader.services.leaderboards.chart_points import TermPoint
 
 FIRST = 4  # so many are named where the front is shorter
 KEPT = 16

@@ -10,7 +10,7 @@ from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from grader.services.accounts import networks
+from grader.services.accounts import login_addresses
 from grader.settings import Settings
 from webapp.http.auth import TOKEN_BLUEPRINTS
 from webapp.http.rate_limit_store import TIMEOUTS, broker_url
@@ -44,7 +44,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 def address() -> str:
     """Return the address that a request comes from; of IPv6 the part that one holder has."""
-    return networks.network(request.remote_addr)
+    return login_addresses.network(request.remote_addr)
 
 
 def person() -> str:

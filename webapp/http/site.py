@@ -7,9 +7,9 @@ from typing import Protocol, cast
 from flask import current_app
 
 from grader.db import Database
-from grader.services.accounts.password_hashing import BoundedHasher
-from grader.services.analysis.histograms import Histograms
+from grader.services.accounts.passwords import BoundedHasher
 from grader.services.data_files.archive import Checksums
+from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage
 from grader.worker.checking.checker import Checker

@@ -15,7 +15,7 @@ from grader.models import Competition, Split
 from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
-from grader.services.leaderboards import score_steps
+from grader.services.leaderboards import score_history
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.teams import rosters
@@ -82,10 +82,10 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return the public scores that were a team's best when they came; only the own files are numbered."""
     with current_site().database.read() as session:
-        team, found = score_steps.ranked_team(session, team_id=sent.number("teamId") or 0)
+        team, found = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
         competition = lookups.competition_of(session, found.slug)
         own = rosters.find_team(session, competition=competition, user=g.user)
-        (steps,) = score_steps.of_teams(session, competition=competition, team_ids=[team.id])
+        (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
         is_own = own is not None and own.id == team.id
     return {
         "submissions": [

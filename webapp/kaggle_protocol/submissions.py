@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Split, Submission, SubmissionStatus
+from grader.services import uploads as announced
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup, phases
@@ -17,8 +18,7 @@ from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.viewers import Opened
-from grader.services.uploads import announced
-from grader.services.uploads.announced import UnknownUpload
+from grader.services.uploads import UnknownUpload
 from grader.storage.stores import BlobMissing
 from grader.visibility import Viewer, visible_fields
 from webapp.http import files, lookups

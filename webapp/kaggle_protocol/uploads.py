@@ -10,14 +10,14 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import AnnouncedUpload, Role
+from grader.services import uploads as announced
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import organizers
 from grader.services.data_files import files as data_files
 from grader.services.setup import drafts
 from grader.services.submissions import accepting
 from grader.services.submissions.refusal import refusal
-from grader.services.uploads import announced
-from grader.services.uploads.announced import UnknownUpload
+from grader.services.uploads import UnknownUpload
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from webapp.http import lookups

@@ -5,11 +5,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from grader.models import Split
-from grader.services.leaderboards.counted_submission import Counted
 from grader.services.leaderboards.leaderboard import Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
-from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.leaderboards.submission_results import Counted, SplitResult
 from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text
 from webapp.leaderboards.views import counted_id

@@ -7,11 +7,11 @@ from flask import Response, g, jsonify, request, url_for
 
 from grader import db
 from grader.services.accounts.api_tokens import Scope
-from grader.services.analysis import diagnoses
 from grader.services.competitions import phases
-from grader.services.leaderboards import counted_submission as counted_submissions
 from grader.services.leaderboards import leaderboard as boards
+from grader.services.leaderboards import submission_results as counted_submissions
 from grader.services.leaderboards import team_results
+from grader.services.moderation import diagnoses
 from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from grader.visibility import Viewer
@@ -77,7 +77,7 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
     """Return both splits' scores of a submission that counts for its team, after the reveal."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        found = counted_submissions.get(
+        found = counted_submissions.get_counted(
             session,
             competition=competition,
             submission_id=submission_id,
@@ -127,7 +127,7 @@ def published_diagnosis(slug: str, submission_id: int) -> Response:
     """Return after the reveal the published diagnosis of a submission that counted, by split."""
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
-        counted_submissions.get(
+        counted_submissions.get_counted(
             session,
             competition=competition,
             submission_id=submission_id,

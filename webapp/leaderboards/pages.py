@@ -9,21 +9,13 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Split
-from grader.services.analysis import diagnoses
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import (
-    changes,
-    leaderboard,
-    score_steps,
-    team_profiles,
-    team_results,
-    term_points,
-    ties,
-)
-from grader.services.leaderboards import counted_submission as counted_submissions
-from grader.services.leaderboards.counted_submission import Counted
+from grader.services.leaderboards import changes, chart_points, leaderboard, score_history, team_results, ties
+from grader.services.leaderboards import submission_results as counted_submissions
+from grader.services.leaderboards.submission_results import Counted
+from grader.services.moderation import diagnoses
 from grader.services.rescoring import mail
 from grader.services.standings import final_standings
 from grader.services.submissions import comparison
@@ -128,7 +120,7 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        found = counted_submissions.get(
+        found = counted_submissions.get_counted(
             session,
             competition=competition,
             submission_id=submission_id,
@@ -158,7 +150,7 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
     with current_site().database.read() as session:
         competition = lookups.competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = counted_submissions.get(
+        found = counted_submissions.get_counted(
             session,
             competition=competition,
             submission_id=submission_id,
@@ -207,7 +199,7 @@ def final(slug: str, number: int) -> ResponseReturnValue:
         view = CompetitionView(competition, now)
         found = final_standings.page_of(session, competition=competition, number=number, page=page)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        with_pages = team_profiles.listed(
+        with_pages = team_results.listed_profiles(
             session, competition=competition, team_ids=[row.team_id for row in found.rows], now=now
         )
     return conditional(
@@ -261,11 +253,11 @@ def _board_page(slug: str, split: Split) -> str:
         )
         top = charts.top(board, asked, own_team_id=own_team_id) if split is Split.PUBLIC else []
         top_ids = [row.team_id for row in top]
-        steps = score_steps.of_teams(session, competition=competition, team_ids=top_ids)
-        others = score_steps.sample(session, competition=competition, but=top_ids) if top else []
+        steps = score_history.of_teams(session, competition=competition, team_ids=top_ids)
+        others = score_history.sample(session, competition=competition, but=top_ids) if top else []
         frontier = _frontier(session, competition, split) if charts.has_terms(board, asked) else None
         named = [frontier.points[place].team_id for place in frontier.named(own_team_id)] if frontier else []
-        names = term_points.names(session, team_ids=named) if named else {}
+        names = chart_points.names(session, team_ids=named) if named else {}
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
@@ -307,7 +299,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _frontier(session: Any, competition: Competition, split: Split) -> Frontier | None:
     """Return all teams by their terms, for a viewer who may see them."""
     version = changes.board_version(session, competition_id=competition.id)
-    read = partial(term_points.of_board, session, competition=competition, split=split)
+    read = partial(chart_points.of_board, session, competition=competition, split=split)
     return current_site().frontiers.get((competition.id, split, version), read)
 
 

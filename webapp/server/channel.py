@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
-from grader.services.accounts import password_hashing
+from grader.services.accounts import passwords
 from webapp.server.application import Answer, Head, ask
 from webapp.server.requests import Refusal, Request, TooLate
 
@@ -25,8 +25,8 @@ PASSWORD_PATHS = (
     *("/account/password", "/account/email", "/account/delete"),
 )
 # As many as may wait or have their turn, and some that reject those in excess.
-_WAITING = password_hashing.MOST_WAITING + password_hashing.MOST_KNOWN_WAITING
-PASSWORD_THREADS = password_hashing.AT_ONCE + _WAITING + 4
+_WAITING = passwords.MOST_WAITING + passwords.MOST_KNOWN_WAITING
+PASSWORD_THREADS = passwords.AT_ONCE + _WAITING + 4
 MOST_PIPELINED = 100
 log = logging.getLogger(__name__)
 

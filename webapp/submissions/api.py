@@ -9,12 +9,11 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import SubmissionStatus
 from grader.services.accounts.api_tokens import Scope
-from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.submission_results import Summary
 from grader.services.moderation import disputes
-from grader.services.submissions import accepting, receipts, selections, viewers
+from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint
@@ -198,7 +197,7 @@ def submission_gains(submission_id: int) -> Gains:
         opened = lookups.open_submission(session, submission_id)
         summary = _summary(session, opened)
         version = lookup.live(opened.submission.competition)
-        found = own_submission.diagnosis(summary.public, version)
+        found = own_analysis.diagnosis(summary.public, version)
     cells = [Gain.model_validate(cell) for each in found for cell in each.cells]
     has_table = summary.public is not None and bool(summary.public.identities)
     return Gains(

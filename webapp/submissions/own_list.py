@@ -8,7 +8,7 @@ from grader.charts.row_pictures import cell_picture
 from grader.charts.trend import TrendChart, trend_chart
 from grader.models import Submission, SubmissionKind, SubmissionStatus
 from grader.ranking.order import score_text
-from grader.services.leaderboards.own_scores import OwnScore
+from grader.services.leaderboards.score_history import OwnScore
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult
 from grader.services.submissions import selections
 from grader.services.submissions.selections import Choice, Reason

@@ -12,7 +12,7 @@ from grader.models import Split
 from grader.ranking.order import SCORE_DECIMALS, Entry
 from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
-from grader.services.leaderboards import own_scores, submission_results, team_results
+from grader.services.leaderboards import score_history, submission_results, team_results
 from grader.services.limits import limits
 from grader.services.solutions import other_labels
 from grader.services.standings import places, shown_scores
@@ -201,7 +201,9 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         results = submission_results.public_scores(
             session, submissions=listed.rows, version=version, allowed=allowed, with_tables=True
         )
-        scores = own_scores.of_team(session, team=team, version=version, allowed=allowed) if team else []
+        scores = (
+            score_history.own_scores(session, team=team, version=version, allowed=allowed) if team else []
+        )
         choice = None
         is_out = team is not None and team.is_disqualified
         if team is not None and not found.is_test and not is_out:

@@ -20,7 +20,6 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Submission, SubmissionStatus
-from grader.services.analysis import own_submission
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import submission_results
 from grader.services.limits import limits
@@ -28,7 +27,7 @@ from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
 from grader.services.solutions import other_labels
-from grader.services.submissions import accepting, neighbours, receipts, selections, viewers
+from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
 from grader.visibility import Viewer
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
@@ -75,16 +74,16 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         version = lookup.live(competition)
         _ = version.solution  # loaded while the session is open
         names = other_labels.names(session, competition_id=competition.id)
-        earlier = own_submission.earlier(session, summary=summary)
-        beside = neighbours.of(session, submission=submission)
+        earlier = own_analysis.earlier(session, summary=summary)
+        beside = viewers.neighbours_of(session, submission=submission)
         can_select = selections.is_open(competition, now) and not submission.team.is_disqualified
         choice = None
         if opened.is_own and can_select:
             choice = selections.would_count(session, competition=competition, team=submission.team, now=now)
     site = current_site()
     files: dict[str, Any] = {"submission": submission, "version": version, "other_labels": names}
-    histogram = own_submission.histogram(site.histograms, site.storage, **files)
-    agreements = own_submission.agreements(site.histograms, site.storage, earlier=earlier, **files)
+    histogram = own_analysis.histogram(site.histograms, site.storage, **files)
+    agreements = own_analysis.agreements(site.histograms, site.storage, earlier=earlier, **files)
     return render_template(
         "submissions/show.html",
         competition=view,
@@ -102,7 +101,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         previous_id=summary.previous_id,
         best_shown_before_id=summary.best_shown_before_id,
         gains=GainsView.of(
-            own_submission.diagnosis(summary.public, version),
+            own_analysis.diagnosis(summary.public, version),
             view,
             whose="This model" if opened.viewer is Viewer.ORGANIZER else "Your model",
         ),

@@ -15,6 +15,7 @@ from grader import db
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
 from grader.models import Competition, Role, Submission
+from grader.services import uploads
 from grader.services.competitions import lookup, organizers
 from grader.services.data_files import files
 from grader.services.figures import figures
@@ -23,7 +24,6 @@ from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
-from grader.services.uploads import announced
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.checking.checker import Checked
@@ -142,7 +142,7 @@ def require_room(*, continued_id: int | None = None) -> None:
         if not disk.is_short(site.settings, wanted_bytes=wanted_bytes, only_blobs=True):
             raise disk.NoSpace
         with site.database.write() as session:
-            names = announced.forget_idle(session, now=db.now(session), except_id=continued_id)
+            names = uploads.forget_idle(session, now=db.now(session), except_id=continued_id)
         if not blobs.delete_unnamed(site.database, site.storage, sorted(names or ()), age=timedelta()):
             raise disk.NoSpace
 

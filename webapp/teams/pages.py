@@ -10,7 +10,7 @@ from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, User
 from grader.services.competitions.lookup import UnknownCompetition
-from grader.services.leaderboards import team_profiles
+from grader.services.leaderboards import team_results
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import (
@@ -239,7 +239,7 @@ def _page(slug: str, *, problem: ParticipantError | None = None, link: str | Non
         competition, now = lookups.competition_of(session, slug), db.now(session)
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
         own = membership.own
-        is_listed = own is not None and team_profiles.is_listed(
+        is_listed = own is not None and team_results.is_listed_profile(
             session, competition=competition, team_id=own.team.id, now=now
         )
     return render_template(

@@ -2,7 +2,7 @@
 
 from grader import db
 from grader.ranking.order import score_text
-from grader.services.leaderboards import team_profiles
+from grader.services.leaderboards import team_results
 from grader.services.leaderboards.lines import BoardRow
 from webapp.http import hosts, lookups
 from webapp.http.api import blueprint
@@ -58,7 +58,7 @@ def team_profile(slug: str, team_id: int) -> TeamProfile:
     """Return a team that is on a leaderboard: members, places, best scores over time."""
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        found = team_profiles.get(
+        found = team_results.get_profile(
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )
     return TeamProfile(

@@ -10,8 +10,8 @@ from grader.charts.steps import StepChart, Steps, step_chart
 from grader.models import Competition
 from grader.ranking.order import score_text
 from grader.services.competitions import phases
-from grader.services.leaderboards import team_profiles
-from grader.services.leaderboards.team_profiles import Profile
+from grader.services.leaderboards import team_results
+from grader.services.leaderboards.team_results import Profile
 from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
@@ -28,7 +28,7 @@ def profile(slug: str, team_id: int) -> ResponseReturnValue:
     """Show a team that is on the leaderboard."""
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        found = team_profiles.get(
+        found = team_results.get_profile(
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )
         own = rosters.find_team(session, competition=competition, user=g.user) if g.user else None

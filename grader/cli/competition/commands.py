@@ -45,7 +45,7 @@ from grader.services.competitions.settings_problems import InvalidCompetition, s
 from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
-from grader.services.solutions import intake, split
+from grader.services.solutions import intake, truth
 from grader.services.solutions.intake import StoredSolution
 from grader.services.submissions import benchmark_entries
 
@@ -172,7 +172,7 @@ def _stored(
     stored = intake.store(
         installation.storage,
         read_with_roles(path, {}, label=label, identities=identities),
-        split_key=split.key_of(installation.settings.secret(), slug),
+        split_key=truth.key_of(installation.settings.secret(), slug),
         settings=settings,
         identities=identities,
     )

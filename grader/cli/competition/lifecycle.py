@@ -6,7 +6,7 @@ from grader import db
 from grader.cli.installation import opened
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
-from grader.services.setup import draft_deletion, lifecycle
+from grader.services.setup import drafts, lifecycle
 
 
 @click.command()
@@ -39,7 +39,7 @@ def unarchive(slug: str, reason: str) -> None:
 def delete(slug: str) -> None:
     """Delete the draft SLUG with its settings, solution and data files; one without any submission."""
     with opened() as installation, installation.database.write() as session:
-        draft_deletion.delete_draft(
+        drafts.delete_draft(
             session,
             competition=lookup.get(session, slug=slug),
             actor=Actor.shell(),

@@ -26,9 +26,8 @@ from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import preparation, publication
-from grader.services.rescoring.compensation import Amends
 from grader.services.rescoring.preparation import RescoringUnderWay
-from grader.services.rescoring.publication import RescoringIncomplete
+from grader.services.rescoring.publication import Amends, RescoringIncomplete
 from grader.services.setup import settings_file
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution

@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, ScoringVersion
 from grader.ranking.comparison import BoardChange, TeamChange
+from grader.services.rescoring import difference
 from grader.services.rescoring import difference as rescoring_difference
-from grader.services.rescoring import difference_tables
 from grader.services.rescoring.difference import TOPS, Compared, NothingToCompare, Preview
 from grader.text import counted
 
@@ -53,10 +53,10 @@ def write_difference(
     for name, pieces in (
         (
             "submissions.csv",
-            difference_tables.submissions_csv(session, competition=competition, versions=versions),
+            difference.submissions_csv(session, competition=competition, versions=versions),
         ),
-        ("teams.csv", difference_tables.teams_csv(found)),
-        ("selections.csv", difference_tables.selections_csv(found)),
+        ("teams.csv", difference.teams_csv(found)),
+        ("selections.csv", difference.selections_csv(found)),
     ):
         path = folder / name
         with path.open("w", encoding="utf-8", newline="") as file:

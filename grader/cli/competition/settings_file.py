@@ -25,9 +25,9 @@ from grader.services.competitions.settings_problems import InvalidCompetition, s
 from grader.services.data_files import files, release
 from grader.services.people import names
 from grader.services.rescoring import versions
-from grader.services.setup import cloning, drafts, lifecycle, settings_file
+from grader.services.setup import drafts, lifecycle, settings_file
 from grader.services.setup.settings_file import CompetitionFile
-from grader.services.solutions import intake, split
+from grader.services.solutions import intake, truth
 from grader.services.submissions import benchmark_entries
 
 FILE = LocalPath(exists=True, dir_okay=False)
@@ -110,7 +110,7 @@ def clone(
         with installation.database.write() as session:
             source = lookup.get(session, slug=slug)
             act: dict[str, Any] = {"actor": Actor.shell(), "now": db.now(session)}
-            draft = cloning.clone(
+            draft = drafts.clone(
                 session,
                 source=source,
                 slug=new_slug,
@@ -193,7 +193,7 @@ def _set_solution(installation: Installation, slug: str, path: Path, label: str 
     stored = intake.store(
         installation.storage,
         read_with_roles(path, {}, label=label, identities=choice.identities),
-        split_key=split.key_of(installation.settings.secret(), slug),
+        split_key=truth.key_of(installation.settings.secret(), slug),
         settings=choice.metric,
         identities=choice.identities,
         min_class_rows=choice.min_class_rows,

@@ -1,4 +1,4 @@
-"""User accounts: sign up with name and password, the profile text, e-mail choices; find and list people."""
+"""User accounts: sign up, profile text, e-mail choices, find and list people, delete an account."""
 
 import secrets
 import unicodedata
@@ -8,21 +8,45 @@ from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from grader.errors import ParticipantError
-from grader.models import Login, User
-from grader.services.accounts import known_addresses, logins, password_rules
-from grader.services.accounts.password_hashing import BoundedHasher
+from grader.models import (
+    AccountLink,
+    AnnouncedUpload,
+    FinalStanding,
+    KnownAddress,
+    Login,
+    LoginPlace,
+    Mail,
+    Notification,
+    NotificationRead,
+    Participation,
+    RepeatableRequest,
+    RequestState,
+    Team,
+    TeamInvite,
+    TeamMember,
+    User,
+    Webhook,
+)
+from grader.services.accounts import api_tokens, login_addresses, logins
+from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
+from grader.services.competitions import lookup, organizers
 from grader.services.mail.outbox import Notice
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.people import names
+from grader.services.teams import rosters
+from grader.services.webhooks import outbox as webhooks
 from grader.settings import Settings
 from grader.text import plain_text
 
 ABOUT_MAX_LENGTH = 2000
+_decoys: dict[PasswordHasher, str] = {}
+NOTIFIED = (NotificationRead, Notification)
+NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
 
 class InvalidAccount(ParticipantError):
@@ -93,8 +117,8 @@ def draft(
         names.require_unreserved(shown, is_admin=is_admin)
     except names.InvalidName as error:
         problems["name"] = error.message
-    if password_problem := password_rules.problem(password, name=shown):
-        problems["password"] = password_problem
+    if fault := password_problem(password, name=shown):
+        problems["password"] = fault
     if problems:
         raise InvalidAccount(problems)
     return _user(shown, passwords.hash(_normalized(password)), now, is_admin=is_admin)
@@ -185,7 +209,7 @@ def has_password(user: User | None, password: str, *, passwords: PasswordHasher)
     decoy = _decoy(passwords)
     stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
-        passwords.verify(stored, _normalized(password[: password_rules.MAX_LENGTH]))
+        passwords.verify(stored, _normalized(password[:MAX_LENGTH]))
     except (VerificationError, InvalidHashError):
         return False
     return user is not None and user.deleted_at is None
@@ -196,7 +220,7 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
 
     It takes a tenth of a second: call it before a transaction, not within one.
     """
-    if problem := password_rules.problem(password, name=name):
+    if problem := password_problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
 
@@ -204,7 +228,7 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
 def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
     """Give a person a new password; all their logins end, but for `keep`, and no place is known any more."""
     session.get_one(User, user.id).password_hash = password_hash
-    known_addresses.forget(session, user=user)
+    login_addresses.forget_known_addresses(session, user=user)
     logins.end_all(session, user=user, but=keep)
     session.flush()
 
@@ -228,10 +252,84 @@ def _normalized(password: str) -> str:
     return unicodedata.normalize("NFC", password)
 
 
-_decoys: dict[PasswordHasher, str] = {}
-
-
 def _decoy(passwords: PasswordHasher) -> str:
     if passwords not in _decoys:
         _decoys[passwords] = passwords.hash(secrets.token_urlsafe(15))
     return _decoys[passwords]
+
+
+class LastAdministrator(ParticipantError):
+    """Without this account nobody could run the site."""
+
+    public_name = "last_administrator"
+    message = "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
+
+
+def delete_account(session: Session, *, user: User, now: datetime) -> None:
+    """Anonymize a person and end what acts in their name; their teams, submissions and standings stay.
+
+    A team of one, and any team that bears the person's name, gets a neutral name. Raises LastAdministrator,
+    and OnlyOwner where the person is the only owner of a competition.
+    """
+    if user.is_admin and not _has_other_admin(session, user):
+        raise LastAdministrator
+    organizers.leave_all(session, user=user, now=now)
+    _leave_teams_nameless(session, user)
+    person = session.get_one(User, user.id, populate_existing=True)
+    _forget_traces(session, person)
+    logins.end_all(session, user=person)
+    api_tokens.forget_all(session, user=person)
+    person.name = names.of_deleted(person.id)
+    person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
+    person.name_shape = names.name_shape(person.name)
+    person.password_hash = NO_PASSWORD
+    person.is_admin = False
+    person.email = person.email_key = person.email_verified_at = None
+    person.about, person.unwanted_notices = "", []
+    person.page_key = person.avatar_key = None
+    person.deleted_at = now
+    session.flush()
+
+
+def _leave_teams_nameless(session: Session, user: User) -> None:
+    """Take the person's name off their teams, whose leader becomes somebody who is there."""
+    memberships = session.scalars(
+        select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
+    )
+    for membership in memberships.all():
+        competition = lookup.lock(session, competition_id=membership.competition_id)
+        team = session.get_one(Team, membership.team_id, populate_existing=True)
+        others = [
+            member.user_id
+            for member in rosters.members(session, team=team)
+            if member.user_id != user.id and member.user.deleted_at is None
+        ]
+        if team.leader_id == user.id and others:
+            team.leader_id = others[0]
+        if not others or team.name_key == user.name_key:
+            neutral = rosters.free_name(
+                session, competition=competition, name=f"Team of {names.of_deleted(user.id)}"
+            )
+            rosters.set_name(team, neutral)
+            session.execute(
+                update(FinalStanding).where(FinalStanding.team_id == team.id).values(team_name=neutral)
+            )
+        session.flush()
+
+
+def _forget_traces(session: Session, person: User) -> None:
+    """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
+    for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, *NOTIFIED, RepeatableRequest):
+        session.execute(delete(table).where(table.user_id == person.id))
+    webhooks.remove(session, Webhook.owner_id == person.id)
+    session.execute(
+        update(Participation)
+        .where(Participation.user_id == person.id, Participation.state == RequestState.OPEN)
+        .values(state=RequestState.WITHDRAWN)
+    )
+    session.execute(delete(TeamInvite).where(TeamInvite.user_id == person.id))
+    session.execute(delete(TeamInvite).where(TeamInvite.created_by_id == person.id))
+
+
+def _has_other_admin(session: Session, user: User) -> bool:
+    return bool(session.scalar(select(exists().where(User.is_admin, User.id != user.id))))

@@ -1,12 +1,14 @@
-"""Site administrators: make a user one, or withdraw it; an administrator owns every competition."""
+"""Site administrators: make or withdraw one, and the one-time setup link of a new site's first one."""
 
 from datetime import datetime
 
-from sqlalchemy import select
+from argon2 import PasswordHasher
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
-from grader.errors import OrganizerError
-from grader.models import User
+from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.models import SetupLink, User
+from grader.services.accounts import accounts, one_time_links
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 
@@ -45,3 +47,52 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
         now=now,
     )
     return account
+
+
+class InvalidSetupLink(ParticipantError):
+    """The link was used, replaced by a newer one, or never existed."""
+
+    public_name = "invalid_setup_link"
+    kind = ErrorKind.NOT_FOUND
+    message = "This setup link is not valid: it was used or replaced by a newer one."
+
+
+def create_setup_link(session: Session, *, now: datetime) -> str | None:
+    """Make the one-time token for the first administrator, replacing earlier ones; None if there is one."""
+    if _has_admin(session):
+        return None
+    session.execute(delete(SetupLink).where(SetupLink.used_at.is_(None)))
+    token = one_time_links.new_secret()
+    session.add(SetupLink(token_sha256=one_time_links.sha256_of(token), created_at=now, used_at=None))
+    session.flush()
+    return token
+
+
+def is_setup_open(session: Session, *, token: str) -> bool:
+    """Return whether a setup link's token can still be used."""
+    return _open_link(session, token) is not None and not _has_admin(session)
+
+
+def use_setup_link(
+    session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
+) -> User:
+    """Make the first administrator; raise InvalidSetupLink, InvalidAccount or NameTaken."""
+    user = accounts.draft(name=name, password=password, passwords=passwords, now=now, is_admin=True)
+    link = _open_link(session, token, lock=True)
+    if link is None or _has_admin(session):
+        raise InvalidSetupLink
+    accounts.add(session, user=user)
+    link.used_at = now
+    session.flush()
+    return user
+
+
+def _has_admin(session: Session) -> bool:
+    return bool(session.scalar(select(exists().where(User.is_admin))))
+
+
+def _open_link(session: Session, token: str, *, lock: bool = False) -> SetupLink | None:
+    query = select(SetupLink).where(
+        SetupLink.token_sha256 == one_time_links.sha256_of(token), SetupLink.used_at.is_(None)
+    )
+    return session.scalar(query.with_for_update() if lock else query)

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, Submission, User
-from grader.services.accounts import secret_tokens
-from grader.services.counting import named_locks
+from grader.services import counting
+from grader.services.accounts import one_time_links
 from grader.text import one_line
 
 PREFIX = "fb_"
@@ -99,12 +99,12 @@ def create(
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
         expires_at = _bounded(made_with, scopes=scopes, competition=competition, expires_at=expires_at)
-    text = secret_tokens.new(PREFIX)
+    text = one_time_links.new_secret(PREFIX)
     token = ApiToken(
         user_id=user.id,
         name=one_line(name, NAME_MAX_LENGTH) or "token",
         prefix=text[: len(PREFIX) + 6],
-        token_sha256=secret_tokens.sha256(text),
+        token_sha256=one_time_links.sha256_of(text),
         scopes=[scope.value for scope in Scope if scope in scopes],
         competition_id=competition.id if competition else None,
         made_with_id=made_with.id if made_with else None,
@@ -122,7 +122,7 @@ def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
     """Return the API token with this text and its user, None if there is none or it has ended."""
     return session.scalar(
         select(ApiToken)
-        .where(ApiToken.token_sha256 == secret_tokens.sha256(token), *_has_not_ended(now))
+        .where(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
         .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
     )
 
@@ -189,7 +189,7 @@ def forget_all(session: Session, *, user: User) -> None:
 
 
 def _require_room(session: Session, user: User, now: datetime) -> None:
-    named_locks.hold(session, f"API tokens of {user.id}")
+    counting.hold_lock(session, f"API tokens of {user.id}")
     living = select(func.count()).where(ApiToken.user_id == user.id, *_has_not_ended(now))
     if (session.scalar(living) or 0) >= MOST:
         raise TooManyTokens

@@ -8,11 +8,11 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Competition
+from grader.services import counting
 from grader.services.accounts import accounts, api_tokens, password_resets, sign_ups
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting
-from grader.services.counting import counters, named_locks
-from grader.services.counting.counters import DAY, Limit
+from grader.services.counting import DAY, Limit
 
 KIND = "class accounts"
 MOST = 200
@@ -37,7 +37,7 @@ class TooManyClasses(OrganizerError):
         self.retry_after = free_at - now
         super().__init__(
             f"At most {CLASSES[0].count} lists of accounts a day are possible per person and competition. "
-            f"The next one is possible {counters.when(free_at, now)}."
+            f"The next one is possible {counting.when(free_at, now)}."
         )
 
 
@@ -72,9 +72,9 @@ def create_all(
     counted = [f"{competition.id}"]
     if actor.user is not None:  # a person can own any number of drafts
         counted.append(f"of {actor.user.id}")
-        named_locks.hold(session, f"class accounts of {actor.user.id}")
+        counting.hold_lock(session, f"class accounts of {actor.user.id}")
     for whose in counted:
-        if reached := counters.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
+        if reached := counting.free_at(session, kind=KIND, whose=whose, limits=CLASSES, now=now):
             raise TooManyClasses(free_at=reached[1], now=now)
     made, problems = [], []
     for name in given:
@@ -86,7 +86,7 @@ def create_all(
     if problems:
         raise InvalidClass(problems)
     for whose in counted:
-        counters.add(session, kind=KIND, whose=whose, now=now)
+        counting.add(session, kind=KIND, whose=whose, now=now)
     found = []
     for user in made:
         link = token = None

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.services.accounts.networks import network
-from grader.services.counting import counters as tallies
-from grader.services.counting import named_locks
-from grader.services.counting.counters import DAY, HOUR, MINUTE, Limit
+from grader.services import counting
+from grader.services import counting as tallies
+from grader.services.accounts.login_addresses import network
+from grader.services.counting import DAY, HOUR, MINUTE, Limit
 from grader.services.people import names
 
 STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
@@ -125,9 +125,9 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
 
     Raises TooManyGuesses.
     """
-    named_locks.hold(session, f"guesses at {guesser.account}")
+    counting.hold_lock(session, f"guesses at {guesser.account}")
     if not guesser.is_logged_in:
-        named_locks.hold(session, f"guesses from {guesser.address}")
+        counting.hold_lock(session, f"guesses from {guesser.address}")
     counters = _first_free(session, guesser, now)
     return tuple(tallies.add(session, kind=each.kind, whose=each.whose, now=now) for each in counters)
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, LinkPurpose, Login, User
-from grader.services.accounts import one_time_links, secret_tokens
+from grader.services.accounts import one_time_links
 from grader.text import one_line
 
 USER_AGENT_MAX_LENGTH = 300
@@ -25,11 +25,11 @@ class UnknownLogin(ParticipantError):
 def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
     """Record a login and return its token, which the cookie holds; forget logins that have ended."""
     session.execute(delete(Login).where(Login.expires_at <= now))
-    token = secret_tokens.new()
+    token = one_time_links.new_secret()
     session.add(
         Login(
             user_id=user.id,
-            token_sha256=secret_tokens.sha256(token),
+            token_sha256=one_time_links.sha256_of(token),
             user_agent=one_line(user_agent, USER_AGENT_MAX_LENGTH),
             created_at=now,
             last_used_at=now,
@@ -65,7 +65,7 @@ def find(session: Session, *, token: str, now: datetime) -> Login | None:
     """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
     return session.scalar(
         select(Login)
-        .where(Login.token_sha256 == secret_tokens.sha256(token), Login.expires_at > now)
+        .where(Login.token_sha256 == one_time_links.sha256_of(token), Login.expires_at > now)
         .options(joinedload(Login.user))
     )
 
@@ -78,7 +78,7 @@ def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
 
 def end(session: Session, *, token: str) -> None:
     """End a login; nothing happens if it has ended."""
-    session.execute(delete(Login).where(Login.token_sha256 == secret_tokens.sha256(token)))
+    session.execute(delete(Login).where(Login.token_sha256 == one_time_links.sha256_of(token)))
 
 
 def end_own(session: Session, *, user: User, login_id: int) -> None:

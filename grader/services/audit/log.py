@@ -1,4 +1,4 @@
-"""Audit log: write an entry for each act of an organizer; read it as organizer or in the public log.
+"""Audit log: actions and their wording, entries of organizers' acts, and the public log.
 
 Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
 or rules carries a sentence for the log that everybody reads. Entries name teams and people by id and are read
@@ -19,13 +19,95 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.models import AuditEntry, Competition, Team, User
 from grader.models.competitions import DELETED
-from grader.services.audit import actions as audit_actions
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.text import one_line, plain_text
 
+# Read after the name of who acted; `{}` is the entry's subject.
+WORDS = {
+    "accounts.create": "created {} for a class",
+    "administrator.make": "made {} an administrator of the site",
+    "administrator.unmake": "removed {} as an administrator of the site",
+    "announcement.edit": "edited {}",
+    "announcement.post": "posted {}",
+    "announcement.withdraw": "withdrew {}",
+    "bundle.start": "created the {}",
+    "competition.archive": "archived {}",
+    "competition.change": "changed the {}",
+    "competition.clone": "created {} as a copy of another",
+    "competition.create": "created {}",
+    "competition.delete": "deleted {}",
+    "competition.finalize": "made the standings of {} final",
+    "competition.publish": "published {}",
+    "competition.reveal": "revealed the private leaderboard of {}",
+    "competition.unarchive": "unarchived {}",
+    "data.allow": "released the {} although it was held back",
+    "data.hold": "holds the {} back",
+    "data.remove": "removed the {}",
+    "data.upload": "uploaded the {}",
+    "diagnosis.publish": "published the diagnosis of {}",
+    "diagnosis.start": "diagnosed {}",
+    "dispute.answer": "answered a question about {}",
+    "entry.admit": "admitted {}",
+    "entry.refuse": "refused {}",
+    "fair_play.mark": "looked at {} for fair play and found nothing wrong",
+    "fair_play.start": "looked at the submissions for fair play, under {}",
+    "figure.remove": "removed the {}",
+    "figure.upload": "uploaded the {}",
+    "grant.give": "gave extra submissions to {}",
+    "organizer.add": "added {}",
+    "organizer.change": "changed the role of {}",
+    "organizer.remove": "removed {}",
+    "rescoring.drop": "cancelled the preparation of {}",
+    "rescoring.prepare": "started to prepare {}",
+    "rescoring.publish": "published {}",
+    "rescoring.roll_back": "rolled back to {}",
+    "selection.reopen": "reopened the {}",
+    "solution.accept": "accepted {}",
+    "solution.check": "uploaded a solution, for {}",
+    "solution.publish": "published {} to everybody",
+    "submission.benchmark": "added {} as a benchmark",
+    "submission.mark": "changed the kind of {}",
+    "submission.retry": "retried {}",
+    "submissions.pause": "paused {}",
+    "submissions.resume": "resumed {}",
+    "team.disqualify": "disqualified {}",
+    "team.free_name": "allowed {} to choose its name",
+    "team.reinstate": "reinstated {}",
+    "team.rename": "renamed {}",
+    "ties.publish": "published which teams are tied, under {}",
+    "ties.start": "compared neighbouring teams on the leaderboards, under {}",
+    "verification.start": "verified the competing submissions, under {}",
+    "webhook.change": "changed {}",
+    "webhook.create": "created {}",
+    "webhook.delete": "deleted {}",
+    "webhook.rotate": "gave a new secret to {}",
+}
 ORIGIN_MAX_LENGTH = 64
-
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
+
+
+class UnknownAction(ValueError):
+    """An act without words: nobody could read it in the audit."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"The audit has no words for the action {action!r}.")
+
+
+def require_known(action: str) -> None:
+    """Raise UnknownAction for an action without words."""
+    if action not in WORDS:
+        raise UnknownAction(action)
+
+
+def action_label(action: str) -> str:
+    """Return the words of an action without a subject, to choose it by."""
+    return action_told(action, "…")
+
+
+def action_told(action: str, subject: str) -> str:
+    """Return what was done, to follow the name of who did it: ``renamed team Foxes``."""
+    words = WORDS.get(action)  # an act of an older version may be known no more
+    return f"{action}: {subject}" if words is None else words.replace("{}", subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +150,7 @@ class AuditPage(Page[AuditEntry]):
 
     def sentence(self, entry: AuditEntry) -> str:
         """Return what was done, to follow the name of who did it."""
-        return audit_actions.told(entry.action, self.told(entry.subject))
+        return action_told(entry.action, self.told(entry.subject))
 
 
 def mention(who: Team | User) -> str:
@@ -94,7 +176,7 @@ def record(
     `action` is `noun.verb`, one of `audit_actions`. With a `public_text` the act stands in the public log. An
     act on the site as a whole has no competition. Raises UnknownAction.
     """
-    audit_actions.require_known(action)
+    require_known(action)
     given = [*(before or {}).items(), *(after or {}).items()]
     times = sorted({name for name, value in given if isinstance(value, datetime)})
     before, after = _differing(_stored(before or {}), _stored(after or {}))

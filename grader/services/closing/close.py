@@ -25,13 +25,13 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
+from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.closing import reveal_mail
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.phases import Archived
-from grader.services.notifications import inbox
-from grader.services.notifications.inbox import NotificationKind
+from grader.services.notifications import NotificationKind
 from grader.services.standings import final_standings, places, rows
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
@@ -180,7 +180,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
         Notification.created_at >= competition.closes_at,
     )
     if not was_settled and session.scalar(told.limit(1)) is None:
-        inbox.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
+        notifications.tell(session, competition=competition, kind=NotificationKind.CLOSED, now=now)
     return competition
 
 
@@ -212,7 +212,9 @@ def reveal(
     session.flush()
     reveal_mail.write(session, competition=competition, now=now)
     webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
-    inbox.tell(session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now)
+    notifications.tell(
+        session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now
+    )
     _record(
         session,
         competition,
@@ -251,7 +253,7 @@ def finalize(
     board = final_standings.append(
         session, competition=competition, reason=reason or "The standings became final.", now=now
     )
-    inbox.tell(session, competition=competition, kind=NotificationKind.FINAL, by=actor.user, now=now)
+    notifications.tell(session, competition=competition, kind=NotificationKind.FINAL, by=actor.user, now=now)
     _record(
         session,
         competition,

@@ -21,7 +21,7 @@ from grader.services.competitions import lookup, phases
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.standings import scored_submissions
+from grader.services.standings import shown_scores
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import BlobDamaged, BlobMissing
 
@@ -104,8 +104,8 @@ def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
     """
     competition = session.get_one(Competition, version.competition_id)
     boards = selection.compute(
-        scored_submissions.scored(session, scoring_version_id=version.id),
-        disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
+        shown_scores.scored(session, scoring_version_id=version.id),
+        disqualified=shown_scores.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,
     )
     chosen = [choice.submission_id for choices in boards.choices.values() for choice in choices]

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session, undefer
 from grader import db
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
+from grader.services import notifications
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters, outbox
-from grader.services.notifications import inbox
-from grader.services.notifications.inbox import NotificationKind
+from grader.services.notifications import NotificationKind
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
 from grader.text import one_line, plain_text
@@ -59,7 +59,9 @@ def post(
         session, competition_id=competition.id, event=Event.ANNOUNCEMENT, subject_id=made.id, now=now
     )
     kind = NotificationKind.ANNOUNCEMENT
-    inbox.tell(session, competition=competition, kind=kind, subject_id=made.id, by=actor.user, now=now)
+    notifications.tell(
+        session, competition=competition, kind=kind, subject_id=made.id, by=actor.user, now=now
+    )
     mail_count = _mail(session, competition, made, now) if by_mail else 0
     Act(session, competition, actor, now).record(
         "announcement.post",

@@ -1,7 +1,8 @@
-"""Read, change and save the settings of a competition; which of them may still change."""
+"""Read, change and save a competition's settings; which may still change; changes in words."""
 
 import hashlib
 import json
+import secrets
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, OrganizerError
+from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import feedback_key, lookup, phases, usual_dates
+from grader.services.competitions import lookup, phases, usual_dates
 from grader.services.competitions import metric as metric_choice
-from grader.services.competitions.settings_log import as_json, public_text
 from grader.services.competitions.settings_model import (
     KINDS,
     MAX_LENGTHS,
@@ -29,8 +30,64 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.text import one_line, without_directions
 from grader.visibility import Phase
 
+KEY_BYTES = 32
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
+
+
+def changes_as_json(settings: Any, names: Collection[str]) -> dict[str, Any]:
+    """Return some settings as the audit takes them, by name."""
+    return {name: _plain(getattr(settings, name)) for name in sorted(names)}
+
+
+def public_change_text(before: Any, after: Any, changed: Collection[str], rules_version: int) -> str:
+    """Return what everybody reads about a change: deadlines, limits and rules; "" if none changed."""
+    return " ".join(_sentences(before, after, changed, rules_version))
+
+
+def _sentences(before: Any, after: Any, changed: Collection[str], version: int) -> Iterable[str]:
+    for name, setting in SETTINGS.items():
+        if setting.public and name in changed:
+            shown = _date if KINDS[name] is Kind.DATE else _limit
+            new, old = shown(getattr(after, name)), shown(getattr(before, name))
+            yield f"The {setting.public} is {new}; it was {old}."
+    if "rules" in changed:
+        yield f"The rules changed; they are version {version} now."
+    if "reveal_rule" in changed:
+        is_by_date = after.reveal_rule is RevealRule.DATE
+        yield f"The private leaderboard is revealed {'at a date' if is_by_date else 'by the organizers'}."
+    if "takes_late_submissions" in changed:
+        yield f"Late submissions are {'' if after.takes_late_submissions else 'not '}taken after the reveal."
+    if "entry_mode" in changed:
+        yield f"Entry is {after.entry_mode.value} now; it was {before.entry_mode.value}."
+    if _feedback(after) != _feedback(before):
+        yield f"Feedback is {_feedback(after)} now; it was {_feedback(before)}."
+
+
+def _feedback(settings: Any) -> str:
+    step = f" in steps of {settings.feedback_step.value}" if settings.feedback.has_step else ""
+    return f"{settings.feedback.value}{step}"
+
+
+def _plain(value: Any) -> Any:
+    return value.as_dict() if isinstance(value, MetricSettings) else value
+
+
+def _date(moment: datetime | None) -> str:
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC" if moment else "not set"
+
+
+def _limit(number: int | None) -> str:
+    return "none" if number is None else f"{number:,}"
+
+
+def ensure_feedback_key(competition: Competition) -> None:
+    """Give a competition its key if it has none; it never changes, or the same file would show another noise.
+
+    The key is shown, exported and logged nowhere. With it people could take the noise away.
+    """
+    if competition.feedback_key is None:
+        competition.feedback_key = secrets.token_hex(KEY_BYTES)
 
 
 class ChangedMeanwhile(OrganizerError):
@@ -106,12 +163,12 @@ def change(
         actor=actor,
         action="competition.change",
         subject="settings",
-        before=as_json(before_shown, told),
-        after=as_json(after_shown, told),
+        before=changes_as_json(before_shown, told),
+        after=changes_as_json(after_shown, told),
         reason=reason,
         public_text=""
         if is_draft
-        else public_text(before_shown, after_shown, told, competition.rules_version),
+        else public_change_text(before_shown, after_shown, told, competition.rules_version),
         now=now,
     )
     return changed
@@ -119,7 +176,7 @@ def change(
 
 def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) -> str:
     """Return a text that changes with the values of these settings."""
-    values = json.dumps(as_json(settings, names), default=str)
+    values = json.dumps(changes_as_json(settings, names), default=str)
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
 
@@ -165,7 +222,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
     elif competition.rules != rules:
         competition.rules_version += 1
     usual_dates.fill_in(competition)
-    feedback_key.ensure(competition)
+    ensure_feedback_key(competition)
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:

@@ -1,4 +1,4 @@
-"""All that is wrong with a competition's settings: single values, dates in order, what must fit together."""
+"""Problems of settings: single values, order of dates, conflicts, joined identity names."""
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
@@ -7,8 +7,19 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from grader.errors import OrganizerError, SeveralProblems
-from grader.models import EntryMode, RevealRule
+from grader.models import Competition, EntryMode, RevealRule
+from grader.services.competitions import metric
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
+
+# What the model finds, by its kind of error; everything else says its sentences itself.
+_SENTENCES: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}; {value} was given.",
+    "less_than_equal": lambda _, limit: f"must be at most {limit['le']:,}.",
+    "string_too_long": lambda _, limit: f"has at most {limit['max_length']:,} characters.",
+    "year": lambda moment, _: (
+        f"must lie in the years {YEARS.start} to {YEARS.stop - 1}; {moment.year} was given."
+    ),
+}
 
 
 class InvalidCompetition(SeveralProblems, OrganizerError):
@@ -39,17 +50,6 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
     """Return the sentences of faults, but of none that is about a setting that could not be read."""
     return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
-
-
-# What the model finds, by its kind of error; everything else says its sentences itself.
-_SENTENCES: dict[str, Callable[[Any, dict[str, Any]], str]] = {
-    "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}; {value} was given.",
-    "less_than_equal": lambda _, limit: f"must be at most {limit['le']:,}.",
-    "string_too_long": lambda _, limit: f"has at most {limit['max_length']:,} characters.",
-    "year": lambda moment, _: (
-        f"must lie in the years {YEARS.start} to {YEARS.stop - 1}; {moment.year} was given."
-    ),
-}
 
 
 def _value_problems(settings: CompetitionSettings) -> Iterable[Fault]:
@@ -110,3 +110,31 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         yield Fault(
             "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
         )
+
+
+def joined_names_hint(name: str) -> str:
+    """Return what was expected where a name has commas; empty for any other."""
+    parts = [part for part in name.split(",") if part.strip()]
+    if len(parts) < 2:
+        return ""
+    return (
+        f"If these are {len(parts)} columns, name them separately: one per line in the form, each in its own "
+        "quotes in a file."
+    )
+
+
+def joined_names_warnings(competition: Competition) -> list[Fault]:
+    """Return a sentence for each chosen identity with commas that no solution is known to have."""
+    names = metric.of(competition).identities or ()
+    return [
+        Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
+        for name in names
+        if joined_names_hint(name) and name not in _columns(competition)
+    ]
+
+
+def _columns(competition: Competition) -> Collection[str]:
+    version = competition.live_scoring_version
+    if version is None:
+        return ()
+    return {line["name"] for line in version.solution.report["identities"]}

@@ -1,17 +1,18 @@
-"""Leak checks of data files: when one is due, starting it, and which are still under way.
+"""Leak checks of data files: when one is due, start it, record its outcome.
 
 A file is looked through against every solution that is live, was live, or is being prepared, and again as
-soon as one of them or the file changes. The outcome is handled in `check_outcomes`,
-the release to participants in `release`.
+soon as one of them or the file changes. The release to participants is in `release`.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader.disclosure import Examined
 from grader.models import (
     Competition,
     DataCheckState,
@@ -24,10 +25,102 @@ from grader.models import (
     Solution,
 )
 from grader.services.audit.log import Actor
-from grader.services.data_files import check_outcomes
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.acting import Act
+from grader.services.data_files import findings as data_findings
 from grader.services.jobs import organizer_jobs
+from grader.services.mail import letters
+from grader.services.mail.outbox import Notice
 
+BROKEN = "its check broke"
 WITH_PREVIEW = "preview 1"  # files that were checked before there were previews are checked once more
+
+
+def record_outcome(
+    session: Session,
+    *,
+    competition_id: int,
+    file_id: int,
+    sha256: str,
+    key: str,
+    examined: Examined,
+    now: datetime,
+) -> DataFile | None:
+    """Write what came of looking through a file; None if it was replaced or removed meanwhile."""
+    competition = lookup.lock(session, competition_id=competition_id)
+    file = session.get(DataFile, file_id, populate_existing=True)
+    if file is None or file.sha256 != sha256:
+        return None
+    _settle(session, competition, file, data_findings.stored(examined, sha256), key, now)
+    return file
+
+
+def hold_unchecked(
+    session: Session,
+    *,
+    competition: Competition,
+    file: DataFile,
+    key: str,
+    incident: str | None,
+    now: datetime,
+) -> None:
+    """Note that a file cannot be checked, for its check broke."""
+    reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
+    findings = {
+        "sha256": file.sha256,
+        "disclosures": [],
+        "unopened": [{"name": "", "reason": reason}],
+        "unopened_count": 1,
+        "tables": 0,
+        "rows": 0,
+    }
+    _settle(session, competition, file, findings, key, now)
+
+
+def _settle(
+    session: Session,
+    competition: Competition,
+    file: DataFile,
+    findings: dict[str, Any],
+    key: str,
+    now: datetime,
+) -> None:
+    before = file.check_state
+    file.findings, file.check_key = findings, key
+    found = data_findings.covered(findings)
+    if not found:
+        file.check_state = DataCheckState.PASSED
+    elif found <= set(file.allowed.get("covers", ())):
+        file.check_state = DataCheckState.ALLOWED
+    elif before is DataCheckState.UNCHECKED and not findings["disclosures"]:
+        pass  # it was given out before; that it cannot be opened is told, and takes nobody's download away
+    elif before is DataCheckState.PASSED and not findings["disclosures"]:
+        file.check_state = before  # it was opened before: that its check broke now says nothing new
+    else:
+        file.check_state = DataCheckState.HELD
+    session.flush()
+    if file.check_state is DataCheckState.HELD and before is not DataCheckState.HELD:
+        _tell_held(session, competition, file, now)
+
+
+def _tell_held(session: Session, competition: Competition, file: DataFile, now: datetime) -> None:
+    found = data_findings.found_in(file)
+    Act(session, competition, Actor(None, "check"), now).record(
+        "data.hold",
+        f"data file {file.name}",
+        after={"discloses": list(found.discloses), "unopened": list(found.unopened)},
+    )
+    letters.send(
+        session,
+        "data-file-held",
+        organizers.to_notify(session, competition=competition),
+        kind=Notice.ORGANIZER,
+        key=f"data-held:{file.id}:{file.check_key}",
+        competition=competition,
+        file=file,
+        findings=found.discloses + found.unopened,
+        now=now,
+    )
 
 
 def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:
@@ -89,7 +182,7 @@ def request(
     asked = {"keys": sorted(keys.values())}
     if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == asked["keys"]:
         for file in files:
-            check_outcomes.hold_unchecked(
+            hold_unchecked(
                 session,
                 competition=competition,
                 file=file,

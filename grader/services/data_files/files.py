@@ -1,4 +1,4 @@
-"""Data files for participants, such as train.csv: upload, remove, download; size and number allowed."""
+"""Data files for participants, such as train.csv: upload, remove, download one or all as a ZIP."""
 
 import re
 from collections.abc import Sequence

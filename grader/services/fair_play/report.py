@@ -1,6 +1,7 @@
 """What a look through the submissions has found: signs of probing by team, and files that are alike."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import and_, delete, func, or_, select
@@ -12,7 +13,12 @@ from grader.models import (
     JobState,
     OrganizerJob,
     OrganizerJobKind,
+    Score,
+    Split,
     Submission,
+    SubmissionKind,
+    SubmissionStatus,
+    Team,
 )
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -21,6 +27,9 @@ from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson, StoredNames
 
 EVERY = timedelta(days=1)
+MAX_FILES = 10_000
+MAX_CELLS = 2_000_000_000
+"""So many predictions at most are looked through, so that a job ends in time whatever the rows."""
 
 
 class FoundBlock(StoredJson):
@@ -203,3 +212,51 @@ def _forget_older(session: Session, competition: Competition) -> None:
                 OrganizerJob.id < kept.id,
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A submission's file; `score` and `auc` are its score and overall AUC on the public rows.
+
+    `is_known` marks organizers' files and benchmarks, with which participants' files are compared alone.
+    """
+
+    submission_id: int
+    team_id: int
+    sha256: str
+    submitted_at: datetime
+    score: float | None
+    auc: float | None
+    is_known: bool
+
+
+def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
+    """Return the newest files of a competition, the oldest of them first, and how many are older."""
+    found = session.execute(
+        select(
+            Submission.id,
+            Submission.team_id,
+            Submission.sha256,
+            Submission.submitted_at,
+            Score.score,
+            Score.overall_auc,
+            or_(Team.is_organizers, Submission.kind == SubmissionKind.BENCHMARK),
+        )
+        .join(Team, Team.id == Submission.team_id)
+        .outerjoin(
+            Score,
+            and_(
+                Score.submission_id == Submission.id,
+                Score.scoring_version_id == competition.live_scoring_version_id,
+                Score.split == Split.PUBLIC,
+            ),
+        )
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.status.in_((SubmissionStatus.SCORED, SubmissionStatus.PENDING)),
+            Submission.file_deleted_at.is_(None),
+        )
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+    ).all()
+    limit = min(MAX_FILES, MAX_CELLS // max(rows, 1))
+    return [File(*row) for row in reversed(found[:limit])], max(len(found) - limit, 0)

@@ -23,7 +23,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.accounts.login_places import KEPT
+from grader.services.accounts.login_addresses import KEPT
 
 MOST_NAMED_TEAMS = 4
 MOST_PLACES = 100

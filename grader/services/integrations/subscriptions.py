@@ -21,11 +21,11 @@ from grader.models import (
     User,
     Webhook,
 )
+from grader.services import counting
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
-from grader.services.counting import counters, named_locks
-from grader.services.counting.counters import HOUR, MINUTE, Limit
+from grader.services.counting import HOUR, MINUTE, Limit
 from grader.services.mail import outbox as mail
 from grader.services.webhooks import addresses, outbox, signatures
 from grader.services.webhooks.addresses import Network
@@ -75,7 +75,7 @@ class TooManyTests(ParticipantError):
 
     def __init__(self, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"You have sent many tests. The next one is possible {counters.when(free_at, now)}.")
+        super().__init__(f"You have sent many tests. The next one is possible {counting.when(free_at, now)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def create(
         created_at=now,
         available_at=now,
     )
-    named_locks.hold(session, f"webhooks {competition.id} {team.id if team else ''}")
+    counting.hold_lock(session, f"webhooks {competition.id} {team.id if team else ''}")
     most = MOST_OF_TEAM if team else MOST_OF_ORGANIZERS
     count = select(func.count()).select_from(Webhook).where(*_of(competition, team))
     if (session.scalar(count) or 0) >= most:
@@ -227,11 +227,11 @@ def redeliver(session: Session, *, webhook: Webhook, token: str, user: User, now
 
 def _send_now(session: Session, webhook: Webhook, user: User, now: datetime) -> None:
     """Count what a person sends by hand, and end the pause of a webhook that failed."""
-    named_locks.hold(session, f"webhook.test {user.id}")
-    reached = counters.free_at(session, kind="webhook.test", whose=f"{user.id}", limits=TESTS, now=now)
+    counting.hold_lock(session, f"webhook.test {user.id}")
+    reached = counting.free_at(session, kind="webhook.test", whose=f"{user.id}", limits=TESTS, now=now)
     if reached is not None:
         raise TooManyTests(free_at=reached[1], now=now)
-    counters.add(session, kind="webhook.test", whose=f"{user.id}", now=now)
+    counting.add(session, kind="webhook.test", whose=f"{user.id}", now=now)
     locked, _ = _lock(session, webhook)
     if locked.off_at is not None:
         raise InvalidWebhook("This webhook is switched off. Switch it on first.")

@@ -12,8 +12,8 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, Standing
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
-from grader.services.leaderboards import benchmark_lines, sorting
 from grader.services.leaderboards import lines as board_lines
+from grader.services.leaderboards import sorting
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.paging import PAGE_SIZE, Paging, paging
@@ -199,7 +199,7 @@ def _board(
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
     team_count, best = places.count_and_best(session, scoring_version_id=version.id, split=split)
-    unranked = benchmark_lines.rows(
+    unranked = board_lines.benchmark_rows(
         session, competition=competition, version=version, split=split, terms=terms
     )
     following = None
@@ -263,7 +263,7 @@ def _plain_page(
     version: ScoringVersion,
     split: Split,
     asked: Paging,
-    unranked: Sequence[benchmark_lines.Placed],
+    unranked: Sequence[board_lines.Placed],
 ) -> tuple[list[sorting.Line], Place | None]:
     """Return a page directly from the table's index, with its benchmarks, and the place where it ends."""
     found = session.execute(

@@ -1,4 +1,4 @@
-"""Columns of a leaderboard line beside the rank: team, members, score, submission count, rank change."""
+"""Lines of a leaderboard: columns besides the rank, and benchmark lines without a rank."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Row, Subquery, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from grader.models import (
+    Competition,
     Score,
     ScoringVersion,
     Split,
@@ -22,10 +23,16 @@ from grader.models import (
     User,
 )
 from grader.ranking import order
-from grader.services.standings import daily_ranks, places
+from grader.ranking.order import Entry
+from grader.services.standings import places, rows, shown_scores
+from grader.services.standings import places as placing
+from grader.text import one_line
+from grader.visibility import Feedback
 
 MAX_PARAMETERS = 5_000  # of one query
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
+NAME_MAX_LENGTH = 64
+MAX_COUNT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,7 @@ def earlier_ranks(
     """Return the ranks that changes are counted from: at the start of the day, or on the public one."""
     if split is Split.PRIVATE:
         return places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
-    return daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
+    return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 
 def activity() -> Subquery:
@@ -182,7 +189,7 @@ def _change(before: int | None, rank: int) -> int | None:
 def _has_changes(session: Session, version: ScoringVersion, split: Split, now: datetime) -> bool:
     if split is Split.PRIVATE:
         return True
-    return bool(daily_ranks.of_day(session, version.id, now.astimezone(UTC).date(), limit=1))
+    return bool(rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), limit=1))
 
 
 def _members(session: Session, team_ids: Collection[int]) -> dict[int, list[str]]:
@@ -202,3 +209,73 @@ def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[in
     done = activity()
     query = select(done).where(done.c.team_id.in_(team_ids))
     return {team_id: (count, last) for team_id, count, last in session.execute(query)}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A benchmark's line, and how many teams rank above it."""
+
+    row: BoardRow
+    place: int
+
+
+def benchmark_rows(
+    session: Session,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    split: Split,
+    terms: Sequence[str],
+) -> Sequence[Placed]:
+    """Return the benchmarks of a leaderboard, best first, with the terms that the viewer may see.
+
+    One is called by its description, else by its team. A coarse mode of feedback rounds their public scores.
+    """
+    if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
+        return []
+    found = session.execute(
+        select(Submission, Team.name, Score)
+        .join(Team, Team.id == Submission.team_id)
+        .join(Score, Score.submission_id == Submission.id)
+        .where(
+            Submission.competition_id == competition.id,
+            Submission.kind == SubmissionKind.BENCHMARK,
+            Score.scoring_version_id == version.id,
+            Score.split == split,
+        )
+        .limit(MAX_COUNT)
+        .options(defer(Score.counts))
+    ).all()
+    entries = [
+        Entry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
+        for each, _, score in found
+    ]
+    places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
+    decimals = shown_scores.decimals(competition, split)
+    placed = zip(entries, found, places, strict=True)
+    return [
+        Placed(_row(entry, submission, name, rounded_terms(score, terms), decimals), place - 1)
+        for entry, (submission, name, score), place in sorted(placed, key=lambda each: order.order(each[0]))
+    ]
+
+
+def _units(competition: Competition, split: Split, score: float) -> int:
+    shown = shown_scores.benchmark_units(competition, score) if split is Split.PUBLIC else None
+    return order.score_units(score) if shown is None else shown
+
+
+def _row(
+    entry: Entry, submission: Submission, team: str, terms: Mapping[str, float], decimals: int
+) -> BoardRow:
+    return BoardRow(
+        rank=None,
+        team_id=entry.team_id,
+        team=one_line(submission.description, NAME_MAX_LENGTH) or team,
+        members=(),
+        submission_id=entry.submission_id,
+        score=order.score_text(entry.score_units, decimals),
+        score_units=entry.score_units,
+        terms=terms,
+        entry_count=1,
+        last_submitted_at=entry.submitted_at,
+    )

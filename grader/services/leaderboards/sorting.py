@@ -15,8 +15,7 @@ from sqlalchemy.orm import Session
 from grader.models import STANDING_ORDER, Score, ScoringVersion, Split, Standing, Team
 from grader.ranking import order
 from grader.services.leaderboards import lines as board_lines
-from grader.services.leaderboards.benchmark_lines import Placed
-from grader.services.leaderboards.lines import BoardRow
+from grader.services.leaderboards.lines import BoardRow, Placed
 from grader.services.people.names import folded
 
 Line = BoardRow | tuple[int, int]

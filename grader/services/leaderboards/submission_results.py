@@ -1,12 +1,14 @@
-"""Results of one submission as shown: rounded scores, AUC terms and the per-identity table."""
+"""Results of one submission as shown: scores, terms, identities, and why it counts."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
+from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import PairCounts, report
 from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
 from grader.models import (
@@ -14,6 +16,7 @@ from grader.models import (
     Score,
     ScoringVersion,
     Split,
+    Standing,
     Submission,
     SubmissionKind,
     SubmissionStatus,
@@ -22,8 +25,9 @@ from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
-from grader.services.leaderboards import lines
+from grader.services.leaderboards import leaderboard, lines
 from grader.services.standings import places, shown_scores
+from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
 CHUNK = 1000
@@ -285,3 +289,59 @@ def _late_rank(
 
 def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:
     return places.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+
+
+class NotCounted(ParticipantError):
+    """The submission does not count for its team on the private leaderboard."""
+
+    public_name = "not_counted"
+    kind = ErrorKind.NOT_FOUND
+    message = "No team has submission {submission_id} on the private leaderboard."
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A submission that counted, whose it is, and what it got as far as the viewer may see it."""
+
+    submission_id: int
+    team_id: int
+    team: str
+    rank: int
+    team_count: int
+    submitted_at: datetime
+    results: Mapping[Split, SplitResult]
+
+
+def get_counted(
+    session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
+) -> Counted:
+    """Return a submission that counted; raise what `boards.require_private` raises, NotCounted for others."""
+    leaderboard.require_private(competition, viewer=viewer, phase=phase)
+    version = lookup.live(competition)
+    standing = session.scalar(
+        select(Standing)
+        .where(
+            Standing.scoring_version_id == version.id,
+            Standing.split == Split.PRIVATE,
+            Standing.submission_id == submission_id,
+        )
+        .options(joinedload(Standing.submission), joinedload(Standing.team))
+    )
+    if standing is None:
+        raise NotCounted(submission_id=submission_id)
+    return Counted(
+        submission_id=submission_id,
+        team_id=standing.team_id,
+        team=standing.team.name,
+        rank=places.rank_of(
+            session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
+        ),
+        team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
+        submitted_at=standing.submission.submitted_at,
+        results=split_results(
+            session,
+            submission=standing.submission,
+            version=version,
+            allowed=visible_fields(viewer, phase, competition.feedback),
+        ),
+    )

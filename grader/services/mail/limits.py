@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Team, User
-from grader.services.counting import counters, named_locks
-from grader.services.counting.counters import DAY, HOUR, Limit
+from grader.services import counting
+from grader.services.counting import DAY, HOUR, Limit
 from grader.services.mail import addresses
 
 TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
@@ -28,7 +28,7 @@ class TooMuchMail(ParticipantError):
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"{message} The next one is possible {counters.when(free_at, now)}.")
+        super().__init__(f"{message} The next one is possible {counting.when(free_at, now)}.")
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
@@ -68,9 +68,9 @@ def count_merge_request(session: Session, *, team: Team, by: User, to: User, now
 def _count(
     session: Session, kind: str, whose: str, limits: tuple[Limit, ...], sentence: str, now: datetime
 ) -> None:
-    named_locks.hold(session, f"{kind} {whose}")
-    reached = counters.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
+    counting.hold_lock(session, f"{kind} {whose}")
+    reached = counting.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
     if reached is not None:
         limit, free_at = reached
         raise TooMuchMail(sentence.format(limit.count, limit.period), free_at=free_at, now=now)
-    counters.add(session, kind=kind, whose=whose, now=now)
+    counting.add(session, kind=kind, whose=whose, now=now)

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Team, User
-from grader.services.counting import named_locks
+from grader.services import counting
 
 MAX_LENGTH = 64  # characters as a reader counts them (grapheme clusters)
 MAX_CODE_POINTS = 256
@@ -157,7 +157,7 @@ def require_unreserved(name: str, *, is_admin: bool = False) -> None:
 
 def hold_accounts(session: Session) -> None:
     """Lock the names of accounts until the transaction ends."""
-    named_locks.hold(session, "names of accounts")
+    counting.hold_lock(session, "names of accounts")
 
 
 def is_taken(session: Session, *, name: str) -> bool:

@@ -1,19 +1,22 @@
-"""Publish a prepared scoring version, or roll back to an earlier one (undo a rescoring).
+"""Publish or roll back a scoring version, and the compensation that goes with it.
 
 In one transaction, under the competition's lock: the pointer that every board reads through, the statuses of
 submissions, the standings, a next number of final standings, the notices, and what the publication gives to
 participants: extra submissions, a longer deadline, a selection that is open again.
 """
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, contains_eager
 
 from grader import db
 from grader.crash_points import reach
-from grader.errors import OrganizerError
+from grader.errors import OrganizerError, SeveralProblems
 from grader.models import (
     Competition,
     ScoringJob,
@@ -23,22 +26,116 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, settings
 from grader.services.data_files import release
 from grader.services.jobs import leased_rows
-from grader.services.notifications import inbox
-from grader.services.notifications.inbox import NotificationKind
-from grader.services.rescoring import compensation, mail, preparation
-from grader.services.rescoring.compensation import NO_AMENDS, Amends
+from grader.services.limits import grants
+from grader.services.notifications import NotificationKind
+from grader.services.rescoring import mail, preparation
 from grader.services.scoring import jobs
 from grader.services.solutions import publication
-from grader.services.standings import daily_ranks, final_standings, rows
+from grader.services.standings import final_standings, rows
+from grader.services.submissions import selections
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
+from grader.text import counted, plain_text
 
+NOTICE_MAX_LENGTH = 5_000
 ROLL_BACK = "rescoring.roll_back"
+
+
+class InvalidPublication(SeveralProblems, OrganizerError):
+    """What a publication is to give cannot be given."""
+
+    public_name = "invalid_publication"
+
+
+@dataclass(frozen=True, slots=True)
+class Amends:
+    """What participants get with a publication; by default nothing.
+
+    The `notice` is mailed and shown with the old and new public score of each of a team's submissions. The
+    extra submissions are for `extra_day`, by default the day of the publication (UTC).
+    """
+
+    notice: str = ""
+    extra_submissions: int = 0
+    extra_day: date | None = None
+    closes_at: datetime | None = None
+    selection_deadline: datetime | None = None
+
+
+NO_AMENDS = Amends()
+
+
+def compensation_notice(amends: Amends, *, competition: Competition, now: datetime) -> str:
+    """Return what participants read: the organizer's words and what they are given; blank without words.
+
+    Raises InvalidPublication.
+    """
+    words = plain_text(amends.notice)
+    if len(words) > NOTICE_MAX_LENGTH:
+        raise InvalidPublication(
+            [f"The message has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
+        )
+    given = " ".join(_told(competition, amends, now))
+    return f"{words}\n\n{given}" if words and given else words
+
+
+def _told(competition: Competition, amends: Amends, now: datetime) -> Iterator[str]:
+    if amends.extra_submissions:
+        day = amends.extra_day or now.astimezone(UTC).date()
+        submissions = counted(amends.extra_submissions, "extra submission")
+        closes_at = amends.closes_at or competition.closes_at
+        until = grants.ends_at(competition, day=day, closes_at=closes_at)
+        yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC), until {until:%Y-%m-%d %H:%M} UTC."
+    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+        yield f"The competition closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC now."
+    if amends.selection_deadline is not None:
+        until = amends.selection_deadline.astimezone(UTC)
+        yield f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC."
+
+
+def give_compensation(
+    session: Session,
+    amends: Amends,
+    *,
+    competition: Competition,
+    version: ScoringVersion,
+    actor: Actor,
+    now: datetime,
+) -> None:
+    """Apply the compensation; raise InvalidPublication with every part that cannot be applied."""
+    act: dict[str, Any] = {
+        "competition": competition,
+        "reason": f"Scoring version {version.number} was published.",
+        "actor": actor,
+        "now": now,
+    }
+    problems: list[str] = []
+    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+        with _collected(problems):
+            settings.change(session, changes={"closes_at": amends.closes_at}, **act)
+    if amends.selection_deadline is not None:
+        with _collected(problems):
+            selections.reopen(session, until=amends.selection_deadline, **act)
+    if amends.extra_submissions:
+        day = amends.extra_day or now.astimezone(UTC).date()
+        with _collected(problems):
+            grants.grant(session, team=None, day=day, count=amends.extra_submissions, **act)
+    if problems:
+        raise InvalidPublication(problems)
+
+
+@contextmanager
+def _collected(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OrganizerError as error:
+        problems += getattr(error, "problems", (error.message,))
 
 
 class RescoringIncomplete(OrganizerError):
@@ -173,12 +270,12 @@ def _switch(
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
-    version.notice = compensation.notice(amends, competition=competition, now=now)
+    version.notice = compensation_notice(amends, competition=competition, now=now)
     competition.live_scoring_version = version
     for job in changed:
         jobs.show_result(job)
     session.flush()
-    daily_ranks.forget(session, competition=competition)
+    rows.forget_daily_ranks(session, competition=competition)
     if competition.settled_at is not None:
         rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PRIVATE,))
     final_standings.append_if_final(
@@ -200,12 +297,12 @@ def _switch(
         now=now,
     )
     publication.write_again(session, competition=competition, actor=actor, now=now)
-    compensation.give(session, amends, competition=competition, version=version, actor=actor, now=now)
+    give_compensation(session, amends, competition=competition, version=version, actor=actor, now=now)
     webhooks.tell(
         session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
     )
     kind = NotificationKind.ROLLED_BACK if action == ROLL_BACK else NotificationKind.RESCORED
-    inbox.tell(session, competition=competition, kind=kind, by=actor.user, now=now)
+    notifications.tell(session, competition=competition, kind=kind, by=actor.user, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")

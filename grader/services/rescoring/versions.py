@@ -19,7 +19,7 @@ from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.data_files import checks
 from grader.services.scoring import jobs
 from grader.services.setup import drafts
-from grader.services.solutions import canary_rows, settings_checks
+from grader.services.solutions import canary_rows
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.intake import Commitment, StoredSolution
 
@@ -131,7 +131,7 @@ def accept_settings(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
     """Score a draft by another metric that was checked with its solution; raise NotAcceptable, NotDraft."""
-    solution = settings_checks.accepted(session, competition=competition, job_id=job_id)
+    solution = solution_checks.accepted_settings(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
 

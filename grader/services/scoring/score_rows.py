@@ -10,7 +10,7 @@ from grader.metrics import BiasReport, PairCounts
 from grader.models import Competition, Score, ScoreBasis, ScoringJob, Split, SubmissionKind
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services.standings import daily_ranks, rows, shown_scores
+from grader.services.standings import rows, shown_scores
 
 Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
 
@@ -66,7 +66,7 @@ def _work_out(session: Session, competition: Competition, jobs: Sequence[Scoring
         teams -= shown_scores.unfinished(session, scoring_version_id=version_id, team_ids=teams)
     elif competition.settled_at is not None and any(_ranks(job) for job in jobs):
         splits.append(Split.PRIVATE)
-        daily_ranks.forget(session, competition=competition)
+        rows.forget_daily_ranks(session, competition=competition)
     rows.write(session, competition=competition, scoring_version_id=version_id, splits=splits, team_ids=teams)
 
 

@@ -1,27 +1,68 @@
-"""Create a draft competition: who may create one, its title and address (slug)."""
+"""Draft competitions: create, clone and delete one; title and address (slug).
+
+The row of a deleted draft stays, empty and without an address: the append-only audit log names it, and no
+later competition may get its number.
+"""
 
 import re
 import unicodedata
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from grader.db import Base
 from grader.errors import OrganizerError
 from grader.models import (
+    AnnouncedUpload,
+    Announcement,
+    ApiToken,
     Competition,
     CompetitionState,
+    DataFile,
+    FairPlayMark,
+    Figure,
+    Notification,
     Organizer,
+    OrganizerJob,
+    Participation,
     Role,
+    ScoringVersion,
+    Solution,
+    Submission,
+    SubmissionGrant,
     User,
+    Webhook,
 )
+from grader.models.competitions import DELETED
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, organizers, settings_problems
+from grader.services.competitions import lookup, organizers, settings, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
-from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions.settings_model import DATES, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
+from grader.services.data_files import checks, files
+from grader.services.figures import figures
+from grader.services.webhooks import outbox as webhooks
+
+# In an order in which no row is deleted before those that name it.
+STORED: tuple[type[Base], ...] = (
+    AnnouncedUpload,
+    ApiToken,
+    OrganizerJob,
+    DataFile,
+    Figure,
+    FairPlayMark,
+    Announcement,
+    Notification,
+    SubmissionGrant,
+    Participation,
+    Organizer,
+    ScoringVersion,
+    Solution,
+)
 
 
 class NotDraft(OrganizerError):
@@ -88,3 +129,92 @@ def lock(session: Session, competition: Competition) -> Competition:
     if draft.state is not CompetitionState.DRAFT:
         raise NotDraft(competition=draft)
     return draft
+
+
+def clone(
+    session: Session,
+    *,
+    source: Competition,
+    slug: str,
+    title: str = "",
+    with_data: bool = True,
+    owner: User | None = None,
+    actor: Actor,
+    now: datetime,
+) -> Competition:
+    """Make a draft with the texts, limits, metric and feedback of another competition, but without dates.
+
+    The figures of its texts come along, its data files where asked for; people, teams and submissions do
+    not, and the solution only by `versions.copy_solution`. Raises InvalidCompetition.
+    """
+    undated: dict[str, Any] = dict.fromkeys(DATES)
+    settings = competition_settings.of(source).changed(title=title or source.title, **undated)
+    draft = create(session, slug=slug, settings=settings, owner=owner, actor=actor, now=now)
+    figures.copy_all(session, source=source, draft=draft, now=now)
+    if with_data:
+        for file in files.list_all(session, competition=source):
+            copy = DataFile(
+                competition_id=draft.id,
+                name=file.name,
+                description=file.description,
+                sha256=file.sha256,
+                size_bytes=file.size_bytes,
+                uploaded_at=now,
+            )
+            checks.begin(copy)
+            session.add(copy)
+        session.flush()
+    Act(session, draft, actor, now).record(
+        "competition.clone",
+        f"competition {draft.slug}",
+        after={"source": source.slug, "with_data": with_data},
+    )
+    return draft
+
+
+class HasSubmissions(OrganizerError):
+    """A draft with files in it stays: what somebody sent is never deleted."""
+
+    public_name = "has_submissions"
+
+    def __init__(self, count: int) -> None:
+        files = "1 submission" if count == 1 else f"{count:,} submissions"
+        super().__init__(
+            f"The draft has {files} (organizers' tests and benchmarks count too), and submissions are never "
+            "deleted. You can leave it as it is; only its organizers see it."
+        )
+
+
+def count_submissions(session: Session, *, competition: Competition) -> int:
+    """Return how many files there are that keep a draft from being deleted."""
+    query = select(func.count()).select_from(Submission).where(Submission.competition_id == competition.id)
+    return session.scalar(query) or 0
+
+
+def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+    """Delete a draft with all that is stored for it; raise NotDraft, HasSubmissions.
+
+    The bytes of its files are deleted with the next collection of orphans. A check under way ends unrecorded.
+    """
+    draft = lock(session, competition)
+    count = count_submissions(session, competition=draft)
+    if count:
+        raise HasSubmissions(count)
+    slug, title = draft.slug, draft.title
+    draft.live_scoring_version = None
+    session.flush()
+    webhooks.remove(session, Webhook.competition_id == draft.id)
+    for model in STORED:
+        session.execute(
+            delete(model)
+            .where(model.__table__.c.competition_id == draft.id)
+            .execution_options(synchronize_session=False)
+        )
+    settings.apply(CompetitionSettings(), draft)
+    draft.slug, draft.draft_metric = f"{DELETED}{draft.id}", None
+    session.flush()
+    Act(session, draft, actor, now).record(
+        "competition.delete",
+        f"competition {slug}",
+        before={"slug": slug, "title": title},
+    )

@@ -1,9 +1,9 @@
-"""Publish a draft competition if nothing is missing; archive and unarchive it.
+"""Publish a draft competition, with suggestions before it; archive and unarchive it.
 
 Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, feedback_key, usual_dates
+from grader.services.competitions import acting, settings, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, problems, sentences
-from grader.services.data_files import release
+from grader.services.data_files import files, release
 
 SOLUTION = "solution"
 
@@ -95,7 +95,7 @@ def publish(
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
     usual_dates.fill_in(competition)
-    feedback_key.ensure(competition)
+    settings.ensure_feedback_key(competition)
     _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition
 
@@ -150,3 +150,24 @@ def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason
         reason=reason,
         public_text=told,
     )
+
+
+def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
+    """Return the suggestions on settings, each with the names of the settings it is about."""
+    if not settings.overview:
+        yield Fault("The overview is empty, so people see a default text.", ("overview",))
+    if not settings.contact:
+        yield Fault("There is no contact for questions.", ("contact",))
+    if settings.closes_at is None:
+        words = "It has no closing date, so entry, mergers and the reveal have no dates either."
+        yield Fault(words, ("closes_at",))
+    if not settings.rules:
+        yield Fault("There are no rules: people join with their first submission.", ("rules",))
+
+
+def data_suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> Iterator[Fault]:
+    """Return the suggestions on what participants can download and compare with."""
+    if not files.list_all(session, competition=competition):
+        yield Fault("There are no data files to download.", (release.DATA,))
+    if lacks_baseline:
+        yield Fault("There is no baseline besides the sample submission.", (release.DATA,))

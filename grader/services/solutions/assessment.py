@@ -16,15 +16,14 @@ from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.metrics import MetricSettings, PairCounts, report
 from grader.metrics.counts import IdentityCounts
 from grader.models import ScoringVersion, Split
-from grader.services.competitions import joined_names
+from grader.services.competitions import settings_problems
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.solutions import canary_rows
 from grader.services.solutions import findings as solution_findings
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.canary_rows import Canaries, CanaryRequest
 from grader.services.solutions.report import Told
-from grader.services.solutions.split import split_in_half
-from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
+from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import Storage
 
 SHOWN_IDS = 5
@@ -308,7 +307,7 @@ def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[s
 
 def _unknown(names: Sequence[str], there: Mapping[str, Any]) -> list[str]:
     return [
-        f"The solution has no identity column {name!r}. {joined_names.hint(name)}".rstrip()
+        f"The solution has no identity column {name!r}. {settings_problems.joined_names_hint(name)}".rstrip()
         for name in names
         if name not in there
     ]

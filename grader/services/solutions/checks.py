@@ -1,4 +1,4 @@
-"""Check of an uploaded solution: start it, read its outcome, accept or dismiss the solution.
+"""Checks of an uploaded solution or of changed metric settings: start, outcome, accept, dismiss.
 
 The web stores the file and adds the job; a worker reads the file, writes the report and stores the blobs.
 """
@@ -16,9 +16,9 @@ from grader.errors import OrganizerError
 from grader.files import ColumnRole
 from grader.models import Competition, CompetitionState, DataFile, JobState, OrganizerJob, OrganizerJobKind
 from grader.services.audit.log import Actor
-from grader.services.competitions import metric
+from grader.services.competitions import lookup, metric
 from grader.services.competitions.acting import Act
-from grader.services.competitions.metric import MetricChoice
+from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.intake import Commitment, StoredSolution
@@ -227,3 +227,49 @@ def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
     if found is None:
         return None
     return UploadedFile(name=found.name, sha256=found.sha256, size_bytes=found.size_bytes)
+
+
+class SettingsCheckParameters(StoredJson):
+    """What a check of changed settings was asked for."""
+
+    rules: Rules
+    live_scoring_version_id: int
+
+
+def add_settings_check(
+    session: Session, *, competition: Competition, rules: Rules, actor: Actor, now: datetime
+) -> OrganizerJob:
+    """Add the job of checking settings; raise NotAcceptable if they are those in use."""
+    live = lookup.live(competition)
+    if rules == Rules.from_dict(live.metric_settings):
+        raise NotAcceptable("These are the current settings. Change at least one.")
+    return organizer_jobs.add(
+        session,
+        competition=competition,
+        kind=OrganizerJobKind.SETTINGS,
+        parameters=SettingsCheckParameters(rules=rules, live_scoring_version_id=live.id).as_dict(),
+        created_by=actor.user,
+        now=now,
+    )
+
+
+def newest_settings_check(session: Session, *, competition: Competition) -> OrganizerJob | None:
+    """Return the newest check of settings of the live version that was not dismissed."""
+    found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
+    live_id = competition.live_scoring_version_id
+    return next((job for job in found if asked_settings(job).live_scoring_version_id == live_id), None)
+
+
+def asked_settings(job: OrganizerJob) -> SettingsCheckParameters:
+    """Return what a job was asked for."""
+    return SettingsCheckParameters.from_dict(job.parameters)
+
+
+def accepted_settings(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
+    """Return the solution as it was checked with the settings; raise NotAcceptable with the reason."""
+    job = organizer_jobs.get(session, competition=competition, job_id=job_id, kind=OrganizerJobKind.SETTINGS)
+    if job.state is not JobState.DONE:
+        raise NotAcceptable("The check of the settings has not finished, or it found problems.")
+    if asked_settings(job).live_scoring_version_id != competition.live_scoring_version_id:
+        raise NotAcceptable("Another scoring version has gone live since. Check the settings again.")
+    return stored_in(job)

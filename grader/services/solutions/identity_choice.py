@@ -15,7 +15,7 @@ from grader.models import Competition, JobState, OrganizerJob, ScoringVersion
 from grader.services.audit.log import Actor
 from grader.services.competitions.metric import MetricChoice, Rules
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import checks, settings_checks
+from grader.services.solutions import checks
 from grader.text import counted
 
 
@@ -71,11 +71,11 @@ def check(
     NotAcceptable where nothing would change, or the file is no longer kept.
     """
     if competition.live_scoring_version is not None and choice.identities is not None:
-        earlier = settings_checks.newest(session, competition=competition)
+        earlier = checks.newest_settings_check(session, competition=competition)
         if earlier is not None:
             organizer_jobs.dismiss(session, job=earlier, now=now)
         rules = Rules(identities=choice.identities, metric=choice.metric)
-        return settings_checks.add(session, competition=competition, rules=rules, actor=actor, now=now)
+        return checks.add_settings_check(session, competition=competition, rules=rules, actor=actor, now=now)
     job = _checked(session, competition)
     if job is None:
         return None

@@ -1,4 +1,4 @@
-"""Store a solution's files, with a random nonce and the public commitment to its content."""
+"""Store a solution's files with the public commitment; its publishable (canonical) form."""
 
 import secrets
 from collections.abc import Sequence

@@ -1,16 +1,120 @@
-"""Standing rows: update or rebuild the row of each team from its submissions."""
+"""Standing rows of teams: update or rebuild them, and the ranks at the start of each UTC day."""
 
 from collections.abc import Collection
+from datetime import UTC, date, datetime, time
 
-from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session, joinedload
 
-from grader.models import Competition, ScoringVersion, ScoringVersionState, Split, Standing, Team
+from grader.models import (
+    Competition,
+    CompetitionState,
+    DailyRank,
+    Score,
+    ScoringVersion,
+    ScoringVersionState,
+    Split,
+    Standing,
+    Submission,
+    SubmissionKind,
+    Team,
+)
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
-from grader.services.standings import daily_ranks, scored_submissions, shown_scores
+from grader.services.competitions import lookup
+from grader.services.standings import shown_scores
+from grader.visibility import Feedback
 
 _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
+
+
+def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]:
+    """Return the competitions whose ranks at the start of today are not written and would not be empty."""
+    day = now.astimezone(UTC).date()
+    written = (
+        select(DailyRank.id)
+        .where(DailyRank.scoring_version_id == Competition.live_scoring_version_id, DailyRank.day == day)
+        .exists()
+    )
+    ranks_somebody = (
+        select(Submission.id)
+        .join(Score, Score.submission_id == Submission.id)
+        .join(Team, Team.id == Submission.team_id)
+        .where(
+            Submission.competition_id == Competition.id,
+            Score.scoring_version_id == Competition.live_scoring_version_id,
+            Submission.kind == SubmissionKind.NORMAL,
+            Submission.submitted_at < _start(day),
+            Team.disqualified_at.is_(None),
+        )
+        .exists()
+    )
+    return list(
+        session.scalars(
+            select(Competition)
+            .where(
+                Competition.state == CompetitionState.PUBLISHED,
+                Competition.feedback != Feedback.BLIND,
+                ~written,
+                ranks_somebody,
+            )
+            .options(joinedload(Competition.live_scoring_version))
+        )
+    )
+
+
+def compute_daily_ranks(session: Session, *, competition: Competition, now: datetime) -> dict[int, int]:
+    """Return the public rank of each team at the start of today, under the live scoring version."""
+    start = _start(now.astimezone(UTC).date())
+    return selection.ranks_at(
+        shown_scores.scored(session, scoring_version_id=lookup.live(competition).id, before=start),
+        start,
+        disqualified=shown_scores.disqualified(session, competition_id=competition.id),
+    )
+
+
+def write_daily_ranks(
+    session: Session, *, competition: Competition, ranks: dict[int, int], now: datetime
+) -> bool:
+    """Write the ranks at the start of today; False if they exist or another version is live."""
+    version_id = lookup.live(competition).id
+    day = now.astimezone(UTC).date()
+    current = lookup.lock(session, competition_id=competition.id)
+    if current.live_scoring_version_id != version_id or daily_ranks(session, version_id, day, limit=1):
+        return False
+    rows = [
+        {"scoring_version_id": version_id, "day": day, "team_id": team_id, "rank": rank}
+        for team_id, rank in ranks.items()
+    ]
+    if rows:
+        session.execute(insert(DailyRank), rows)
+    return True
+
+
+def forget_daily_ranks(session: Session, *, competition: Competition) -> None:
+    """Delete the daily ranks of a leaderboard that changed as a whole; the sweeper writes today's again."""
+    session.execute(delete(DailyRank).where(DailyRank.scoring_version_id == lookup.live(competition).id))
+
+
+def daily_ranks(
+    session: Session,
+    scoring_version_id: int,
+    day: date,
+    *,
+    team_ids: Collection[int] | None = None,
+    limit: int | None = None,
+) -> dict[int, int]:
+    """Return the ranks at the start of a day, by default of all teams."""
+    query = select(DailyRank.team_id, DailyRank.rank).where(
+        DailyRank.scoring_version_id == scoring_version_id, DailyRank.day == day
+    )
+    if team_ids is not None:
+        query = query.where(DailyRank.team_id.in_(team_ids))
+    return dict(session.execute(query.limit(limit)).all())
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(tzinfo=UTC))
 
 
 def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
@@ -69,7 +173,7 @@ def rebuild(session: Session, *, competition: Competition, team_ids: Collection[
     where they have been computed: under the live version, from the settling on. The ranks at the start of
     the day are forgotten, and written anew by the sweeper.
     """
-    daily_ranks.forget(session, competition=competition)
+    forget_daily_ranks(session, competition=competition)
     versions = session.scalars(
         select(ScoringVersion).where(
             ScoringVersion.competition_id == competition.id, ScoringVersion.state.in_(_IN_USE)
@@ -108,8 +212,8 @@ def write(
         )
     session.execute(doomed.execution_options(synchronize_session="fetch"))
     boards = selection.compute(
-        scored_submissions.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
-        disqualified=scored_submissions.disqualified(session, competition_id=competition.id),
+        shown_scores.scored(session, scoring_version_id=scoring_version_id, team_ids=team_ids),
+        disqualified=shown_scores.disqualified(session, competition_id=competition.id),
         selection_count=competition.selection_count,
     )
     lines = {Split.PUBLIC: boards.public, Split.PRIVATE: boards.private}

@@ -1,4 +1,4 @@
-"""What the mode of feedback shows of public scores: read it, and work it out for whole teams.
+"""Submissions that count for ranking, and their public scores as the feedback mode shows them.
 
 The exact modes show the score itself and store nothing. What a coarse mode shows is stored beside the score.
 On a ladder it follows from all files of a team in the order of their acceptance, so it is worked out again
@@ -6,6 +6,7 @@ for the whole team with each score, merge and rescoring, from what is stored: no
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from itertools import groupby, takewhile, zip_longest
 from operator import attrgetter
 from typing import Any
@@ -21,6 +22,7 @@ from grader.models import (
     Score,
     ScoreBasis,
     ScoringJob,
+    ScoringVersion,
     Split,
     Submission,
     SubmissionKind,
@@ -28,6 +30,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import order
+from grader.ranking.selection import Scored
 from grader.visibility import Feedback
 
 # What a team sends as a participant: one ladder for both.
@@ -179,3 +182,84 @@ def _has_ended(file: Row[Any]) -> bool:
 def _file(file: Row[Any]) -> ScoredFile:
     # A file that was scored before the mode was chosen has no basis: on a ladder it cannot be compared.
     return ScoredFile(file.score, Basis.of(file.noise or 0.0, file.sketch))
+
+
+def scored(
+    session: Session,
+    *,
+    scoring_version_id: int,
+    team_ids: Collection[int] | None = None,
+    kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
+    before: datetime | None = None,
+) -> list[Scored]:
+    """Return the submissions that have scores under a scoring version, with both of them as displayed."""
+    public, private = aliased(Score), aliased(Score)
+    competition = _competition(session, scoring_version_id)
+    query = (
+        select(
+            Submission.id,
+            Submission.team_id,
+            Submission.submitted_at,
+            public.score,
+            public.shown_units,
+            private.score,
+            Submission.kind,
+            Submission.is_selected,
+        )
+        .join(public, public.submission_id == Submission.id)
+        .join(private, private.submission_id == Submission.id)
+        .where(
+            Submission.competition_id == competition.id,
+            public.scoring_version_id == scoring_version_id,
+            public.split == Split.PUBLIC,
+            private.scoring_version_id == scoring_version_id,
+            private.split == Split.PRIVATE,
+            Submission.kind.in_(kinds),
+        )
+    )
+    if team_ids is not None:
+        query = query.where(Submission.team_id.in_(team_ids))
+    if before is not None:
+        query = query.where(Submission.submitted_at < before)
+    return [
+        Scored(
+            submission_id,
+            team_id,
+            submitted_at,
+            order.score_units(public),
+            order.score_units(private),
+            kind,
+            is_selected,
+            shown_units=units(competition, public, shown),
+        )
+        for submission_id, team_id, submitted_at, public, shown, private, kind, is_selected in (
+            session.execute(query)
+        )
+    ]
+
+
+def _competition(session: Session, scoring_version_id: int) -> Competition:
+    version = session.get_one(ScoringVersion, scoring_version_id)
+    return session.get_one(Competition, version.competition_id)
+
+
+def disqualified(session: Session, *, competition_id: int) -> set[int]:
+    """Return the ids of the disqualified teams of a competition."""
+    query = select(Team.id).where(Team.competition_id == competition_id, Team.disqualified_at.is_not(None))
+    return set(session.scalars(query))
+
+
+def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
+    """Return the submissions that a team has selected and that can still compete, earliest first."""
+    return tuple(
+        session.scalars(
+            select(Submission)
+            .where(
+                Submission.team_id == team.id,
+                Submission.is_selected,
+                Submission.kind == SubmissionKind.NORMAL,
+                Submission.status != SubmissionStatus.REJECTED,
+            )
+            .order_by(Submission.submitted_at, Submission.id)
+        )
+    )

@@ -11,10 +11,9 @@ from sqlalchemy.orm import Session
 
 from grader.models import Competition, Split, Submission, SubmissionStatus, Team, User
 from grader.services.competitions import lookup
-from grader.services.leaderboards import benchmark_lines, counted_submission, leaderboard, submission_results
-from grader.services.leaderboards.counted_submission import NotCounted
+from grader.services.leaderboards import leaderboard, lines, submission_results
 from grader.services.leaderboards.lines import BoardRow
-from grader.services.leaderboards.submission_results import SplitResult
+from grader.services.leaderboards.submission_results import NotCounted, SplitResult
 from grader.services.standings import places, shown_scores
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
@@ -141,7 +140,7 @@ def _others(
         board = leaderboard.private_board(session, competition=competition, phase=phase, viewer=viewer)
         rows = [row for row in board.rows if team is None or row.team_id != team.id or row.is_benchmark]
     else:
-        placed = benchmark_lines.rows(
+        placed = lines.benchmark_rows(
             session,
             competition=competition,
             version=lookup.live(competition),
@@ -174,7 +173,7 @@ def _benchmark(
             session, submission_ids=[choice.id], version=version, allowed=allowed
         )
         return found[choice.id]
-    placed = benchmark_lines.rows(
+    placed = lines.benchmark_rows(
         session, competition=competition, version=version, split=Split.PUBLIC, terms=()
     )
     decimals = shown_scores.decimals(competition)
@@ -191,7 +190,7 @@ def _counted(
     if phase is not Phase.REVEALED:
         raise UnknownSubmission(submission_id=submission_id)
     try:
-        found = counted_submission.get(
+        found = submission_results.get_counted(
             session, competition=competition, submission_id=submission_id, viewer=viewer, phase=phase
         )
     except NotCounted:

@@ -22,7 +22,7 @@ from grader.ranking.order import Entry
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
-from grader.services.standings import scored_submissions
+from grader.services.standings import shown_scores
 from grader.services.submissions import accepting
 from grader.visibility import Phase
 
@@ -123,7 +123,7 @@ def select(
     if is_selected and not found.is_selected:
         if not is_selectable(found):
             raise NotSelectable(found)
-        picked = scored_submissions.selected(session, team=found.team)
+        picked = shown_scores.selected(session, team=found.team)
         if len(picked) >= competition.selection_count:
             raise TooManySelected(competition.selection_count, [each.id for each in picked])
     found.is_selected = is_selected
@@ -202,7 +202,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
     """Return which submissions of a team would count now, and why."""
     limit = competition.selection_count
     entries = _public_entries(session, competition, team)
-    picked = [submission.id for submission in scored_submissions.selected(session, team=team)]
+    picked = [submission.id for submission in shown_scores.selected(session, team=team)]
     best_first = [entry.submission_id for entry in sorted(entries, key=order.order)]
     if competition.feedback.is_coarse and phases.phase(competition, now) is not Phase.REVEALED:
         reasons = {each: Reason.PICKED if each in best_first else Reason.PICKED_WAITING for each in picked}

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader.models import Competition, MergeRequest, Participation, Team, TeamInvite, User
+from grader.services import notifications
 from grader.services.competitions import organizers
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
-from grader.services.notifications import inbox
-from grader.services.notifications.inbox import NotificationKind
+from grader.services.notifications import NotificationKind
 from grader.services.teams import rosters
 
 
@@ -34,7 +34,7 @@ def asked_to_join(
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
     """Notify a person of the organizers' decision, by e-mail too."""
     kind = NotificationKind.ADMITTED if admits else NotificationKind.REFUSED
-    inbox.tell(session, competition=competition, kind=kind, user=user, now=now)
+    notifications.tell(session, competition=competition, kind=kind, user=user, now=now)
     key = f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}"
     _send(session, "admitted" if admits else "not-admitted", [user], competition, key, now)
 
@@ -58,14 +58,16 @@ def merge_refused(
 ) -> None:
     """Notify the team that asked of the refusal, and e-mail its leader."""
     team = request.from_team
-    inbox.tell(session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now)
+    notifications.tell(
+        session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now
+    )
     _send_merger(session, "merge-refused", [team.leader], competition, request, now)
 
 
 def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
     """Notify the members of the merged team, by e-mail too."""
     team = request.from_team
-    inbox.tell(session, competition=competition, kind=NotificationKind.MERGED, team=team, now=now)
+    notifications.tell(session, competition=competition, kind=NotificationKind.MERGED, team=team, now=now)
     _send_merger(session, "merged", _people(session, team), competition, request, now)
 
 
@@ -103,7 +105,7 @@ def _moderated(
     now: datetime,
     **values: Any,
 ) -> None:
-    inbox.tell(session, competition=competition, kind=kind, team=team, now=now)
+    notifications.tell(session, competition=competition, kind=kind, team=team, now=now)
     letter = kind.value.replace("_", "-")
     key = f"team-{letter}:{team.id}:{now:%Y%m%dT%H%M%S}"
     values |= {"team": team, "appeal": how_to_appeal(competition.contact)}

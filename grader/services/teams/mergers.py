@@ -21,11 +21,11 @@ from grader.models import (
     TeamMember,
     User,
 )
+from grader.services import notifications
 from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
-from grader.services.notifications import inbox
 from grader.services.people import names
-from grader.services.standings import rows, scored_submissions
+from grader.services.standings import rows, shown_scores
 from grader.services.teams import invitations, mail, rosters
 from grader.services.teams.rosters import TeamRefusal
 from grader.services.webhooks import outbox as webhooks
@@ -258,7 +258,7 @@ def _side(session: Session, competition: Competition, team: Team, now: datetime)
         submission_count=session.scalar(count) or 0,
         used_total=allowance.used_total,
         used_today=allowance.used_today,
-        picked_count=len(scored_submissions.selected(session, team=team)),
+        picked_count=len(shown_scores.selected(session, team=team)),
     )
 
 
@@ -297,7 +297,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
     invitations.end_of_members(session, team=into, now=now)
     _close_requests(session, taken, now)
     webhooks.follow_merger(session, taken=taken, into=into)
-    inbox.follow_merger(session, taken=taken, into=into)
+    notifications.follow_merger(session, taken=taken, into=into)
     taken.leader_id = None
     taken.merged_into_id = into.id
     session.flush()

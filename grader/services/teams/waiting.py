@@ -31,7 +31,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.notifications import inbox
+from grader.services import notifications
 
 _DISQUALIFIED, _UNREAD = "disqualified", "unread"
 _PERSON = bindparam("person", type_=User.id.type)
@@ -164,7 +164,7 @@ def _disqualified_teams() -> Select[Any]:
 
 def _unread() -> Select[Any]:
     nothing = literal("")
-    count = select(func.count()).select_from(inbox.unread(_PERSON).subquery()).scalar_subquery()
+    count = select(func.count()).select_from(notifications.unread(_PERSON).subquery()).scalar_subquery()
     return select(literal(_UNREAD), nothing, nothing, count, nothing, nothing, _NOW)
 
 

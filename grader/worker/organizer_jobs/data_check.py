@@ -12,7 +12,7 @@ from grader.disclosure import Examined, Hidden, NotReadNow, examine
 from grader.disclosure.source import Budget
 from grader.files import RowIds
 from grader.models import Competition, DataFile, Solution
-from grader.services.data_files import check_outcomes, checks
+from grader.services.data_files import checks
 from grader.services.solutions import canary_rows
 from grader.services.solutions.truth import Truth
 from grader.storage.stores import StorageUnavailable
@@ -41,7 +41,7 @@ def check(work: Work) -> dict[str, Any]:
         examined = _examined(work, file, known[1])
         reach("data_check.before_record")
         with work.database.write() as session:
-            check_outcomes.record(
+            checks.record_outcome(
                 session,
                 competition_id=work.competition_id,
                 file_id=file.id,

@@ -8,7 +8,7 @@ from grader.metrics import MetricSettings
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, formats
-from grader.services.analysis.diagnoses import DiagnosisParameters
+from grader.services.moderation.diagnoses import DiagnosisParameters
 from grader.services.solutions import canary_rows, other_labels
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work

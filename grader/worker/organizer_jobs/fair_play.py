@@ -30,9 +30,9 @@ from grader.files import FileRejected, read_submission
 from grader.metrics import dense_ranks
 from grader.models import Competition
 from grader.services.competitions import lookup
-from grader.services.fair_play import files as fair_play_files
-from grader.services.fair_play.files import File
+from grader.services.fair_play import report as fair_play_files
 from grader.services.fair_play.report import (
+    File,
     FoundBlock,
     FoundCanaries,
     FoundFollower,
@@ -66,7 +66,7 @@ def look(work: Work) -> dict[str, Any]:
         version = lookup.live(competition)
         rows, row_ids_sha256 = version.solution.row_count, version.solution.row_ids_sha256
         slug, names = competition.slug, other_labels.names(session, competition_id=competition.id)
-        found, older = fair_play_files.newest(session, competition=competition, rows=rows)
+        found, older = fair_play_files.newest_files(session, competition=competition, rows=rows)
     live = LiveSolution.load(work.storage, version)
     key = hmac.digest(work.settings.secret().encode(), f"fair play of {slug}".encode(), hashlib.sha256)
     looked = _Looked(work, live, _Orders(work, live, row_ids_sha256, names, found), secret_rows(key, rows))

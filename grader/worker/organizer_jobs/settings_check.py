@@ -5,7 +5,7 @@ from typing import Any
 from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution
-from grader.services.solutions.settings_checks import SettingsCheckParameters
+from grader.services.solutions.checks import SettingsCheckParameters
 from grader.worker.organizer_jobs.context import Work
 
 

@@ -18,7 +18,7 @@ from grader.files import (
     with_named,
 )
 from grader.models import Competition, ScoringVersion
-from grader.services.solutions import assessment, findings, intake, split
+from grader.services.solutions import assessment, findings, intake, truth
 from grader.services.solutions import changes as solution_changes
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.checks import CheckParameters, Purpose
@@ -90,7 +90,7 @@ def _looked_through(
         work.report_progress(READING, TOTAL, words)
 
     if live is None:
-        key = split.key_of(work.settings.secret(), known.slug)
+        key = truth.key_of(work.settings.secret(), known.slug)
         assessed = assessment.assess(
             solution, split_key=key, choice=asked.choice, canaries=asked.canaries, test=test, tell=tell
         )

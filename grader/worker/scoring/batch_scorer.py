@@ -9,9 +9,9 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services.analysis.histograms import Histograms
 from grader.services.scoring import batches
 from grader.services.scoring.jobs import Claim, Outcome
+from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.process import holders, stopping

@@ -9,10 +9,10 @@ from grader.metrics import count_ranks, dense_ranks, report
 from grader.metrics.analysis.uncertainty.influence import influences
 from grader.metrics.analysis.uncertainty.label_effects import label_effects
 from grader.models import Split
-from grader.services.analysis.histograms import Histograms
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
+from grader.services.submissions.histograms import Histograms
 from grader.storage.stores import Storage, StorageUnavailable
 from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
 from grader.worker.scoring.rank_cache import RankCache, RankedFile

@@ -8,11 +8,11 @@ from functools import partial
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
-from grader.services.analysis.histograms import Histograms
 from grader.services.jobs.leased_rows import Rejection
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.submissions import rejected_files
+from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.process import holders, stopping

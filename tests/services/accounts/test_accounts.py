@@ -9,10 +9,10 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
-from grader.services.accounts import accounts, api_tokens, first_administrator, logins
+from grader.services.accounts import accounts, administrators, api_tokens, logins
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
+from grader.services.accounts.administrators import InvalidSetupLink
 from grader.services.accounts.api_tokens import UnknownToken
-from grader.services.accounts.first_administrator import InvalidSetupLink
 from grader.services.people import names
 from grader.services.people.names import UnknownUser
 
@@ -216,16 +216,16 @@ def test_nobody_revokes_another_persons_token(service: Any) -> None:
 
 def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: Any) -> None:
     with service.database.write() as session:
-        replaced = first_administrator.create(session, now=service.now)
-        token = first_administrator.create(session, now=service.now)
+        replaced = administrators.create_setup_link(session, now=service.now)
+        token = administrators.create_setup_link(session, now=service.now)
         assert replaced and token and replaced != token
         assert session.scalar(select(func.count()).select_from(SetupLink)) == 1
-        assert first_administrator.is_open(session, token=token)
-        assert not first_administrator.is_open(session, token=replaced)
+        assert administrators.is_setup_open(session, token=token)
+        assert not administrators.is_setup_open(session, token=replaced)
 
     def use(token: str, name: str) -> User:
         with service.database.write() as session:
-            return first_administrator.use(
+            return administrators.use_setup_link(
                 session, token=token, name=name, password=GOOD, passwords=passwords, now=service.now
             )
 
@@ -237,5 +237,5 @@ def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: An
     with pytest.raises(InvalidSetupLink):
         use(token, "second")
     with service.database.write() as session:
-        assert first_administrator.create(session, now=service.now) is None
-        assert not first_administrator.is_open(session, token=token)
+        assert administrators.create_setup_link(session, now=service.now) is None
+        assert not administrators.is_setup_open(session, token=token)

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import AccountLink, ApiToken, Login, Mail, Submission, Team, TeamMember, User
-from grader.services.accounts import accounts, api_tokens, deletion, email_addresses, logins, password_resets
-from grader.services.accounts.deletion import LastAdministrator
+from grader.services.accounts import accounts, api_tokens, email_addresses, logins, password_resets
+from grader.services.accounts.accounts import LastAdministrator
 from grader.services.leaderboards import leaderboard
 from grader.services.mail import outbox
 from grader.services.people import names
@@ -21,7 +21,7 @@ PASSWORD = "correct horse battery"
 def delete(service: Any, name: str) -> User:
     user = service.user(name)
     with service.database.write() as session:
-        deletion.delete_account(session, user=user, now=service.now)
+        accounts.delete_account(session, user=user, now=service.now)
     with service.database.read() as session:
         return session.get_one(User, user.id)
 

@@ -10,10 +10,10 @@ from sqlalchemy import func, select
 
 from grader import db
 from grader.models import KnownAddress, Tally
-from grader.services.accounts import accounts, known_addresses, login_guesses
+from grader.services import counting
+from grader.services.accounts import accounts, login_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
-from grader.services.counting import counters
-from grader.services.counting.counters import Limit
+from grader.services.counting import Limit
 from grader.worker.expired_records import Forgetting
 from tests.fixtures.races import race
 
@@ -175,13 +175,13 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
 
     def is_known(user: Any, after: timedelta = timedelta()) -> bool:
         with service.database.read() as session:
-            return known_addresses.is_known(
+            return login_addresses.is_known_address(
                 session, user_id=user.id, address_hash=hashed(user), now=service.now + after
             )
 
     with service.database.write() as session:
         for _ in range(2):
-            known_addresses.note(session, user=ada, address_hash=hashed(ada), now=service.now)
+            login_addresses.note_known_address(session, user=ada, address_hash=hashed(ada), now=service.now)
     assert hashed(ada) != hashed(bob)
     assert is_known(ada) and is_known(ada, 89 * DAY)
     assert not is_known(bob) and not is_known(ada, 90 * DAY)
@@ -193,12 +193,12 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
 def test_of_many_addresses_the_newest_are_known(service: Any) -> None:
     ada = service.user("ada")
     with service.database.write() as session:
-        for place in range(known_addresses.MOST + 5):
+        for place in range(login_addresses.MOST_KNOWN + 5):
             at = service.now + place * MINUTE
-            known_addresses.note(session, user=ada, address_hash=f"{place}", now=at)
+            login_addresses.note_known_address(session, user=ada, address_hash=f"{place}", now=at)
     with service.database.read() as session:
         kept = set(session.scalars(select(KnownAddress.address_hash)))
-    assert kept == {f"{place}" for place in range(5, known_addresses.MOST + 5)}
+    assert kept == {f"{place}" for place in range(5, login_addresses.MOST_KNOWN + 5)}
 
 
 @pytest.mark.both_databases
@@ -208,9 +208,9 @@ def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
         now = db.now(session)
     with service.database.write() as session:
         for age in (DAY + MINUTE, DAY - MINUTE):
-            counters.add(session, kind="guess.stranger", whose=str(age), now=now - age)
+            counting.add(session, kind="guess.stranger", whose=str(age), now=now - age)
         for age in (91 * DAY, 89 * DAY):
-            known_addresses.note(session, user=ada, address_hash=str(age), now=now - age)
+            login_addresses.note_known_address(session, user=ada, address_hash=str(age), now=now - age)
     assert Forgetting(service.database).step()
     assert not Forgetting(service.database).step()
     with service.database.read() as session:

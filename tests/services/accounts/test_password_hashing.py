@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from grader.services.accounts import password_hashing
-from grader.services.accounts.password_hashing import BoundedHasher, TooManyHashes
+from grader.services.accounts import passwords
+from grader.services.accounts.passwords import BoundedHasher, TooManyHashes
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
-        monkeypatch.setattr(password_hashing, name, 100)
+        monkeypatch.setattr(passwords, name, 100)
     with line(hasher, [False, False, True, False, True]) as ends:
         assert ends == []
     assert ends == ["2", "4", "0", "1", "3"]
@@ -60,16 +60,16 @@ def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_k
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
-        monkeypatch.setattr(password_hashing, name, 100)
-    monkeypatch.setattr(password_hashing, "MOST_WAITING", 4)
-    strangers = [False] * (password_hashing.MOST_WAITING + 2)
+        monkeypatch.setattr(passwords, name, 100)
+    monkeypatch.setattr(passwords, "MOST_WAITING", 4)
+    strangers = [False] * (passwords.MOST_WAITING + 2)
     with line(hasher, [*strangers, True]) as ends:
         assert sorted(ends) == ["4 away", "5 away"]
     assert ends[2:] == ["6", "0", "1", "2", "3"]
 
 
 def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(password_hashing, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.05)
     with line(hasher, [False]) as ends:
         while not ends:
             time.sleep(0.001)

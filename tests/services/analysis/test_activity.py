@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from grader.models import Submission, SubmissionStatus
-from grader.services.analysis import activity
+from grader.services.moderation import activity
 
 pytestmark = pytest.mark.both_databases
 

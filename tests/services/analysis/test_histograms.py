@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader.services.analysis.histograms import Histograms
+from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 
 NAME = "ab" + "0" * 62

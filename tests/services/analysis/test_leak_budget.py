@@ -7,12 +7,11 @@ import pytest
 
 from grader.feedback.ladder import safe_step as nearest_step
 from grader.models import Competition
-from grader.services.analysis import leak_budget
-from grader.services.analysis.leak_budget import Leaks
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, safe_step
 from grader.services.competitions import settings as competition_settings
-from grader.services.setup import cloning
+from grader.services.setup import drafts, leak_budget
+from grader.services.setup.leak_budget import Leaks
 from grader.visibility import Feedback, Step
 
 DAY = timedelta(days=1)
@@ -54,9 +53,7 @@ def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service:
     assert (leaks(service, made).files, leaks(service, made).chosen) == (None, None)
     with service.database.write() as session:
         source = lookup.get(session, slug=made.slug)
-        draft = cloning.clone(
-            session, source=source, slug="next", actor=Actor(None, "tests"), now=service.now
-        )
+        draft = drafts.clone(session, source=source, slug="next", actor=Actor(None, "tests"), now=service.now)
         draft.max_total_submissions = 9
     assert (leaks(service, draft).files, leaks(service, draft).budgets) == (9, {})
 

@@ -10,10 +10,9 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from grader.models import AuditEntry, EntryMode, SubmissionKind
-from grader.services.accounts import deletion
-from grader.services.audit import actions, log
-from grader.services.audit.actions import UnknownAction
-from grader.services.audit.log import Actor
+from grader.services.accounts import accounts
+from grader.services.audit import log
+from grader.services.audit.log import Actor, UnknownAction
 from grader.services.closing import close
 from grader.services.competitions import settings
 from grader.services.moderation import decisions
@@ -88,14 +87,14 @@ def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service:
 
 
 def test_every_action_that_the_code_writes_has_words_and_no_other() -> None:
-    nouns = "|".join(sorted({action.partition(".")[0] for action in actions.WORDS}))
+    nouns = "|".join(sorted({action.partition(".")[0] for action in log.WORDS}))
     written = {
         action
         for path in Path(log.__file__).parent.glob("*.py")
         if path.name != "audit_actions.py"
         for action in re.findall(rf'(?<!reach\()"((?:{nouns})\.[a-z_]+)"', path.read_text(encoding="utf-8"))
     }
-    assert written - {"submission.csv"} == set(actions.WORDS)
+    assert written - {"submission.csv"} == set(log.WORDS)
 
 
 def test_an_act_without_words_is_refused(service: Any) -> None:
@@ -114,7 +113,7 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
     with service.database.read() as session:
         page = log.list_page(session, competition=competition)
     assert page.sentence(page.rows[0]) == "disqualified team bob"
-    assert actions.told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
+    assert log.action_told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
 
 
 def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
@@ -242,7 +241,7 @@ def test_a_name_that_is_gone_is_not_kept_in_the_log(service: Any) -> None:
         )
     before = told(service, competition)
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), now=service.now)
     assert before == ["The team bob was disqualified."]
     (after,) = told(service, competition)
     assert "bob" not in after

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.models import Role
-from grader.services.accounts import deletion
+from grader.services.accounts import accounts
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
@@ -140,7 +140,7 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
 def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, competition: Any) -> None:
     act(service, organizers.add, competition, "bob", role=Role.OWNER)
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.users["ada"], now=service.now)
+        accounts.delete_account(session, user=service.users["ada"], now=service.now)
     with service.database.read() as session:
         left = organizers.list_all(session, competition=competition)
     assert [each.user.name for each in left] == ["bob"]
@@ -148,5 +148,5 @@ def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, compet
 
 def test_the_only_owner_of_a_competition_cannot_delete_the_account(service: Any, competition: Any) -> None:
     with pytest.raises(OnlyOwner, match="only owner of Toxicity"), service.database.write() as session:
-        deletion.delete_account(session, user=service.users["ada"], now=service.now)
+        accounts.delete_account(session, user=service.users["ada"], now=service.now)
     assert role_of(service, competition, "ada") is Role.OWNER

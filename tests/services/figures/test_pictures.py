@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.services.figures import figures
-from grader.services.figures.pictures import Picture, picture_of
+from grader.services.figures.figures import Picture, picture_of
 
 SIZES = st.integers(1, 16_000)
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState, Team, Webhook
-from grader.services.accounts import deletion
+from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements
 from grader.services.integrations import deadlines, subscriptions
@@ -146,7 +146,7 @@ def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.user("ada"), now=service.now)
+        accounts.delete_account(session, user=service.user("ada"), now=service.now)
     with service.database.read() as session:
         assert [each.id for each in session.scalars(select(Webhook))] == [of_organizers.id]
     assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]

@@ -25,7 +25,7 @@ from grader.services.competitions import lookup
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind, NothingToExport
 from grader.services.jobs.leased_rows import Breakdown
-from grader.services.moderation import decisions, equal_files, submission_search, team_search
+from grader.services.moderation import decisions, submission_search, team_search
 from grader.services.moderation.decisions import OnlyATest
 from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import jobs, queue_health, retries
@@ -258,7 +258,7 @@ def test_equal_files_of_several_teams_are_found_whoever_came_first(service: Any)
     service.submit(competition, csv=sample)
     service.submit(competition, user="eve", csv=sample)
     with service.database.read() as session:
-        groups = equal_files.find(session, competition=service.reload(competition))
+        groups = submission_search.equal_files(session, competition=service.reload(competition))
     assert [(group.team_count, group.is_sample) for group in groups] == [(2, False), (2, True)]
     senders = [(each.team.name, each.submission_id, each.count) for each in groups[0].senders]
     assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]

@@ -15,12 +15,12 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.accounts import deletion
+from grader.services import notifications
+from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import announcements
 from grader.services.moderation import decisions, disputes
-from grader.services.notifications import inbox
 from grader.services.paging import Part
 from grader.services.rescoring import publication
 from grader.services.teams import admissions, invitations, mergers, moderation, participations, teams
@@ -50,8 +50,8 @@ def seen(service: Any) -> Any:
 
     def lines(name: str) -> list[str]:
         with service.database.read() as session:
-            found = inbox.slice_of(session, user=service.user(name), part=Part()).rows
-            unread = inbox.unread_ids(session, user=service.user(name))
+            found = notifications.slice_of(session, user=service.user(name), part=Part()).rows
+            unread = notifications.unread_ids(session, user=service.user(name))
         return [f"{each.kind}{'*' if each.id in unread else ''}" for each in found[::-1]]
 
     return lines
@@ -189,9 +189,9 @@ def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_accou
         given = {"competition": competition, "team": name, "actor": SHELL}
         act(moderation.rename, name=f"{name} 2", reason="Rude", **given)
         with service.database.write() as session:
-            inbox.mark_read(session, user=ada)
+            notifications.mark_read(session, user=ada)
         act(teams.leave, competition=competition, user=ada)
-    act(deletion.delete_account, user=ada)
+    act(accounts.delete_account, user=ada)
     with service.database.read() as session:
         assert session.scalars(select(Notification.id)).all() == []
         assert session.scalars(select(NotificationRead.user_id)).all() == []
@@ -206,17 +206,17 @@ def test_marking_reads_own_notifications_and_no_others(service: Any, act: Any, s
         announce(act, competition, title=title)
     act(decisions.disqualify, competition=competition, team="bob", reason="Why", actor=SHELL)
     with service.database.write() as session:
-        ids = [each.id for each in inbox.slice_of(session, user=bob, part=Part()).rows]
-        assert inbox.mark_read(session, user=ada, ids=[ids[0]]) == []  # it is of bob's team
+        ids = [each.id for each in notifications.slice_of(session, user=bob, part=Part()).rows]
+        assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # it is of bob's team
         for _ in range(2):
-            (found,) = inbox.mark_read(session, user=ada, ids=[ids[-1], 10**9])
+            (found,) = notifications.mark_read(session, user=ada, ids=[ids[-1], 10**9])
             assert found.announcement.title == "One"
     assert seen("ada") == ["announcement", "announcement*", "announcement*"]
     assert seen("bob") == ["announcement*"] * 3 + ["disqualified*"]
     with service.database.write() as session:
-        inbox.mark_read(session, user=ada)
-        assert inbox.unread_ids(session, user=ada) == set()
-        assert inbox.unread_ids(session, user=bob) == set(ids)
+        notifications.mark_read(session, user=ada)
+        assert notifications.unread_ids(session, user=ada) == set()
+        assert notifications.unread_ids(session, user=bob) == set(ids)
 
 
 def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: Any) -> None:
@@ -226,8 +226,8 @@ def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: 
     act(admissions.decide, competition=competition, user=ada, admits=True, actor=SHELL)
     announce(act, competition)
     with service.database.write() as session:
-        inbox.mark_read(session, user=ada)
-    act(deletion.delete_account, user=ada)
+        notifications.mark_read(session, user=ada)
+    act(accounts.delete_account, user=ada)
     with service.database.read() as session:
         assert session.scalars(select(Notification.kind)).all() == ["announcement"]
         assert session.scalars(select(NotificationRead.user_id)).all() == []
@@ -251,7 +251,7 @@ def test_the_list_reads_no_texts_of_the_competitions(service: Any, act: Any) -> 
     service.submit(competition)
     announce(act, competition)
     with service.database.read() as session:
-        (found,) = inbox.slice_of(session, user=service.user("ada"), part=Part()).rows
+        (found,) = notifications.slice_of(session, user=service.user("ada"), part=Part()).rows
     assert (found.competition.title, found.announcement.title) == (competition.title, "News")
     assert "overview" in inspect(found.competition).unloaded
     assert "body" in inspect(found.announcement).unloaded

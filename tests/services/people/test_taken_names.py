@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.models import User
-from grader.services.accounts import deletion
+from grader.services.accounts import accounts
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
 from grader.services.people import names
 from grader.services.people.names import ReservedName
@@ -62,7 +62,7 @@ def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(serv
 def test_a_deleted_account_frees_the_shape_of_its_name(service: Any) -> None:
     ada = service.user("Ada.")
     with service.database.write() as session:
-        deletion.delete_account(session, user=ada, now=service.now)
+        accounts.delete_account(session, user=ada, now=service.now)
     service.user("Ada")
     with service.database.read() as session:
         gone = session.get_one(User, ada.id)

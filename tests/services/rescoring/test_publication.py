@@ -30,12 +30,11 @@ from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import leaderboard
-from grader.services.rescoring import difference, difference_tables, preparation
+from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
 from grader.services.rescoring import publication as rescoring_publication
-from grader.services.rescoring.compensation import Amends, InvalidPublication
 from grader.services.rescoring.preparation import NotPreparing, ReasonNeeded, RescoringUnderWay
-from grader.services.rescoring.publication import NotRetired
+from grader.services.rescoring.publication import Amends, InvalidPublication, NotRetired
 from grader.services.solutions import intake, publication
 from grader.services.standings import final_standings
 from grader.services.submissions import selections
@@ -379,9 +378,9 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
             texts = [
                 "".join(each)
                 for each in (
-                    difference_tables.submissions_csv(session, competition=current, versions=versions),
-                    difference_tables.teams_csv(found),
-                    difference_tables.selections_csv(found),
+                    difference.submissions_csv(session, competition=current, versions=versions),
+                    difference.teams_csv(found),
+                    difference.selections_csv(found),
                 )
             ]
         return found, texts

@@ -23,8 +23,12 @@ from grader.models import (
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.rescoring import publication
-from grader.services.rescoring.compensation import Amends
-from grader.services.rescoring.publication import NotRetired, RescoringIncomplete, RescoringLosesScores
+from grader.services.rescoring.publication import (
+    Amends,
+    NotRetired,
+    RescoringIncomplete,
+    RescoringLosesScores,
+)
 from tests.fixtures import rescorings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind

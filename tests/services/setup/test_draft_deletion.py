@@ -15,7 +15,7 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files
 from grader.services.rescoring import versions
-from grader.services.setup import draft_deletion, drafts
+from grader.services.setup import drafts
 from grader.services.solutions import checks, intake
 from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
@@ -46,7 +46,7 @@ def draft(service: Any, solution_csv: Any) -> Competition:
 
 def delete(service: Any, competition: Competition) -> None:
     with service.database.write() as session:
-        draft_deletion.delete_draft(session, competition=competition, actor=SHELL, now=service.now)
+        drafts.delete_draft(session, competition=competition, actor=SHELL, now=service.now)
 
 
 def rows_of(session: Any, competition: Competition) -> dict[str, int]:
@@ -88,7 +88,7 @@ def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competiti
 
 def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(service: Any) -> None:
     of_competitions = {name for name, table in Base.metadata.tables.items() if "competition_id" in table.c}
-    deleted = {model.__tablename__ for model in draft_deletion.STORED}
+    deleted = {model.__tablename__ for model in drafts.STORED}
     assert of_competitions - deleted - {"webhook"} == {
         "audit_entry",
         "dispute",
@@ -123,7 +123,7 @@ def test_a_draft_with_a_submission_stays(service: Any, draft: Competition, predi
             actor=SHELL,
             now=service.now,
         )
-    with pytest.raises(draft_deletion.HasSubmissions, match="has 1 submission"):
+    with pytest.raises(drafts.HasSubmissions, match="has 1 submission"):
         delete(service, draft)
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Submission)) == 1

@@ -30,7 +30,7 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.data_files import files
 from grader.services.rescoring import versions
-from grader.services.setup import cloning, drafts, lifecycle
+from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import canonical, intake
 from grader.services.submissions import benchmark_entries
 from grader.worker.organizer_jobs import solution_digests
@@ -260,10 +260,10 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     with service.database.write() as session:
         files.add(session, competition=source, name="test.csv", blob=blob, actor=SHELL, now=service.now)
         source = lookup.get(session, slug=source.slug)
-        bare = cloning.clone(
+        bare = drafts.clone(
             session, source=source, slug="bare", with_data=False, actor=SHELL, now=service.now
         )
-        full = cloning.clone(session, source=source, slug="full", title="Full", actor=SHELL, now=service.now)
+        full = drafts.clone(session, source=source, slug="full", title="Full", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=full, actor=SHELL, now=service.now)
         assert not files.list_all(session, competition=bare)
         assert [file.sha256 for file in files.list_all(session, competition=full)] == [blob.sha256]
@@ -280,7 +280,7 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: A
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
-        clone = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
+        clone = drafts.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=clone, actor=SHELL, now=service.now)
     assert solution_digests.note_missing(service.database, service.storage) == set()
     first = lookup.live(service.reload(source)).solution

@@ -13,7 +13,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
-from grader.services.setup import cloning, drafts, lifecycle, settings_file
+from grader.services.setup import drafts, lifecycle, settings_file
 from grader.visibility import Feedback, Step
 
 DAY = timedelta(days=1)
@@ -36,7 +36,7 @@ def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service: Any) 
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
-        copy = cloning.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
+        copy = drafts.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
         fresh = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="N"), actor=SHELL, now=service.now
         )
@@ -60,7 +60,7 @@ def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(s
     assert (found.title, found.feedback) == ("Renamed", Feedback.LADDER)
     with service.database.write() as session:
         source = lookup.get(session, slug=made.slug)
-        copy = cloning.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
+        copy = drafts.clone(session, source=source, slug="copy", actor=SHELL, now=service.now)
         assert copy.feedback is Feedback.LADDER
 
 
@@ -77,7 +77,7 @@ def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service: A
 def test_a_draft_without_a_key_gets_it_when_it_is_published(service: Any) -> None:
     with service.database.write() as session:
         source = lookup.get(session, slug=service.competition().slug)
-        draft = cloning.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
+        draft = drafts.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
         draft.live_scoring_version, draft.feedback_key = source.live_scoring_version, None
         lifecycle.publish(session, competition=draft, actor=SHELL, now=service.now)
         assert len(draft.feedback_key or "") == 64

@@ -21,15 +21,7 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts
-from grader.services.solutions import (
-    assessment,
-    canary_rows,
-    canonical,
-    checks,
-    intake,
-    publication,
-    settings_checks,
-)
+from grader.services.solutions import assessment, canary_rows, canonical, checks, intake, publication
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedFile
@@ -238,7 +230,7 @@ def test_other_settings_keep_the_canary_rows_and_the_commitment(
     changed = rules.model_copy(update={"metric": replace(rules.metric, power=-2.0)})
     job = done(
         service,
-        lambda session: settings_checks.add(
+        lambda session: checks.add_settings_check(
             session,
             competition=session.get_one(Competition, competition.id),
             rules=changed,

@@ -13,8 +13,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.intake import StoredSolution
-from grader.services.solutions.split import split_in_half
-from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth
+from grader.services.solutions.truth import PRIVATE, PUBLIC, Truth, split_in_half
 from grader.storage.stores import LocalStorage
 
 

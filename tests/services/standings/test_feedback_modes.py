@@ -29,12 +29,12 @@ from grader.services.closing import verification
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.jobs.leased_rows import Breakdown, Rejection
-from grader.services.leaderboards import leaderboard, score_steps, submission_results, team_results
+from grader.services.leaderboards import leaderboard, score_history, submission_results, team_results
 from grader.services.rescoring import publication
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Outcome
 from grader.services.solutions.truth import Truth
-from grader.services.standings import daily_ranks, rows, shown_scores
+from grader.services.standings import rows, shown_scores
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
 from grader.worker.scoring.batch_scorer import BatchScorer
@@ -293,7 +293,7 @@ def test_the_steps_of_the_chart_are_what_a_ladder_shows(service: Any, coarse: An
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         submission = session.get_one(Submission, ids[0])
-        (steps,) = score_steps.of_teams(session, competition=own, team_ids=[submission.team_id])
+        (steps,) = score_history.of_teams(session, competition=own, team_ids=[submission.team_id])
         assert [step.submission_id for step in steps.steps] == [ids[0], ids[2], ids[4]]
 
 
@@ -303,7 +303,7 @@ def test_blind_has_no_public_leaderboard(service: Any, coarse: Any) -> None:
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
         assert leaderboard.public_board(session, competition=own, now=service.now).rows == ()
-        assert daily_ranks.missing(session, now=service.now + timedelta(days=1)) == []
+        assert rows.without_daily_ranks(session, now=service.now + timedelta(days=1)) == []
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
@@ -350,14 +350,14 @@ def test_a_late_file_leaves_the_ranks_of_the_day(service: Any, coarse: Any) -> N
     ranks = {service.submission(sent).team_id: 1}
     with service.database.write() as session:
         own = lookup.get(session, slug=competition.slug)
-        assert daily_ranks.write(session, competition=own, ranks=ranks, now=service.now)
+        assert rows.write_daily_ranks(session, competition=own, ranks=ranks, now=service.now)
     (late,) = send(service, competition, (1.5,))
     service.score(late)
     assert service.submission(late).kind is SubmissionKind.LATE
     assert shown(service) == by_the_rule(service, competition)
     with service.database.read() as session:
         day = service.now.date()
-        assert daily_ranks.of_day(session, competition.live_scoring_version_id, day) == ranks
+        assert rows.daily_ranks(session, competition.live_scoring_version_id, day) == ranks
 
 
 @pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])

@@ -19,7 +19,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.accounts import deletion
+from grader.services.accounts import accounts
 from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard
 from grader.services.limits import limits
@@ -279,7 +279,7 @@ def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(
 ) -> None:
     competition = scene()
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), now=service.now)
         name = session.scalars(select(Team.name).where(Team.name.startswith("Team of"))).one()
     with pytest.raises(UnknownTeam):
         act(mergers.request, competition, "ada", name=name)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Participation, Team, TeamInvite, TeamMember
-from grader.services.accounts import deletion
+from grader.services.accounts import accounts
 from grader.services.people.names import InvalidName
 from grader.services.teams import invitations, rosters, teams
 from grader.services.teams.invitations import (
@@ -194,7 +194,7 @@ def test_the_next_leader_is_somebody_who_still_has_an_account(
     competition = together("bob", "cleo")
     service.submit(competition, user="ada", after=DAY)
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), now=service.now)
     act(teams.leave, competition, "ada")
     assert act(teams.rename, competition, "cleo", name="Cleos").leader_id == service.user("cleo").id
     with pytest.raises(LastMember):
@@ -204,7 +204,7 @@ def test_the_next_leader_is_somebody_who_still_has_an_account(
 def test_a_team_of_deleted_accounts_without_submissions_ends(together: Any, act: Any, service: Any) -> None:
     competition = together("bob")
     with service.database.write() as session:
-        deletion.delete_account(session, user=service.user("bob"), now=service.now)
+        accounts.delete_account(session, user=service.user("bob"), now=service.now)
     act(teams.leave, competition, "ada")
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Team)) == 0

@@ -6,7 +6,7 @@ from typing import Any
 from grader.models import Notification, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
-from grader.services.notifications.inbox import NotificationKind
+from grader.services.notifications import NotificationKind
 from webapp.accounts.notifications import NotificationView
 
 HERE = "/competitions/toxicity"

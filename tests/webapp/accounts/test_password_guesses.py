@@ -9,10 +9,10 @@ import pytest
 
 from grader.services.accounts import (
     accounts,
-    first_administrator,
+    administrators,
     login_guesses,
-    password_hashing,
     password_resets,
+    passwords,
     sign_ups,
 )
 from webapp.server import channel
@@ -144,7 +144,7 @@ def test_a_busy_site_says_so_and_counts_nothing(site: Any, monkeypatch: pytest.M
     browser = site.app.test_client()
     token = site.form_token(browser)
     form = {"csrf_token": token, "name": "Bob", "password": "guess"}
-    hasher._waiting[False].extend(range(password_hashing.MOST_WAITING))  # a long line
+    hasher._waiting[False].extend(range(passwords.MOST_WAITING))  # a long line
     looked: list[object] = []
     monkeypatch.setattr(login_guesses, "require_room", lambda *_, **given: looked.append(given))
     answer = browser.post("/login", data=form)
@@ -159,7 +159,7 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
     site: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with site.database.write() as session:
-        setup = first_administrator.create(session, now=site.now())
+        setup = administrators.create_setup_link(session, now=site.now())
     ada = site.person("Ada")
     with site.database.write() as session:
         reset = password_resets.create_link(session, user=ada.user, created_by="tests", now=site.now())
@@ -170,10 +170,10 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
     @contextmanager
     def turn(_hasher: object, *, is_known: bool = False) -> Iterator[None]:
         waited.add(path)
-        raise password_hashing.TooManyHashes
+        raise passwords.TooManyHashes
         yield
 
-    monkeypatch.setattr(password_hashing.BoundedHasher, "turn", turn)
+    monkeypatch.setattr(passwords.BoundedHasher, "turn", turn)
     form = {
         "name": "Bob",
         "email": "ada@example.org",
@@ -198,13 +198,13 @@ def test_who_waits_to_sign_up_holds_no_connection_to_the_database(
 ) -> None:
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []
-    real = password_hashing.BoundedHasher.turn
+    real = passwords.BoundedHasher.turn
 
-    def turn(hasher: password_hashing.BoundedHasher, *, is_known: bool = False) -> Any:
+    def turn(hasher: passwords.BoundedHasher, *, is_known: bool = False) -> Any:
         held.append(pool.checkedout())
         return real(hasher, is_known=is_known)
 
-    monkeypatch.setattr(password_hashing.BoundedHasher, "turn", turn)
+    monkeypatch.setattr(passwords.BoundedHasher, "turn", turn)
     browser = site.app.test_client()
     form = {"csrf_token": site.form_token(browser, "/sign-up"), "name": "Bob", "password": PASSWORD}
     assert browser.post("/sign-up", data=form).status_code == 302

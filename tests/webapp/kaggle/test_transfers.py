@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from grader.models import AnnouncedUpload, DataCheckState
+from grader.services import uploads
 from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
 from grader.services.people import names
-from grader.services.uploads import announced
 from grader.storage import disk
 from grader.worker.storage_keeper import Keeper
 from webapp.http.parameters import SentFields
@@ -156,13 +156,13 @@ def test_an_upload_is_its_persons_and_ends(arena: Any, ann: Any) -> None:
     assert call(bob, "CreateSubmission", **SLUG, blobFileTokens=token).status_code == 404
     assert put(ann, f"{API}/uploads/guessed", b"12345").status_code == 404
     with arena.database.write() as session:
-        assert not announced.has_old(session, now=arena.now() + timedelta(days=6))
-        announced.forget_old(session, now=arena.now() + timedelta(days=8))
+        assert not uploads.has_old(session, now=arena.now() + timedelta(days=6))
+        uploads.forget_old(session, now=arena.now() + timedelta(days=8))
     assert put(ann, url, b"", "bytes */5").status_code == 404
 
 
 def test_the_oldest_unused_uploads_make_room(arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announced, "FOR_SUBMISSIONS", announced.Room(count=3, size_bytes=100))
+    monkeypatch.setattr(uploads, "FOR_SUBMISSIONS", uploads.Room(count=3, size_bytes=100))
     urls = [begin(ann, 10)[1] for _ in range(4)]
     assert [put(ann, url, b"1234567890").status_code for url in urls] == [404, 200, 200, 200]
     begin(ann, 95)
@@ -196,7 +196,7 @@ def test_expired_uploads_that_others_hold_are_left_to_the_next_round(
     arena: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = iter([True] * 3)
-    monkeypatch.setattr(announced, "has_old", lambda *_, **__: next(answers))
+    monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))
     Keeper(arena.database, arena.storage).forget_uploads()
     assert next(answers)
 
@@ -209,7 +209,7 @@ def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
     _, active = begin(ann, 10)
     assert put(ann, active, b"56789", "bytes 0-4/10").status_code == 308
     with arena.database.write() as session:
-        session.query(AnnouncedUpload).first().expires_at -= announced.IDLE_AFTER
+        session.query(AnnouncedUpload).first().expires_at -= uploads.IDLE_AFTER
     bob, five = arena.person("Bob"), hashlib.sha256(b"01234").hexdigest()
     monkeypatch.setattr(disk, "is_short", lambda *_, only_blobs=False, **__: not only_blobs)
     assert put(bob, begin(bob, 10)[1], b"0123456789").status_code == 507  # deleting blobs would free nothing
@@ -361,7 +361,7 @@ def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
 
 
 def test_a_file_comes_in_a_bounded_number_of_parts(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announced, "MOST_PARTS", 2)
+    monkeypatch.setattr(uploads, "MOST_PARTS", 2)
     _, url = begin(ann, 10)
     assert put(ann, url, b"0", "bytes 0-0/10").status_code == 308
     assert put(ann, url, b"1", "bytes 1-1/10").status_code == 308

@@ -15,7 +15,7 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.moderation import decisions
-from grader.services.standings import daily_ranks
+from grader.services.standings import rows as daily_ranks
 from grader.text import safe
 from grader.visibility import Feedback, Step
 
@@ -224,7 +224,7 @@ def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any)
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         now = arena.now()
-        daily_ranks.write(
+        daily_ranks.write_daily_ranks(
             session,
             competition=competition,
             ranks={
@@ -246,19 +246,21 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
     arena.score_all()
     tomorrow = arena.now() + timedelta(days=1)
     with arena.database.write() as session:
-        assert daily_ranks.missing(session, now=arena.now()) == []
-        (competition,) = daily_ranks.missing(session, now=tomorrow)
-        ranks = daily_ranks.compute(session, competition=competition, now=tomorrow)
+        assert daily_ranks.without_daily_ranks(session, now=arena.now()) == []
+        (competition,) = daily_ranks.without_daily_ranks(session, now=tomorrow)
+        ranks = daily_ranks.compute_daily_ranks(session, competition=competition, now=tomorrow)
         assert sorted(ranks.values()) == [1, 2]
-        assert daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
-        assert not daily_ranks.write(session, competition=competition, ranks=ranks, now=tomorrow)
-        assert daily_ranks.missing(session, now=tomorrow) == []
+        assert daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
+        assert not daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
+        assert daily_ranks.without_daily_ranks(session, now=tomorrow) == []
         decisions.disqualify(
             session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
         )
         assert session.scalars(select(DailyRank)).all() == []
-        (competition,) = daily_ranks.missing(session, now=tomorrow)
-        assert list(daily_ranks.compute(session, competition=competition, now=tomorrow).values()) == [1]
+        (competition,) = daily_ranks.without_daily_ranks(session, now=tomorrow)
+        assert list(
+            daily_ranks.compute_daily_ranks(session, competition=competition, now=tomorrow).values()
+        ) == [1]
 
 
 def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> None:

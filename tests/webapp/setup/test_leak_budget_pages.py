@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from grader.services.analysis import feedback_proposals
-from grader.services.analysis.feedback_proposals import Audience
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
+from grader.services.setup import leak_budget
+from grader.services.setup.leak_budget import Audience
 from grader.visibility import Feedback, Step
 from tests.fixtures.desk import API, Desk
 
@@ -116,9 +116,9 @@ def test_few_files_get_bands_and_more_files_a_ladder(arena: Any) -> None:
         made = lookup.get(session, slug="toxicity")
         settings = competition_settings.of(made)
         found = {
-            count: feedback_proposals.of(made, settings.changed(max_total_submissions=count), now=now)[
-                Audience.PRIZES
-            ]
+            count: leak_budget.feedback_proposals(
+                made, settings.changed(max_total_submissions=count), now=now
+            )[Audience.PRIZES]
             for count in (1, 100)
         }
     assert {count: each.feedback for count, each in found.items()} == {

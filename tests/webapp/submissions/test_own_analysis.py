@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from grader import db
-from grader.services.analysis.histograms import Histograms
 from grader.services.scoring import jobs
+from grader.services.submissions.histograms import Histograms
 from grader.simulation.honest_teams import rank_correlation
 from grader.visibility import Feedback
 from grader.worker.scoring.scorer import Scorer

@@ -19,7 +19,7 @@ from grader.prose.drawn import TOO_COMPLEX, plain
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.figures import figures, formatted_texts
-from grader.services.figures.pictures import picture_of
+from grader.services.figures.figures import picture_of
 from grader.storage.stores import StoredBlob
 from grader.worker.formatting import formatter as formatting
 from grader.worker.formatting.formatter import Formatter

@@ -10,9 +10,9 @@ from sqlalchemy import select
 from grader.files import read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.models import OrganizerJob
-from grader.services.analysis import diagnoses
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
+from grader.services.moderation import diagnoses
 from grader.services.solutions import intake
 from grader.worker.organizer_jobs.program import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS

@@ -10,7 +10,7 @@ from grader.files import read_solution
 from grader.models import JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.competitions.metric import MetricChoice
-from grader.services.fair_play import files, report
+from grader.services.fair_play import report
 from grader.services.fair_play.report import Report
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.canary_rows import CanaryRequest
@@ -68,7 +68,7 @@ def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept
 ) -> None:
     expected = done(service, requested(service, competition))
     with service.database.read() as session:
-        found, _ = files.newest(session, competition=competition, rows=ROWS)
+        found, _ = report.newest_files(session, competition=competition, rows=ROWS)
     for file in found:
         service.storage.delete(file.sha256)
     assert done(service, requested(service, competition)) == expected
@@ -89,7 +89,7 @@ def test_files_that_cannot_be_read_are_counted_and_left_out(
 def test_only_the_newest_files_are_looked_through(
     service: Any, competition: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_FILES", 3)
+    monkeypatch.setattr(report, "MAX_FILES", 3)
     found = done(service, requested(service, competition))
     assert (found.file_count, found.older_count, found.pairs) == (3, 2, [])
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from grader.charts.changes import change_strip
 from grader.charts.slopes import Slope, slope_chart
 from grader.ranking.order import score_text
-from grader.services.leaderboards.shake_up import Move
+from grader.services.leaderboards.chart_points import Move
 from webapp.presentation import formats
 
 SHOWN = 20

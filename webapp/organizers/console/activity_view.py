@@ -14,7 +14,7 @@ from grader.models import (
     ScoringVersionState,
     SubmissionStatus,
 )
-from grader.services.analysis.activity import Activity, Counts
+from grader.services.moderation.activity import Activity, Counts
 from grader.services.scoring.queue_health import Health, Sign
 from webapp.presentation import formats
 

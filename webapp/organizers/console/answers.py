@@ -22,7 +22,7 @@ from grader.services.audit import log
 from grader.services.leaderboards.ties import SplitTies
 from grader.services.limits.grants import GivenGrant
 from grader.services.moderation import submission_search, team_search
-from grader.services.moderation.equal_files import Group
+from grader.services.moderation.submission_search import Group
 from grader.services.scoring.queue_health import Health
 from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer

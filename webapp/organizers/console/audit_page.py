@@ -5,8 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services.audit import actions as audit_actions
 from grader.services.audit import log
+from grader.services.audit import log as audit_actions
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.organizer_access import organizers_only
@@ -39,7 +39,7 @@ def index(slug: str) -> ResponseReturnValue:
         competition=view,
         page=found,
         entries=[EntryView.of(entry, found) for entry in found.rows],
-        actions=[(each, audit_actions.label(each)) for each in actions],
+        actions=[(each, audit_actions.action_label(each)) for each in actions],
         people=people,
         action=action,
         person=person,

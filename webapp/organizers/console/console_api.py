@@ -6,15 +6,15 @@ from flask import Response, url_for
 
 from grader import db
 from grader.models import Role
-from grader.services.analysis import activity, leak_budget
 from grader.services.audit import log
 from grader.services.competitions import announcements, organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.exports import tables
 from grader.services.leaderboards import ties as tied_teams
-from grader.services.moderation import disputes
+from grader.services.moderation import activity, disputes
 from grader.services.people import names
 from grader.services.scoring import queue_health, retries
+from grader.services.setup import leak_budget
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import lookups

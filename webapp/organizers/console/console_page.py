@@ -5,14 +5,15 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services.analysis import activity, leak_budget
 from grader.services.audit import log
 from grader.services.competitions import pauses
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.exports import tables
 from grader.services.jobs import organizer_jobs
+from grader.services.moderation import activity
 from grader.services.scoring import queue_health, retries
+from grader.services.setup import leak_budget
 from grader.storage import disk
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups

@@ -6,8 +6,8 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import OrganizerJob, Role
 from grader.reports import html_page
-from grader.services.analysis import diagnoses
 from grader.services.jobs import organizer_jobs
+from grader.services.moderation import diagnoses
 from grader.services.moderation.decisions import UnknownSubmissionHere
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups

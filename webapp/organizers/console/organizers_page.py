@@ -10,7 +10,7 @@ from grader import db
 from grader.errors import OrganizerError
 from grader.models import Role, User
 from grader.services.accounts import accounts, class_accounts
-from grader.services.accounts.password_hashing import TooManyHashes
+from grader.services.accounts.passwords import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.people import names
 from webapp.competitions.views import CompetitionView

@@ -6,8 +6,7 @@ from flask import Response, url_for
 
 from grader.models import Role
 from grader.reports import html_page
-from grader.services.analysis import diagnoses
-from grader.services.moderation import decisions, equal_files, submission_search
+from grader.services.moderation import decisions, diagnoses, submission_search
 from grader.services.moderation.submission_search import Wanted
 from grader.services.scoring import retries
 from webapp.http import lookups
@@ -53,7 +52,7 @@ def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmis
 def equal_file_list(slug: str) -> EqualFileList:
     """List the files that more than one team sent."""
     with current_site().database.read() as session:
-        groups = equal_files.find(session, competition=lookups.competition_of(session, slug))
+        groups = submission_search.equal_files(session, competition=lookups.competition_of(session, slug))
     return EqualFileList(files=[answers.equal_file(group) for group in groups])
 
 

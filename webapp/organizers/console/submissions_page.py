@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role, SubmissionKind, SubmissionStatus
-from grader.services.moderation import decisions, equal_files, submission_search, team_search
+from grader.services.moderation import decisions, submission_search, team_search
 from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import retries
 from webapp.competitions.views import CompetitionView
@@ -67,7 +67,7 @@ def same_bytes(slug: str) -> ResponseReturnValue:
     """List the files that more than one team sent."""
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
-        groups = equal_files.find(session, competition=competition)
+        groups = submission_search.equal_files(session, competition=competition)
     return render_template(
         "running/equal_files.html", competition=CompetitionView(competition, now), groups=groups
     )

@@ -7,10 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Role
-from grader.services.accounts.login_places import KEPT
+from grader.services.accounts.login_addresses import KEPT
 from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
-from grader.services.moderation import equal_files
+from grader.services.moderation import submission_search
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.organizer_access import organizers_only
@@ -38,7 +38,7 @@ def same(slug: str) -> ResponseReturnValue:
 
 def shared_by_teams(session: Any, competition: Competition) -> SamePeople:
     """Return what teams share, with the files that several of them sent."""
-    files = equal_files.find(session, competition=competition)
+    files = submission_search.equal_files(session, competition=competition)
     return same_people.find(
         session,
         competition=competition,

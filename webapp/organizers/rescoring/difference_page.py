@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, Role, ScoringVersion
 from grader.services.rescoring import difference as rescoring_difference
-from grader.services.rescoring import difference_tables
 from grader.services.rescoring.difference import Compared, Preview
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -43,7 +42,7 @@ def submissions_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every submission's scores under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return difference_tables.submissions_csv(session, competition=competition, versions=versions)
+        return rescoring_difference.submissions_csv(session, competition=competition, versions=versions)
 
     return _csv(slug, number, "submissions", lines)
 
@@ -54,7 +53,7 @@ def teams_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send every team's ranks on both leaderboards under both versions."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return difference_tables.teams_csv(_preview(session, competition, versions))
+        return rescoring_difference.teams_csv(_preview(session, competition, versions))
 
     return _csv(slug, number, "teams", lines)
 
@@ -65,7 +64,7 @@ def selections_csv(slug: str, number: int) -> ResponseReturnValue:
     """Send which submissions come to compete on the private leaderboard, or cease to."""
 
     def lines(session: Any, competition: Competition, versions: Compared) -> Iterator[str]:
-        return difference_tables.selections_csv(_preview(session, competition, versions))
+        return rescoring_difference.selections_csv(_preview(session, competition, versions))
 
     return _csv(slug, number, "selections", lines)
 

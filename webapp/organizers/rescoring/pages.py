@@ -13,7 +13,6 @@ from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import preparation
 from grader.services.solutions import checks as solution_checks
-from grader.services.solutions import settings_checks
 from grader.services.solutions.checks import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
@@ -87,7 +86,9 @@ def check_settings(slug: str) -> ResponseReturnValue:
         if not form.errors:
             rules = Rules(identities=changes["identities"] or (), metric=changes["metric"])
             try:
-                settings_checks.add(session, competition=competition, rules=rules, actor=actor(), now=now)
+                solution_checks.add_settings_check(
+                    session, competition=competition, rules=rules, actor=actor(), now=now
+                )
             except NotAcceptable as error:
                 problem = error.message
     if problem or form.errors:
@@ -101,7 +102,9 @@ def check_settings(slug: str) -> ResponseReturnValue:
 def settings_status(slug: str) -> ResponseReturnValue:
     """Return the state of the check of changed settings as JSON."""
     with current_site().database.read() as session:
-        job = settings_checks.newest(session, competition=lookups.competition_of(session, slug))
+        job = solution_checks.newest_settings_check(
+            session, competition=lookups.competition_of(session, slug)
+        )
     return _settings_status(job).make_conditional(request)
 
 
@@ -116,7 +119,9 @@ def checked_solution(
 ) -> tuple[StoredSolution, dict[str, Any] | None]:
     """Return the solution that a rescoring is to begin with: corrected, or with changed settings."""
     if settings_check:
-        return settings_checks.accepted(session, competition=competition, job_id=settings_check), None
+        return solution_checks.accepted_settings(
+            session, competition=competition, job_id=settings_check
+        ), None
     solution = solution_checks.accepted(session, competition=competition, job_id=solution_check)
     check = solution_checks.get(session, competition=competition, job_id=solution_check)
     return solution, {**check.result["changes"], "check": solution_check}
@@ -151,7 +156,9 @@ def _index(slug: str, *, problem: str | None = None) -> str:
             if solution_checks.why_not_acceptable(competition, job) is None
         ]
         settings_check = (
-            settings_checks.newest(session, competition=competition) if preparing is None else None
+            solution_checks.newest_settings_check(session, competition=competition)
+            if preparing is None
+            else None
         )
         live = competition.live_scoring_version
         view = CompetitionView(competition, db.now(session))

@@ -7,7 +7,7 @@ from typing import Any
 from wtforms import TextAreaField
 from wtforms.widgets import DateInput, DateTimeLocalInput, NumberInput
 
-from grader.services.rescoring.compensation import Amends, InvalidPublication
+from grader.services.rescoring.publication import Amends, InvalidPublication
 from grader.text import utc
 from webapp.presentation.form_fields import Entry, SiteForm, TickBox
 

@@ -11,10 +11,9 @@ from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersion
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Compared, Preview
-from grader.services.rescoring.difference_tables import change_text
+from grader.services.rescoring.difference import TOPS, Compared, Preview, change_text
 from grader.services.rescoring.preparation import Progress
-from grader.services.solutions.settings_checks import asked_of
+from grader.services.solutions.checks import asked_settings
 from webapp.leaderboards.views import change
 from webapp.presentation import formats
 from webapp.presentation.terms import NAMES
@@ -93,7 +92,9 @@ class SettingsCheckView:
             doing=job.progress.get("words", "Waiting for a worker"),
             problems=tuple(problem["message"] for problem in job.problems),
             incident=job.incident,
-            changes=_changed(Rules.from_dict(live.metric_settings), asked_of(job).rules) if live else [],
+            changes=_changed(Rules.from_dict(live.metric_settings), asked_settings(job).rules)
+            if live
+            else [],
         )
 
 

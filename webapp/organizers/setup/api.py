@@ -11,8 +11,7 @@ from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
-from grader.services.analysis import leak_budget
-from grader.services.competitions import joined_names, organizers, past_dates, safe_step, usual_dates
+from grader.services.competitions import dates, organizers, safe_step, settings_problems, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
@@ -22,7 +21,7 @@ from grader.services.data_files import findings, release
 from grader.services.figures import figures
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
-from grader.services.setup import cloning, draft_deletion, drafts, lifecycle, settings_file, suggestions
+from grader.services.setup import drafts, leak_budget, lifecycle, settings_file
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.submissions import benchmark_entries
@@ -106,7 +105,7 @@ def create_competition(json: NewCompetition) -> Any:
             source = lookups.competition_of(session, json.source)
             organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
             made: dict[str, Any] = {"source": source, "actor": actor(), "now": now}
-            draft = cloning.clone(session, slug=json.slug, title=json.title, with_data=json.with_data, **made)
+            draft = drafts.clone(session, slug=json.slug, title=json.title, with_data=json.with_data, **made)
             if json.with_solution:
                 versions.copy_solution(session, draft=draft, **made)
         else:
@@ -377,7 +376,7 @@ def unarchive_competition(slug: str, json: Reasoned) -> Publication:
 @organizers_operation(Role.OWNER, status=204, tag=TAG)
 def delete_draft(slug: str, query: Confirmation) -> Any:
     """Delete a draft with everything that is stored for it."""
-    act(slug, draft_deletion.delete_draft)
+    act(slug, drafts.delete_draft)
     return "", 204
 
 
@@ -397,8 +396,8 @@ def _settings(slug: str) -> dict[str, Any]:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         found = competition_settings.of(competition)
         warnings = [
-            *past_dates.warnings(competition, now),
-            *joined_names.warnings(competition),
+            *dates.warnings(competition, now),
+            *settings_problems.joined_names_warnings(competition),
             *safe_step.warnings(competition),
         ]
         return {
@@ -425,7 +424,7 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         changed = competition_settings.change(
             session, competition=competition, changes=changes, actor=actor(), now=now
         )
-        doubtful = past_dates.to_confirm(competition, changed, now)
+        doubtful = dates.to_confirm(competition, changed, now)
         if doubtful and not is_confirmed:
             raise ConfirmationNeeded(doubtful)
     if changed.intersection(TEXTS):
@@ -442,13 +441,13 @@ def _publication(slug: str) -> Publication:
         missing = lifecycle.missing(competition, now=now) if is_draft else []
         missing += release.faults(session, competition=competition) if is_draft else []
         advice = [
-            *suggestions.of_settings(competition_settings.of(competition)),
+            *lifecycle.settings_suggestions(competition_settings.of(competition)),
             *safe_step.warnings(competition),
-            *suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline),
+            *lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline),
         ]
         return Publication(
             state=competition.state,
             missing=[organizing.fault(each) for each in missing],
             suggestions=[organizing.fault(each) for each in advice],
-            submission_count=draft_deletion.count_submissions(session, competition=competition),
+            submission_count=drafts.count_submissions(session, competition=competition),
         )

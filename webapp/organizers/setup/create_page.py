@@ -9,7 +9,7 @@ from grader.services.competitions import organizers
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.rescoring import versions
-from grader.services.setup import cloning, drafts
+from grader.services.setup import drafts
 from webapp.competitions import prose
 from webapp.http import auth, lookups
 from webapp.http.organizer_access import actor
@@ -40,7 +40,7 @@ def create() -> ResponseReturnValue:
             if source_slug:
                 source = lookups.competition_of(session, source_slug)
                 organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
-                draft = cloning.clone(
+                draft = drafts.clone(
                     session,
                     source=source,
                     slug=slug,

@@ -7,7 +7,7 @@ from typing import Any
 from grader.models import Competition, CompetitionState, JobState, OrganizerJob
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import identity_choice, settings_checks
+from grader.services.solutions import checks, identity_choice
 from grader.services.solutions.identity_choice import Candidate
 
 UNTICKED = ("identities", "min_class_rows")  # settings that are typed where there is nothing to tick
@@ -114,14 +114,14 @@ def pending_check(session: Any, competition: Competition) -> OrganizerJob | None
     """Return the newest check of another metric for a draft's solution."""
     if competition.live_scoring_version is None:
         return None
-    return settings_checks.newest(session, competition=competition)
+    return checks.newest_settings_check(session, competition=competition)
 
 
 def _chosen(
     found: Sequence[Candidate], settings: CompetitionSettings, job: OrganizerJob | None
 ) -> Sequence[str]:
     if job is not None:
-        return settings_checks.asked_of(job).rules.identities
+        return checks.asked_settings(job).rules.identities
     return settings.identities or [each.name for each in found if each.is_in_score]
 
 
@@ -149,7 +149,7 @@ def _pending(job: OrganizerJob) -> PendingChoice:
         state="open" if organizer_jobs.is_open(job) else "done" if job.state is JobState.DONE else "refused",
         doing=job.progress.get("words", "Waiting for a worker"),
         problems=problems,
-        identities=settings_checks.asked_of(job).rules.identities,
+        identities=checks.asked_settings(job).rules.identities,
     )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from flask import url_for
 
 from grader.models import Competition, CompetitionState
-from grader.services.competitions import joined_names, past_dates, safe_step
+from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_problems import Fault
 from grader.services.data_files import release
-from grader.services.setup import lifecycle, suggestions
+from grader.services.setup import lifecycle
 from grader.services.submissions import benchmark_entries
 from webapp.organizers.setup.wizard_steps import BY_KEY, DATA, ORDER, PUBLISHING, SOLUTION, STEPS
 
@@ -134,15 +134,13 @@ def _missing(session: Any, competition: Competition, now: datetime) -> Iterable[
 
 
 def _advice(session: Any, competition: Competition, is_draft: bool, now: datetime) -> Iterable[Fault]:
-    yield from suggestions.of_settings(competition_settings.of(competition))
+    yield from lifecycle.settings_suggestions(competition_settings.of(competition))
     yield from safe_step.warnings(competition)
-    yield from joined_names.warnings(competition)
+    yield from settings_problems.joined_names_warnings(competition)
     if is_draft:
-        yield from (
-            fault for fault in past_dates.warnings(competition, now) if "closes_at" not in fault.names
-        )
+        yield from (fault for fault in dates.warnings(competition, now) if "closes_at" not in fault.names)
     lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
-    yield from suggestions.of_data(session, competition=competition, lacks_baseline=lacks_baseline)
+    yield from lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
 
 
 def _lacks(key: str, faults: Sequence[Fault], slug: str) -> Iterable[Lack]:

@@ -14,7 +14,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
-from grader.services.solutions import identity_choice, settings_checks
+from grader.services.solutions import checks, identity_choice
 from webapp.organizers.setup import identity_ticks
 
 
@@ -60,7 +60,7 @@ def save(
         return changed, None
     url = url_for("organize_settings.show", slug=competition.slug, step="metric")
     rules = Rules(identities=after.identities or (), metric=after.metric)
-    if pending is not None and settings_checks.asked_of(pending).rules == rules:
+    if pending is not None and checks.asked_settings(pending).rules == rules:
         if pending.state is JobState.DONE:
             versions.accept_settings(**everything, job_id=pending.id)
             return changed, Told("Saved. Your choice is in use now.", url, goes_on=True)

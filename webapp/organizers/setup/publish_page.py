@@ -7,10 +7,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role
-from grader.services.analysis import leak_budget
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.setup import draft_deletion, drafts, lifecycle
+from grader.services.setup import drafts, leak_budget, lifecycle
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -76,13 +75,13 @@ def delete(slug: str) -> ResponseReturnValue:
         return _page(slug, problem="Nothing was deleted. Tick the box first."), 422
     try:
         with current_site().database.write() as session:
-            draft_deletion.delete_draft(
+            drafts.delete_draft(
                 session,
                 competition=lookups.competition_of(session, slug),
                 actor=actor(),
                 now=db.now(session),
             )
-    except (draft_deletion.HasSubmissions, drafts.NotDraft) as error:
+    except (drafts.HasSubmissions, drafts.NotDraft) as error:
         return _page(slug, problem=error.message), 409
     flash(f"The draft {slug} is deleted.")
     return redirect(url_for("competitions.index"), 303)
@@ -114,7 +113,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         leaks = leak_budget.of(competition, settings, now=now)
         view = CompetitionView(competition, now)
         setup = marks.wizard(session, competition, now=now, current=PUBLISHING)
-        submission_count = draft_deletion.count_submissions(session, competition=competition)
+        submission_count = drafts.count_submissions(session, competition=competition)
     return render_template(
         "setup/publish.html",
         competition=view,

@@ -11,9 +11,7 @@ from wtforms import Field
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
 from grader.ranking.order import SCORE_DECIMALS, score_text
-from grader.services.analysis import feedback_proposals, leak_budget
-from grader.services.analysis.feedback_proposals import Audience
-from grader.services.competitions import joined_names, past_dates, safe_step, usual_dates
+from grader.services.competitions import dates, safe_step, settings_problems, usual_dates
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import (
     DATES,
@@ -25,6 +23,8 @@ from grader.services.competitions.settings_model import (
 from grader.services.competitions.settings_problems import Fault
 from grader.services.figures import figures
 from grader.services.rescoring import versions
+from grader.services.setup import leak_budget
+from grader.services.setup.leak_budget import Audience
 from grader.visibility import Feedback
 from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
@@ -93,7 +93,9 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             changes["identities"] = identity_ticks.chosen(ticks, before, report)
         audience = request.form.get("audience")
         if "feedback" in form and audience in AUDIENCES:
-            changes |= feedback_proposals.of(competition, before, now=now)[Audience(audience)].changes
+            changes |= leak_budget.feedback_proposals(competition, before, now=now)[
+                Audience(audience)
+            ].changes
         unread = form.errors.keys()
         faults = competition_settings.refusals(competition, changes, now)
         others = form.tell(fault for fault in faults if not set(fault.names) & unread)
@@ -108,9 +110,9 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                     session, competition, before, changes, actor=actor(), now=now
                 )
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
-            past = past_dates.warnings_of_change(competition, changed, now)
-            joined = joined_names.warnings(competition) if "identities" in changed else []
-            if doubtful := past_dates.to_confirm(competition, changed, now):
+            past = dates.warnings_of_change(competition, changed, now)
+            joined = settings_problems.joined_names_warnings(competition) if "identities" in changed else []
+            if doubtful := dates.to_confirm(competition, changed, now):
                 confirm(_takes_effect_soon(competition, page, doubtful, now))
     if is_stale:
         return _page(slug, page, is_sent=True, is_stale=True), 412
@@ -186,7 +188,7 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     with current_site().database.read() as session:
         competition, now = lookups.competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)
-        shown = {fault.sentence for fault in past_dates.warnings(competition, now)}
+        shown = {fault.sentence for fault in dates.warnings(competition, now)}
     beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
     words = [fault.sentence for fault in past if fault not in beside]
     if beside:
@@ -277,8 +279,8 @@ def _page(
         job = identity_ticks.pending_check(session, competition) if ticks else None
         entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
         warnings = [
-            *past_dates.warnings(competition, now, entered=entered),
-            *joined_names.warnings(competition),
+            *dates.warnings(competition, now, entered=entered),
+            *settings_problems.joined_names_warnings(competition),
             *safe_step.warnings(competition),
         ]
         proposal = safe_step.of(competition)
@@ -333,7 +335,7 @@ def _question(
     competition: Competition, settings: CompetitionSettings, step: FeedbackStep, now: datetime
 ) -> dict[str, Any]:
     """Return the question who takes part: the proposals, the chosen answer and previews of coarse modes."""
-    proposals = feedback_proposals.of(competition, settings, now=now)
+    proposals = leak_budget.feedback_proposals(competition, settings, now=now)
     prizes = proposals[Audience.PRIZES]
     is_adopted = all(getattr(settings, name) == value for name, value in prizes.changes.items())
     kept = Audience.PRIZES if is_adopted else "" if settings.feedback is Feedback.OPEN else CUSTOM
@@ -359,6 +361,6 @@ def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackS
                 score_text(exact),
                 terms.unshown(mode) if shown is None else score_text(shown, decimals),
             )
-            for exact, shown in feedback_proposals.example(competition, mode, step)
+            for exact, shown in leak_budget.feedback_example(competition, mode, step)
         ],
     }

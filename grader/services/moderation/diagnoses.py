@@ -23,7 +23,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
-from grader.services.leaderboards import counted_submission
+from grader.services.leaderboards import submission_results
 from grader.services.moderation.decisions import UnknownSubmissionHere
 from grader.services.stored_json import StoredJson
 from grader.storage.stores import Storage
@@ -126,7 +126,7 @@ def publish(
     competition = act.competition
     if competition.revealed_at is None:
         raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
-    counted_submission.get(
+    submission_results.get_counted(
         session,
         competition=competition,
         submission_id=submission_id,

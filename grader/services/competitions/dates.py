@@ -1,4 +1,4 @@
-"""Warnings about competition dates in the past, and changed dates that need a confirmation."""
+"""Dates of a competition: default dates, warnings about past dates, changes to confirm."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta

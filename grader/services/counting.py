@@ -1,14 +1,15 @@
-"""Counters for rate limits, kept in the database: add one, take one back, when the next is free.
+"""Counters for rate limits in the database, and database locks by name.
 
-Whoever counts holds the lock of what is counted first (`locks.hold`, or the competition's).
+Callers must hold the lock of what is counted (`hold_lock`, or the competition's) before counting.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from grader.models import Tally
@@ -88,3 +89,11 @@ def forget_old(session: Session, *, now: datetime) -> None:
     """Delete some of what no limit looks at any more."""
     old = select(Tally.id).where(Tally.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
     session.execute(delete(Tally).where(Tally.id.in_(old)))
+
+
+def hold_lock(session: Session, name: str) -> None:
+    """Wait until no other transaction holds this name; a write transaction of SQLite excludes all others."""
+    session.connection()  # begins it
+    if session.get_bind().dialect.name == "postgresql":
+        number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+        session.execute(select(func.pg_advisory_xact_lock(number)))

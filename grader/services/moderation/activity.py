@@ -22,7 +22,7 @@ from grader.models import (
     SubmissionStatus,
     TeamMember,
 )
-from grader.services.leaderboards import score_steps
+from grader.services.leaderboards import score_history
 from grader.services.teams import waiting
 
 DAYS = 30
@@ -152,9 +152,9 @@ def _best(session: Session, competition: Competition) -> tuple[tuple[date, int],
         select(Standing.team_id)
         .where(Standing.scoring_version_id == version.id, Standing.split == Split.PUBLIC)
         .order_by(*STANDING_ORDER)
-        .limit(score_steps.TEAM_COUNT)
+        .limit(score_history.TEAM_COUNT)
     ).all()
-    steps = score_steps.of_teams(session, competition=competition, team_ids=leaders)
+    steps = score_history.of_teams(session, competition=competition, team_ids=leaders)
     best: dict[date, int] = {}
     highest: int | None = None
     for step in sorted((step for team in steps for step in team.steps), key=lambda step: step.submitted_at):

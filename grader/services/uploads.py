@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import AnnouncedUpload, Competition, User
-from grader.services.counting import named_locks
+from grader.services import counting
 from grader.storage.stores import Storage, StoredBlob
 from grader.text import one_line
 
@@ -92,7 +92,7 @@ def announce(
     Where a person has too many files that were never used, the oldest are forgotten: the blobs that they
     named are returned as well, to be deleted at once.
     """
-    named_locks.hold(session, f"announced uploads of {user.id}")
+    counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, competition, size_bytes)
     token = secrets.token_urlsafe(32)
     session.add(

@@ -1,8 +1,8 @@
 """Notifications of a person: write one for an audience, list them, mark them as read.
 
-An event writes one row for its audience, however many people that is. Who sees it is decided when it is read:
-somebody who leaves a team or is no longer admitted loses its notifications, and somebody who joins starts
-without the earlier ones.
+An event writes one row for its audience, however many people that is. The viewers follow when it is read.
+People who leave a team or are no longer admitted lose its notifications. People who join start without the
+earlier ones.
 """
 
 import enum

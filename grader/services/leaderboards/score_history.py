@@ -1,18 +1,20 @@
-"""Best public score of teams over time, for the leaderboard's chart: the first, and some of the others."""
+"""Scores over time: each of a team's own files, and the best public scores of teams."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, and_, func, null, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import Competition, Score, Split, Submission, SubmissionKind, Team
-from grader.ranking import selection
+from grader.models import Competition, Score, ScoringVersion, Split, Submission, SubmissionKind, Team
+from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import places, shown_scores
+from grader.visibility import Field
 
 TEAM_COUNT = 5
 SAMPLE_COUNT = 60
@@ -78,3 +80,52 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
         if units is not None:
             entries[team_id].append(Entry(team_id, submission_id, units, submitted_at))
     return [TeamSteps(team_id, tuple(selection.improvements(entries[team_id]))) for team_id in team_ids]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnScore:
+    """A file, its score as shown in units of 0.00001, and the best shown one of the files before it.
+
+    Each is None where nothing is shown.
+    """
+
+    submission_id: int
+    file_name: str
+    units: int | None
+    best_before: int | None
+
+    @property
+    def gain(self) -> int | None:
+        """By how much it beats the best file before it (negative: falls short)."""
+        return None if self.units is None or self.best_before is None else self.units - self.best_before
+
+
+def own_scores(
+    session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
+) -> list[OwnScore]:
+    """Return all files of a team, the oldest first; scores that are not allowed are not read."""
+    is_shown = Field.PUBLIC_SCORE in allowed
+    scores: tuple[Any, Any] = (Score.score, Score.shown_units) if is_shown else (null(), null())
+    query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, *scores)
+    if is_shown:
+        query = query.outerjoin(
+            Score,
+            and_(
+                Score.submission_id == Submission.id,
+                Score.scoring_version_id == version.id,
+                Score.split == Split.PUBLIC,
+            ),
+        )
+    found = session.execute(
+        query.where(Submission.team_id == team.id).order_by(Submission.submitted_at, Submission.id)
+    )
+    return list(_in_order(found, is_exact=Field.PUBLIC_EXACT in allowed, is_test=team.is_organizers))
+
+
+def _in_order(rows: Iterable[Any], *, is_exact: bool, is_test: bool) -> Iterator[OwnScore]:
+    best: int | None = None
+    for submission_id, file_name, kind, score, stored in rows:
+        units = stored if score is None or not is_exact else order.score_units(score)
+        yield OwnScore(submission_id, file_name, units, best)
+        if units is not None and (is_test or kind in shown_scores.KINDS):
+            best = units if best is None else max(best, units)

@@ -16,9 +16,9 @@ from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Submission, SubmissionStatus
-from grader.services.analysis.histograms import Agreement, Histograms
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards.submission_results import SplitResult, Summary
+from grader.services.submissions.histograms import Agreement, Histograms
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
 # What is read while somebody waits for a page, where no worker kept the histogram of a larger file.

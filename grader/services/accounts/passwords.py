@@ -1,0 +1,196 @@
+"""Passwords: rules for new ones, and hashing with a bound on simultaneous hashes."""
+
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from argon2 import PasswordHasher
+
+from grader.errors import ErrorKind, ParticipantError
+from grader.services.people import names
+
+AT_ONCE = 1  # in each process
+# A class that logs in at once waits, and nobody of it is sent away: the last of 64 for some seconds, or half
+# a minute on a busy machine. Who waits is on a thread of a lane of their own (`webapp.server.channel`).
+MOST_WAITING = 64
+WAIT_SECONDS = 30.0
+# Who is known to an account goes first and waits longer: no crowd of strangers keeps out who was in before.
+MOST_KNOWN_WAITING = 64
+KNOWN_WAIT_SECONDS = 45.0
+RETRY_AFTER = timedelta(seconds=5)
+MIN_LENGTH = 8
+MAX_LENGTH = 1024
+SITE_NAMES = ("Fairboard",)
+# What is tried with a word at its ends: a few digits and marks in any order, or a number, as a year is, and
+# marks. A longer addition is a secret of its own.
+_MOST_ADDED = 4
+_MOST_DIGITS = 4
+_MOST_MARKS = 4
+_ADDED = re.compile(r"[\W\d_]*")
+_MARKS = re.compile(r"[\W_]")
+_NUMBER = re.compile(r"\d+")
+
+
+class TooManyHashes(ParticipantError):
+    """As many passwords wait to be looked at as may."""
+
+    public_name = "too_many_hashes"
+    kind = ErrorKind.NOT_YET
+
+    retry_after = RETRY_AFTER
+    message = (
+        "Too many people are logging in right now, so we could not check your password. Nothing was "
+        "changed, "
+        "and this did not count as an attempt. Please try again in a few seconds."
+    )
+
+
+class BoundedHasher(PasswordHasher):
+    """A hasher whose callers take turns; raises TooManyHashes where too many wait, or one for too long."""
+
+    def __init__(self, *, time_cost: int, memory_cost: int) -> None:
+        super().__init__(time_cost=time_cost, memory_cost=memory_cost, parallelism=1)
+        self._lock = threading.Lock()
+        self._running = 0
+        self._waiting: dict[bool, deque[threading.Event]] = {True: deque(), False: deque()}
+        self._mine = threading.local()
+
+    @contextmanager
+    def turn(self, *, is_known: bool = False) -> Iterator[None]:
+        """Wait for a turn and hold it; people known to the account go first.
+
+        Within it `hash` and `verify` wait no more.
+        """
+        self._enter(is_known)
+        self._mine.is_held = True
+        try:
+            yield
+        finally:
+            self._mine.is_held = False
+            self._leave()
+
+    def require_place(self, *, is_known: bool) -> None:
+        """Raise TooManyHashes where the line is full; what else a guess needs costs far more."""
+        with self._lock:
+            if len(self._waiting[is_known]) >= (MOST_KNOWN_WAITING if is_known else MOST_WAITING):
+                raise TooManyHashes
+
+    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
+        """Hash a password in one's turn."""
+        with self._turn_unless_held():
+            return super().hash(password, salt=salt)
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - the library's name
+        """Look at a password in one's turn."""
+        with self._turn_unless_held():
+            return super().verify(hash, password)
+
+    @contextmanager
+    def _turn_unless_held(self) -> Iterator[None]:
+        if getattr(self._mine, "is_held", False):
+            yield
+        else:
+            with self.turn():
+                yield
+
+    def _enter(self, is_known: bool) -> None:
+        line, mine = self._waiting[is_known], threading.Event()
+        with self._lock:
+            if len(line) >= (MOST_KNOWN_WAITING if is_known else MOST_WAITING):
+                raise TooManyHashes
+            if self._running < AT_ONCE:
+                self._running += 1
+                return
+            line.append(mine)
+        if mine.wait(KNOWN_WAIT_SECONDS if is_known else WAIT_SECONDS):
+            return
+        with self._lock:
+            if not mine.is_set():  # else it came at the last moment
+                line.remove(mine)
+                raise TooManyHashes
+
+    def _leave(self) -> None:
+        """Give the turn to who is next: it is never free while somebody waits."""
+        with self._lock:
+            line = self._waiting[True] or self._waiting[False]
+            if line:
+                line.popleft().set()
+            else:
+                self._running -= 1
+
+
+def password_problem(password: str, *, name: str) -> str | None:
+    """Return the sentence that says why this cannot be the password of the person `name`, None if it can."""
+    if len(password) < MIN_LENGTH:
+        return f"A password has at least {MIN_LENGTH} characters; this one has {len(password)}."
+    if len(password) > MAX_LENGTH:
+        return f"A password has at most {MAX_LENGTH:,} characters; this one has {len(password):,}."
+    if len(set(password)) < 3:
+        return "A password needs at least three different characters."
+    tried = {names.folded(password), *_words(password)}
+    units = {unit for each in tried if len(each) >= MIN_LENGTH and (unit := _unit(each)) != each}
+    if any(len(unit) < MIN_LENGTH for unit in units):
+        return "A password cannot be a short text repeated: attackers try it first."
+    tried |= units
+    if name and not tried.isdisjoint({names.folded(name), *_words(name)}):
+        return "A password cannot be the account name, with or without digits: attackers try it first."
+    if not tried.isdisjoint(names.folded(each) for each in SITE_NAMES):
+        return "A password cannot be the name of the site, with or without digits: attackers try it first."
+    if not tried.isdisjoint(_common()):
+        return (
+            "This is one of the passwords that many people have, with or without some digits: it is tried "
+            "first. Take a longer one, such as three words that have nothing to do with each other."
+        )
+    joined = {_MARKS.sub("", each) for each in tried}
+    for own in filter(None, (_MARKS.sub("", names.folded(each)) for each in (name, *SITE_NAMES))):
+        rests = {rest for each in joined for rest in (each.removeprefix(own), each.removesuffix(own))}
+        if not (rests - joined).isdisjoint(_common()):
+            return "A password cannot be a name with a common password: attackers try it first."
+    return None
+
+
+def _unit(text: str) -> str:
+    """Return the text that is repeated twice or more to make a text, else the text itself."""
+    for length in range(1, len(text) // 2 + 1):
+        if text.startswith(text[length:]):
+            return text[:length]
+    return text
+
+
+def _words(password: str) -> set[str]:
+    """Return what a password may be in small letters without spaces and what was added at its ends."""
+    plain = names.folded(password).replace(" ", "")
+    ahead, behind = _added(plain), _added(plain[::-1])
+    return {
+        plain[before : len(plain) - after]
+        for before in range(ahead + 1)
+        for after in range(min(behind, len(plain) - before - 1) + 1)
+        if _is_tried(plain[:before], plain[len(plain) - after :])
+    }
+
+
+def _added(text: str) -> int:
+    """Return how many digits and marks, of those that can be an addition, a text begins with."""
+    found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
+    return len(found[0]) if found else 0
+
+
+def _is_tried(before: str, after: str) -> bool:
+    """Return whether these digits and marks around a word are tried with it."""
+    numbers = [*_NUMBER.findall(before), *_NUMBER.findall(after)]
+    digits = sum(map(len, numbers))
+    added = len(before) + len(after)
+    is_number_and_marks = len(numbers) <= 1 and digits <= _MOST_DIGITS and added - digits <= _MOST_MARKS
+    return added <= _MOST_ADDED or is_number_and_marks
+
+
+@cache
+def _common() -> frozenset[str]:
+    text = resources.files("grader.services.accounts").joinpath("common_passwords.txt").read_text("utf-8")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))

@@ -1,1 +1,0 @@
-"""Analysis of one submission: diagnosis, histograms, leak budget."""

@@ -1,1 +1,0 @@
-"""Counters for rate limits in the database, and locks by name."""

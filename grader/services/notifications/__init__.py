@@ -1,1 +1,0 @@
-"""Notifications of events in competitions."""
