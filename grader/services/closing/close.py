@@ -21,16 +21,20 @@ from grader.models import (
     FinalBoard,
     Notification,
     Split,
+    Standing,
     Submission,
     SubmissionKind,
     SubmissionStatus,
+    Team,
+    TeamMember,
+    User,
 )
 from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.closing import reveal_mail
 from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.phases import Archived
+from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
 from grader.services.standings import final_standings, places, rows
 from grader.services.webhooks import outbox as webhooks
@@ -210,7 +214,7 @@ def reveal(
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
     session.flush()
-    reveal_mail.write(session, competition=competition, now=now)
+    _mail_reveal(session, competition=competition, now=now)
     webhooks.tell(session, competition_id=competition.id, event=Event.REVEALED, now=now)
     notifications.tell(
         session, competition=competition, kind=NotificationKind.REVEALED, by=actor.user, now=now
@@ -366,3 +370,49 @@ def _pending(session: Session, competition: Competition) -> Sequence[Submission]
         .order_by(Submission.submitted_at, Submission.id)
         .limit(NAMED_COUNT)
     ).all()
+
+
+def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:
+    """Write one e-mail to each member with a confirmed address of a team on the private leaderboard."""
+    version_id = lookup.live(competition).id
+    readers = session.execute(
+        select(User, Team.id, Team.name)
+        .join(TeamMember, TeamMember.user_id == User.id)
+        .join(Team, Team.id == TeamMember.team_id)
+        .join(Standing, Standing.team_id == Team.id)
+        .where(
+            TeamMember.competition_id == competition.id,
+            Standing.scoring_version_id == version_id,
+            Standing.split == Split.PRIVATE,
+            User.email_verified_at.is_not(None),
+        )
+        .order_by(User.id)
+    ).all()
+    if not readers:
+        return
+    private, public = (
+        places.ranks(session, scoring_version_id=version_id, split=split)
+        for split in (Split.PRIVATE, Split.PUBLIC)
+    )
+    bodies = (
+        (
+            user,
+            letters.body(
+                "revealed",
+                competition=competition,
+                team=team,
+                private_rank=private[team_id],
+                team_count=len(private),
+                public_rank=public.get(team_id),
+            ),
+        )
+        for user, team_id, team in readers
+    )
+    outbox.notify_each(
+        session,
+        letters=bodies,
+        kind=outbox.Notice.RESULTS,
+        key=f"results:{competition.id}",
+        subject=letters.subject("revealed", competition=competition),
+        now=now,
+    )
