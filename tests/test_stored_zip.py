@@ -7,8 +7,8 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.services.data_files.archive import Member, StoredZip
 from grader.storage import blob_streams
-from grader.storage.stored_zip import Member, StoredZip
 
 
 def member(name: str, data: bytes) -> Member:

@@ -4,9 +4,8 @@ An attacker asks an `Oracle` alone and knows no more than a participant does: th
 mode, and a model of its own. `run` tries modes in several competitions and sums up.
 """
 
-from grader.simulation.competitions import Competition, drawn
+from grader.simulation.competitions import Answer, Competition, MemoryOracle, Oracle, drawn
 from grader.simulation.honest_teams import Honest
-from grader.simulation.oracle import Answer, MemoryOracle, Oracle
 from grader.simulation.suite import ATTACKS, attack, attacker_of, gain
 from grader.simulation.trials import Trial, proposed_step, run
 

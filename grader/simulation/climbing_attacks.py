@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.simulation.attackers import Attacker, Outcome, levels, logit, odds_from
-from grader.simulation.competitions import BoolArray, FloatArray, IndexArray
-from grader.simulation.oracle import Oracle
+from grader.simulation.competitions import BoolArray, FloatArray, IndexArray, Oracle
 
 _SHOWN = 0.15
 """How many of the files are to be shown: each that is costs known positives."""

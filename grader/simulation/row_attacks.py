@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grader.simulation.attackers import Attacker, Outcome, levels, logit, odds_from
-from grader.simulation.competitions import BoolArray, FloatArray, IndexArray
-from grader.simulation.oracle import Answer, Oracle
+from grader.simulation.competitions import Answer, BoolArray, FloatArray, IndexArray, Oracle
 
 _OVERALL, _BNSP = 0, 3
 _OUT = 100.0

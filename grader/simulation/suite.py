@@ -11,9 +11,8 @@ from grader.feedback import Rule
 from grader.feedback.ladder import UNITS
 from grader.simulation import climbing_attacks, row_attacks
 from grader.simulation.attackers import Attacker, Outcome
-from grader.simulation.competitions import Competition
+from grader.simulation.competitions import Competition, MemoryOracle, Oracle
 from grader.simulation.honest_teams import Honest
-from grader.simulation.oracle import MemoryOracle, Oracle
 from grader.visibility import Feedback
 
 ACCOUNTS = 5

@@ -45,9 +45,8 @@ class Listening:
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
 @pytest.mark.parametrize("name", LISTED)
 def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback) -> None:
-    from grader.simulation.competitions import drawn
+    from grader.simulation.competitions import MemoryOracle, drawn
     from grader.simulation.honest_teams import Honest
-    from grader.simulation.oracle import MemoryOracle
 
     competition = drawn(1)
     honest, rule = Honest(competition, 1), Rule(feedback, 200)

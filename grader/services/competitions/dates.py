@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from grader.models import Competition, CompetitionState
-from grader.services.competitions import phases, usual_dates
-from grader.services.competitions.settings_model import DATES, SETTINGS
+from grader.models import Competition, CompetitionState, RevealRule
+from grader.services.competitions import phases
+from grader.services.competitions.settings_model import DATES, SETTINGS, YEARS
 from grader.services.competitions.settings_problems import Fault
 from grader.visibility import Phase
 
+WEEK = timedelta(days=7)
+NAMES = ("entry_deadline", "merger_deadline", "reveals_at")
 SOON = timedelta(days=1)  # also catches a time that was entered in the wrong time zone
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",
@@ -25,7 +27,6 @@ _UNTIL_THE_CLOSE = {
 _AFTER_THE_CLOSE = {
     "reveals_at": "the private leaderboard is revealed automatically as soon as everything is scored",
 }
-
 _SOON = {
     "opens_at": "the competition opens",
     "closes_at": "no submission is accepted from then on",
@@ -33,6 +34,28 @@ _SOON = {
     "merger_deadline": "teams can neither grow nor merge from then on",
     "reveals_at": "the private leaderboard is revealed automatically",
 }
+
+
+def default_dates(competition: Competition) -> dict[str, datetime]:
+    """Return the dates that follow from the close, by name; none before opening and close are known.
+
+    Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
+    with it. The private leaderboard is revealed 7 days after the close.
+    """
+    opens_at, closes_at = competition.opens_at, competition.closes_at
+    if opens_at is None or closes_at is None or closes_at.year not in YEARS:
+        return {}
+    week_before = closes_at - WEEK
+    deadline = week_before if week_before > opens_at else closes_at
+    return {"entry_deadline": deadline, "merger_deadline": deadline, "reveals_at": closes_at + WEEK}
+
+
+def fill_in_dates(competition: Competition) -> None:
+    """Give a competition the dates that nobody chose, once they follow from the close."""
+    for name, moment in default_dates(competition).items():
+        is_chosen = getattr(competition, name) is not None
+        if not is_chosen and (name != "reveals_at" or competition.reveal_rule is RevealRule.DATE):
+            setattr(competition, name, moment)
 
 
 def warnings(
@@ -49,7 +72,7 @@ def warnings_of_change(competition: Competition, changed: Collection[str], now: 
     """Return the warnings that a change brought: of the dates in it, and of those that follow the close."""
     names = set(changed) & set(DATES)
     if names & {"opens_at", "closes_at"}:
-        names |= set(usual_dates.NAMES)
+        names |= set(NAMES)
     effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
     return [fault for fault in _found(competition, now, effects, {}) if set(fault.names) & names]
 

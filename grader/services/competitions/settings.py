@@ -14,7 +14,7 @@ from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, phases, usual_dates
+from grader.services.competitions import dates, lookup, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.settings_model import (
     KINDS,
@@ -104,7 +104,7 @@ class ChangedMeanwhile(OrganizerError):
 def of(competition: Competition) -> CompetitionSettings:
     """Return what is chosen; dates that are those that follow from the close are None."""
     chosen = {name: getattr(competition, name) for name in _COLUMNS}
-    usual = usual_dates.usual_dates(competition)
+    usual = dates.default_dates(competition)
     chosen |= {name: None for name, moment in usual.items() if chosen[name] == moment}
     metric = metric_choice.of(competition)
     return CompetitionSettings.model_construct(
@@ -221,7 +221,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
         competition.rules_version = 1
     elif competition.rules != rules:
         competition.rules_version += 1
-    usual_dates.fill_in(competition)
+    dates.fill_in_dates(competition)
     ensure_feedback_key(competition)
 
 
@@ -237,7 +237,7 @@ def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> Competi
 
 def _shown(competition: Competition) -> CompetitionSettings:
     """Return the settings with the dates that hold, chosen or not."""
-    return of(competition).changed(**{name: getattr(competition, name) for name in usual_dates.NAMES})
+    return of(competition).changed(**{name: getattr(competition, name) for name in dates.NAMES})
 
 
 def _differing(before: CompetitionSettings, after: CompetitionSettings) -> frozenset[str]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, settings, usual_dates
+from grader.services.competitions import acting, dates, settings
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
@@ -94,7 +94,7 @@ def publish(
     if lacking:
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
-    usual_dates.fill_in(competition)
+    dates.fill_in_dates(competition)
     settings.ensure_feedback_key(competition)
     _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition

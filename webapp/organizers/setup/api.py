@@ -11,7 +11,7 @@ from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions import dates, organizers, safe_step, settings_problems, usual_dates
+from grader.services.competitions import dates, organizers, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
@@ -404,7 +404,7 @@ def _settings(slug: str) -> dict[str, Any]:
             "version": competition_settings.version_of(found),
             "settings": SettingsShown.model_construct(**dict(found)),
             "locked": competition_settings.locks(competition, now),
-            "dates": {name: getattr(competition, name) for name in usual_dates.NAMES},
+            "dates": {name: getattr(competition, name) for name in dates.NAMES},
             "warnings": [organizing.fault(each) for each in warnings],
             "safe_step": safe_step_answer(safe_step.of(competition)),
             "leak_budget": leak_budget_answer(leak_budget.of(competition, found, now=now)),

@@ -11,7 +11,7 @@ from wtforms import Field
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
 from grader.ranking.order import SCORE_DECIMALS, score_text
-from grader.services.competitions import dates, safe_step, settings_problems, usual_dates
+from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import (
     DATES,
@@ -315,7 +315,7 @@ def _page(
         ticks_etag=_status(job).headers["ETag"] if job else "",
         groups=groups,
         following={
-            name: getattr(competition, name) for name in usual_dates.NAMES if getattr(settings, name) is None
+            name: getattr(competition, name) for name in dates.NAMES if getattr(settings, name) is None
         },
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,
