@@ -78,10 +78,6 @@ def draw(
     random : Random
         Nobody may guess what it draws: `random.SystemRandom`, but in tests.
 
-    Returns
-    -------
-    Drawn
-
     Raises
     ------
     CannotDraw

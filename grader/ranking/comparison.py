@@ -179,10 +179,6 @@ def compare(
         How many submissions of a team compete on the private leaderboard.
     largest_count : int
         How many of the largest changes of scores are kept.
-
-    Returns
-    -------
-    Difference
     """
     everything = list(pairs)
     before, after = (

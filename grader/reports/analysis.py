@@ -139,10 +139,6 @@ class Analysis:
 def analyse(inputs: Inputs) -> Analysis:
     """Return everything that can be said of a solution, and of a model where there is one.
 
-    Parameters
-    ----------
-    inputs : Inputs
-
     Returns
     -------
     Analysis

@@ -9,10 +9,6 @@ _ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+
 def is_elsewhere(path: str) -> bool:
     """Return whether a text is a URL or names another machine, where the path of a file or folder is wanted.
 
-    Parameters
-    ----------
-    path : str
-
     Returns
     -------
     bool
@@ -28,14 +24,5 @@ def is_elsewhere(path: str) -> bool:
 
 
 def refusal(path: str) -> str:
-    """Return the sentence that refuses such a path.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    str
-    """
+    """Return the sentence that refuses such a path."""
     return f"{path!r} is an address, and a path on this machine is needed, such as /srv/fairboard."

@@ -237,10 +237,6 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
     cap : int
         Largest size in bytes, as it arrived and uncompressed.
 
-    Returns
-    -------
-    Content
-
     Raises
     ------
     Unreadable

@@ -68,10 +68,6 @@ def identify(head: bytes) -> Signature | None:
     ----------
     head : bytes
         The first `HEAD_BYTES` bytes, or all of a shorter file.
-
-    Returns
-    -------
-    Signature or None
     """
     for magic, signature in _MAGIC:
         if head.startswith(magic):

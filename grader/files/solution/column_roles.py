@@ -156,10 +156,6 @@ def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
 
     Nearly all values in 0..1 make an identity as all of them do: reading tells what is wrong with the others.
 
-    Parameters
-    ----------
-    columns : sequence of ColumnSample
-
     Returns
     -------
     tuple of ColumnGuess
@@ -189,10 +185,6 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
     """Return the role of each column: as named, else as guessed.
 
     Where a column is named for a role that only one has, what was guessed for it gives way.
-
-    Parameters
-    ----------
-    guessed, named : mapping of str to ColumnRole
 
     Returns
     -------

@@ -53,10 +53,6 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
     id_column : str
         The id's column in the solution; where it is not there, a column in another case or called id.
 
-    Returns
-    -------
-    PublicTable
-
     Raises
     ------
     FileRejected

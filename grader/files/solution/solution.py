@@ -133,10 +133,6 @@ def read_solution(
     progress : callable
         Is told the rows read so far, and how many there are.
 
-    Returns
-    -------
-    Solution
-
     Raises
     ------
     FileRejected
@@ -167,10 +163,6 @@ def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
     ----------
     source : Path, bytes or seekable binary stream
         As in `read_solution`.
-
-    Returns
-    -------
-    tuple of ColumnGuess
 
     Raises
     ------
@@ -207,10 +199,6 @@ def read_scored_table(
         As in `read_solution`.
     predictions : sequence of str
         The columns of the models.
-
-    Returns
-    -------
-    ScoredTable
 
     Raises
     ------
