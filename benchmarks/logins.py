@@ -28,7 +28,7 @@ from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.supervisor import programs
-from grader.supervisor.listener import open_listener
+from grader.supervisor.service import open_listener
 from grader.supervisor.supervisor import Child
 from tests.fixtures.competitions import publish_competition
 

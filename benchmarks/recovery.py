@@ -159,7 +159,11 @@ class Scene:
         holder = self._job(job_id).holder or ""
         pid = int(holder.rsplit("/", 2)[1])
         with contextlib.suppress(psutil.NoSuchProcess):
-            return "sweeper" if "grader.worker.scoring.program" in psutil.Process(pid).cmdline() else "worker"
+            return (
+                "sweeper"
+                if "grader.worker.children.job_program" in psutil.Process(pid).cmdline()
+                else "worker"
+            )
         return "gone"
 
 

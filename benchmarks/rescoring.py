@@ -39,8 +39,8 @@ from grader.services.rescoring import preparation
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.scoring.batch_scorer import BATCH_JOBS, BatchScorer
-from grader.worker.scoring.child import ScoringChild
+from grader.worker.children.job_child import JobChild
+from grader.worker.scoring.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
 
 FILES = BATCH_JOBS  # the first batch meets each file for the first time, the others find its ranks
@@ -173,12 +173,12 @@ def check(installation: Installation, version: ScoringVersion, number: int) -> N
 def measure(installation: Installation) -> tuple[float, float, float]:
     """Return the medians of a file's reference, cold and warm time; the reference and ours take turns."""
     reference, cold, warm = [], [], []
-    scorer = BatchScorer.of(installation.settings)
+    scorer = Scorer.of(installation.settings)
     for number in range(VERSIONS):
         version = installation.prepare(number)
         for batch in range(SUBMISSIONS // BATCH_JOBS):
             reference.append(seconds(files.reference, installation.files[0][1], installation.reference))
-            taken = seconds(scorer.run, version.id) / BATCH_JOBS
+            taken = seconds(scorer.run_batch, version.id) / BATCH_JOBS
             if batch > 0:  # the first one prepares the solution
                 warm.append(taken)
             elif number == 0:
@@ -192,7 +192,7 @@ def peak_mb(installation: Installation, **overrides: Any) -> float:
     """Rescore everything in a worker's process of its own and return the most memory it had (on Linux)."""
     version = installation.prepare(VERSIONS)
     settings = installation.settings.model_copy(update=overrides)
-    with ScoringChild(settings, is_quiet=True) as child:
+    with JobChild(settings, is_quiet=True) as child:
         while child.rescore(version.id):
             pass
         [process] = psutil.Process().children()

@@ -11,7 +11,7 @@ from grader.demo.dataset import Dataset, generate
 from grader.models import Competition, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.data_files import files
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebooks" / "from-data-to-rank.ipynb"
 

@@ -9,9 +9,9 @@ from grader.services.data_files.archive import Checksums
 from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.checking.checker import Checker
-from grader.worker.formatting.formatter import Formatter
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
+from grader.worker.children.checker import Checker
+from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
 from webapp.http import (
     auth,

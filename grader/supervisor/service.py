@@ -1,5 +1,6 @@
-"""Start `fairboard serve`: lock, leftovers, address, migration, first administrator, programs."""
+"""Start `fairboard serve`: lock, leftovers, socket, migration, setup link, programs."""
 
+import errno
 import logging
 import socket
 from collections.abc import Callable
@@ -7,15 +8,24 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
+from grader.errors import OrganizerError
 from grader.maintenance import backups
 from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings
-from grader.supervisor import guardian, listener, lock, programs, valkey
+from grader.supervisor import guardian, lock, programs, valkey
 from grader.supervisor.supervisor import Child, Supervisor
 
 APPLICATION = "webapp.wsgi:app"
+BACKLOG = 512
 
 log = logging.getLogger(__name__)
+
+
+class CannotListen(OrganizerError):
+    """The address is taken, not ours, or not to be had."""
+
+    public_name = "cannot_listen"
+    message = "Fairboard cannot listen on {host}, port {port}: {reason}"
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
@@ -27,8 +37,8 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
     with lock.hold(data_dir) as held:
         if count := guardian.end(data_dir):
             log.warning("Ended %d processes that a killed service had left.", count)
-        with listener.open_listener(settings.host, settings.port) as web_socket:
-            address = (settings.base_url or listener.address_of(web_socket)).rstrip("/")
+        with open_listener(settings.host, settings.port) as web_socket:
+            address = (settings.base_url or address_of(web_socket)).rstrip("/")
             lock.describe(held, f"a process at {address}")
             setup_token = _prepare_database(settings, announce)
             supervisor = Supervisor()
@@ -41,6 +51,22 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
                     )
                 supervisor.run()
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Listen on the address, on a free port where the port is 0; raise CannotListen."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise CannotListen(host=host, port=port, reason=_reason(error)) from error
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return the URL under which a browser on this machine reaches the listener."""
+    host, port = listener.getsockname()[:2]
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised, not listened on
+    return f"http://{everywhere.get(host, f'[{host}]' if ':' in host else host)}:{port}"
 
 
 def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
@@ -106,3 +132,13 @@ def _mend_or_tell(child: Child, data_dir: Path) -> None:
             "Valkey does not answer yet (see %s). Until then only the sweeper scores, some seconds later.",
             data_dir / "valkey" / "valkey.log",
         )
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            "another program listens there. Stop it, or choose another port with --port (0 takes a free one)."
+        )
+    if error.errno == errno.EACCES:
+        return "ports below 1024 need special rights. Choose another one with --port."
+    return f"{error.strerror}."

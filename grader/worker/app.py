@@ -1,15 +1,27 @@
 """The Celery application: `celery --app grader.worker.app:celery_app worker` runs it."""
 
+from datetime import timedelta
+from functools import cache
 from typing import Any
 
+from celery import Celery
 from celery.signals import celeryd_init, task_prerun, worker_process_init, worker_ready
+from sqlalchemy.exc import SQLAlchemyError
 
+from grader import db
+from grader.db import Database
 from grader.metrics import check_golden_vectors
-from grader.settings import load
-from grader.worker import startup_hints
-from grader.worker.broker import QUEUE, create_app
+from grader.services.scoring import jobs
+from grader.settings import Settings, load
+from grader.worker.broker import QUEUE, RESCORING_TASK, TASK, Hints, create_app
 from grader.worker.process import stopping
 from grader.worker.process.limits import limit_memory
+from grader.worker.process.retrying import tell_of
+from grader.worker.scoring.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
+
+MOST_HINTS = 1000  # of more the sweeper takes the rest, and no worker is short of work
+
+celery_app = create_app(load())
 
 
 @celeryd_init.connect
@@ -32,7 +44,56 @@ def enter_sandbox(**_: object) -> None:
 def ask_for_what_waits(sender: Any, **_: object) -> None:
     """Hint at every job that waits: a worker that was killed took the hints it had with it."""
     if QUEUE in sender.app.amqp.queues.consume_from:
-        startup_hints.hint_at_all(load(), sender.app)
+        hint_at_all(load(), sender.app)
 
 
-celery_app = create_app(load())
+def hint_at_all(settings: Settings, app: Celery) -> None:
+    """Send a hint for every job that waits; a second hint at the same job does nothing."""
+    database = Database(settings.database(), pool_size=1)
+    try:
+        with database.read() as session:
+            waiting = jobs.waiting(
+                session, older_than=timedelta(), limit=MOST_HINTS, now=db.now(session), with_rescorings=False
+            )
+        for job_id in waiting:
+            app.send_task(TASK, [job_id], retry=False, ignore_result=True)
+    except Exception as error:  # the sweeper finds them all
+        tell_of(error, "What waits could not be hinted at; the sweeper will find it")
+    finally:
+        database.dispose()  # before a scoring process is forked: connections are never shared
+
+
+@celery_app.task(name=TASK)
+def score(job_id: int) -> None:
+    """Score a job; do nothing if it is done or another worker has it."""
+    try:
+        if _scorer().run(int(job_id)) and (following := _scorer().next_in_turn(int(job_id))):
+            _hints().send(following)
+    except SQLAlchemyError as error:
+        tell_of(error, f"Job {job_id} could not be claimed or recorded")
+
+
+@celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
+def rescore(scoring_version_id: int) -> None:
+    """Score one batch of a scoring version, and hint at the next one while there is something to do."""
+    try:
+        yield_to_live_scoring()
+        has_done_something = _scorer().run_batch(int(scoring_version_id))
+    except SQLAlchemyError as error:
+        tell_of(error, f"A batch of scoring version {scoring_version_id} could not be claimed or recorded")
+    else:
+        if has_done_something:
+            _hints().send_rescoring(int(scoring_version_id))
+
+
+# Made by the first task, so after the fork: connections are never shared between processes.
+
+
+@cache
+def _scorer() -> Scorer:
+    return Scorer.of(load())
+
+
+@cache
+def _hints() -> Hints:
+    return Hints(load())

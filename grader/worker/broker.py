@@ -1,6 +1,15 @@
-"""Celery's broker settings (Redis or Valkey): queues, timeouts, keepalive."""
+"""The broker (Redis or Valkey): Celery's settings, and hints, the messages that wake a worker.
 
+A hint that is lost is harmless: the sweeper finds the job.
+"""
+
+import logging
+import os
+import queue
 import socket
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from celery import Celery
@@ -17,6 +26,12 @@ KEEPALIVE = {
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
     if hasattr(socket, option)  # macOS names the first one otherwise
 }
+HINT_TIMEOUT_SECONDS = 0.2
+MAX_WAITING = 10_000
+
+Hint = tuple[str, int]  # a task and the id of what it is about
+
+logger = logging.getLogger(__name__)
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
@@ -45,7 +60,6 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
         "worker_cancel_long_running_tasks_on_connection_loss": False,
-        "imports": ["grader.worker.tasks"],
     }
 
 
@@ -53,4 +67,90 @@ def create_app(settings: Settings) -> Celery:
     """Return a Celery application with these settings."""
     app = Celery("fairboard", set_as_current=False)
     app.conf.update(configuration(settings))
+    return app
+
+
+class Hints:
+    """Sends hints from one background thread per process, so that a broker that is down delays nobody.
+
+    There is no retry, and what does not fit into the queue is dropped. A forked child starts a thread of its
+    own.
+    """
+
+    def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
+        self._settings = settings
+        self._max_waiting = max_waiting
+        self._thread: threading.Thread | None = None
+        self._start_afresh()
+
+    def send(self, job_ids: Iterable[int]) -> None:
+        """Hand over the ids of jobs whose transaction is committed; returns at once and never raises."""
+        self._send((TASK, job_id) for job_id in job_ids)
+
+    def send_rescoring(self, scoring_version_id: int) -> None:
+        """Hand over a committed scoring version that is being prepared; returns at once and never raises."""
+        self._send([(RESCORING_TASK, scoring_version_id)])
+
+    def close(self, *, timeout_seconds: float = 2) -> None:
+        """Wait a moment for the hints that are under way; a short-lived command calls it at its end."""
+        if self._thread is not None and self._pid == os.getpid():
+            self._waiting.put(None)
+            self._thread.join(timeout_seconds)
+            self._thread = None
+
+    def _send(self, hints: Iterable[Hint]) -> None:
+        if self._settings.broker_url is None:
+            return
+        if self._pid != os.getpid():
+            self._start_afresh()
+        self._ensure_thread()
+        for hint in hints:
+            try:
+                self._waiting.put_nowait(hint)
+            except queue.Full:
+                return
+
+    def _start_afresh(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._waiting: queue.Queue[Hint | None] = queue.Queue(self._max_waiting)
+        self._thread = None
+
+    def _ensure_thread(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._publish, name="hints", daemon=True)
+                self._thread.start()
+
+    def _publish(self) -> None:
+        app, waiting = _impatient_app(self._settings), self._waiting
+        while (hint := waiting.get()) is not None:
+            task, subject_id = hint
+            try:
+                app.send_task(task, [subject_id], retry=False, ignore_result=True)
+            except Exception as error:
+                dropped = 1 + _drain(waiting)
+                logger.warning(
+                    "The queue did not take %s hints (%s); the sweeper will find their jobs.", dropped, error
+                )
+
+
+def _drain(waiting: "queue.Queue[Hint | None]") -> int:
+    """Drop all waiting hints, because the broker is down for all of them; return how many there were."""
+    dropped = 0
+    with suppress(queue.Empty):
+        while (hint := waiting.get_nowait()) is not None:
+            dropped += 1
+        waiting.put(hint)  # the word to end is no hint
+    return dropped
+
+
+def _impatient_app(settings: Settings) -> Celery:
+    app = create_app(settings)
+    app.conf.broker_connection_timeout = HINT_TIMEOUT_SECONDS
+    app.conf.broker_transport_options |= {
+        "socket_timeout": HINT_TIMEOUT_SECONDS,
+        "socket_connect_timeout": HINT_TIMEOUT_SECONDS,
+        "max_retries": 0,
+    }
     return app

@@ -1,4 +1,4 @@
-"""Send queued mail over SMTP; runs in the sweeper's process."""
+"""Send queued mail over SMTP; a lane of the sweeper's process."""
 
 import logging
 import math
@@ -12,14 +12,13 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import partial
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from grader import db
 from grader.db import Database
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.process.retrying import insist, tell_of
+from grader.worker.lanes import Lane
+from grader.worker.process.retrying import insist
 
 TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
 
@@ -33,18 +32,15 @@ class Mailer:
         self._settings = settings
         self._database = database
 
-    def run(self, stop: threading.Event) -> None:
-        """Send e-mails until `stop` is set; retry failures later."""
-        while not stop.is_set():
-            try:
-                self.send_waiting(stop)
-            except SQLAlchemyError as error:
-                tell_of(error, "The database could not be asked for e-mails")
-            except (OSError, smtplib.SMTPException) as error:
-                logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
-            except Exception:  # nobody would miss a mailer that ended
-                logger.exception("Sending e-mail broke; it goes on.")
-            stop.wait(self._settings.sweep_interval_seconds)
+    def lanes(self, stop: threading.Event) -> list[Lane]:
+        """Return its lane; one that is told to stop ends with the e-mail under way."""
+        return [Lane("mailer", partial(self._step, stop), self._settings.sweep_interval_seconds)]
+
+    def _step(self, stop: threading.Event) -> None:
+        try:
+            self.send_waiting(stop)
+        except (OSError, smtplib.SMTPException) as error:
+            logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
         """Send what waits over one connection and return how much it was; raise what ends the connection."""

@@ -1,10 +1,14 @@
-"""Scheduled tasks: daily ranks and looks, retries, deadlines, settling and revealing competitions."""
+"""Scheduled tasks: dates of competitions, expired records, files that nobody needs any more."""
 
 import logging
+from datetime import timedelta
+from functools import partial
 
 from grader import db
 from grader.db import Database
 from grader.models import Competition
+from grader.services import counting, repeatable_requests, uploads
+from grader.services.accounts import login_addresses
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -13,6 +17,20 @@ from grader.services.integrations import deadlines
 from grader.services.leaderboards import ties
 from grader.services.scoring import retries
 from grader.services.standings import rows
+from grader.services.submissions import rejected_files
+from grader.services.webhooks import outbox as webhooks
+from grader.storage import blobs
+from grader.storage.blobs import SuspiciousStorage
+from grader.storage.stores import Storage
+from grader.worker.lanes import Lane
+
+OWNERS = (counting, login_addresses, webhooks, repeatable_requests)
+JOBS = (fair_play, ties)
+RECORDS_SECONDS = 600
+FILES_SECONDS = 300
+STORAGE_SECONDS = 24 * 3600
+STORAGE_AFTER_SECONDS = 600  # a sweeper that is started again and again need not list the storage each time
+NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +51,7 @@ class Calendar:
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
             is_deadline_near = deadlines.is_due(session, now=now)
-            unlooked = fair_play.due(session, now=now)
-            uncompared = ties.due(session, now=now)
+            due_jobs = [(jobs, each) for jobs in JOBS for each in jobs.due(session, now=now)]
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
@@ -47,22 +64,11 @@ class Calendar:
             self._settle(competition)
         for competition in due:
             self._reveal(competition)
-        for competition in unlooked:
-            self._look(competition)
-        for competition in uncompared:
-            self._compare(competition)
-
-    def _compare(self, competition: Competition) -> None:
-        with self._database.write() as session:
-            locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
-            if any(each.id == locked.id for each in ties.due(session, now=now)):
-                ties.request(session, competition=locked, actor=None, now=now)
-
-    def _look(self, competition: Competition) -> None:
-        with self._database.write() as session:
-            locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
-            if any(each.id == locked.id for each in fair_play.due(session, now=now)):
-                fair_play.request(session, competition=locked, actor=None, now=now)
+        for jobs, competition in due_jobs:
+            with self._database.write() as session:
+                locked, now = lookup.lock(session, competition_id=competition.id), db.now(session)
+                if any(each.id == locked.id for each in jobs.due(session, now=now)):
+                    jobs.request(session, competition=locked, actor=None, now=now)
 
     def _note_ranks(self, competition: Competition) -> None:
         with self._database.read() as session:
@@ -91,3 +97,67 @@ class Calendar:
                 logger.warning("The reveal of %s waits. %s", competition.slug, error.message)
             return
         logger.info("The private leaderboard of %s was revealed as its date said.", competition.slug)
+
+
+def forget_records(database: Database) -> bool:
+    """Delete some expired records; return whether there may be more."""
+    with database.read() as session:
+        now = db.now(session)
+        is_due = any(each.has_old(session, now=now) for each in OWNERS)
+    if is_due:
+        with database.write() as session:
+            for each in OWNERS:
+                each.forget_old(session, now=now)
+    return is_due
+
+
+class Keeper:
+    """Deletes what has expired, and keeps storage and rows in agreement. Several may run at once."""
+
+    def __init__(self, database: Database, storage: Storage) -> None:
+        self._database = database
+        self._storage = storage
+
+    def lanes(self) -> list[Lane]:
+        """Return its lanes."""
+        return [
+            Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
+            Lane("files", self.forget_files, FILES_SECONDS, FILES_SECONDS),
+            Lane("storage", self.look, STORAGE_SECONDS, STORAGE_AFTER_SECONDS),
+        ]
+
+    def forget_files(self) -> None:
+        """Delete the bytes of rejected files and of old uploads."""
+        rejected_files.delete(self._database, self._storage)
+        self.forget_uploads()
+
+    def forget_uploads(self) -> None:
+        """Delete expired announced uploads with their bytes."""
+        with self._database.read() as session:
+            has_old = uploads.has_old(session, now=db.now(session))
+        while has_old:
+            with self._database.write() as session:
+                names = uploads.forget_old(session, now=db.now(session))
+                has_old = uploads.has_old(session, now=db.now(session))
+            if names is None:
+                return  # other transactions hold the remaining rows
+            blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
+
+    def look(self) -> None:
+        """Delete old unreferenced blobs; log an alarm for rows whose blob is missing."""
+        self._storage.remove_abandoned()
+        with self._database.read() as session:
+            required = blobs.required(session)
+        stored = {blob.sha256 for blob in self._storage.blobs()}  # after the rows: their blobs were there
+        if not required <= stored:
+            with self._database.read() as session:
+                missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
+            logger.error(
+                "Alarm: %s rows name blobs that are gone, such as %s. `fairboard doctor` names them.",
+                len(missing),
+                ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
+            )
+        try:
+            blobs.collect(self._database, self._storage)
+        except SuspiciousStorage as error:
+            logger.error("No orphans are deleted. %s", error.message)  # noqa: TRY400

@@ -1,4 +1,4 @@
-"""The sweeper's loop: score jobs that no worker took, run scheduled tasks (how often: grader/settings)."""
+"""Sweeper: score overdue jobs, run organizers' jobs, scheduled tasks, mail and webhooks."""
 
 import contextlib
 import logging
@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,18 +18,15 @@ from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.text import counted
-from grader.worker.expired_records import INTERVAL_SECONDS as FORGETTING_SECONDS
-from grader.worker.expired_records import Forgetting
-from grader.worker.formatting.formatter import Formatter
+from grader.worker import lanes
+from grader.worker.children.formatter import Formatter
+from grader.worker.children.job_child import JobChild
+from grader.worker.lanes import Lane
 from grader.worker.mailer import Mailer
 from grader.worker.organizer_jobs import solution_digests
-from grader.worker.organizer_jobs.child import OrganizerChild
 from grader.worker.process import holders
-from grader.worker.process.retrying import tell_of
 from grader.worker.process.shares import ShareUsed
-from grader.worker.scheduled_tasks import Calendar
-from grader.worker.scoring.child import ScoringChild
-from grader.worker.storage_keeper import Keeper
+from grader.worker.scheduled_tasks import Calendar, Keeper
 
 BATCH = 100
 CHILDREN = 2
@@ -42,8 +38,6 @@ WAKE_SECONDS = 0.2  # whether there is something to take; that asks no database
 READY_AFTER_SECONDS = 10  # the start of a service has enough to do
 
 logger = logging.getLogger(__name__)
-
-Step = Callable[[], bool]  # tells whether it did something
 
 
 class Sweeper:
@@ -61,10 +55,9 @@ class Sweeper:
         self._heartbeat = heartbeat
         self._database = database
         self._calendar = Calendar(database)
-        self._forgetting = Forgetting(database)
-        self._children = [ScoringChild(settings) for _ in range(CHILDREN)]
-        self._rescoring_child = ScoringChild(settings)
-        self._organizers_children = {checks: OrganizerChild(settings) for checks in (True, False)}
+        self._children = [JobChild(settings) for _ in range(CHILDREN)]
+        self._rescoring_child = JobChild(settings)
+        self._organizers_children = {checks: JobChild(settings) for checks in (True, False)}
         self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
@@ -75,44 +68,41 @@ class Sweeper:
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
-        pause = self._settings.sweep_interval_seconds
-        steps: dict[str, tuple[Step, float]] = {
-            f"sweep-{number}": (partial(self._sweep, child), min(WAKE_SECONDS, pause))
-            for number, child in enumerate(self._children)
-        }
-        steps["claims"] = self._free_claims, min(LOOK_AGAIN_SECONDS, pause)
-        steps["calendar"] = self._keep_dates, pause
-        steps["forgetting"] = self._forgetting.step, FORGETTING_SECONDS
-        steps["texts"] = self._format_texts, pause
-        steps["rescoring"] = self._rescore, pause
-        for name, is_for_checks in {"checks": True, "organizers": False}.items():
-            step = partial(self._work_for_organizers, checks=is_for_checks)
-            steps[name] = step, min(ORGANIZERS_WAIT_SECONDS, pause)
-        lanes = [
-            threading.Thread(target=_repeat, args=(step, wait_seconds, stop), name=name)
-            for name, (step, wait_seconds) in steps.items()
-        ]
-        for lane in lanes:
-            lane.start()
+        threads = lanes.start(self._lanes(), stop)
         stop.wait()
         for each in self._organizers_children.values():
             each.stop()  # its job may take long: it starts afresh elsewhere
-        end = time.monotonic() + STOP_GRACE_SECONDS
-        for lane in lanes:
-            lane.join(max(0, end - time.monotonic()))
+        lanes.join(threads, STOP_GRACE_SECONDS)
         children = (*self._children, self._rescoring_child)
         for child in children:
             child.stop()
-        for lane in lanes:
-            lane.join()
+        for thread in threads:
+            thread.join()
         for child in children:
             child.close()
         self._formatter.close()
 
-    def _sweep(self, child: ScoringChild) -> bool:
+    def _lanes(self) -> list[Lane]:
+        pause = self._settings.sweep_interval_seconds
+        sweeps = [
+            Lane(f"sweep-{number}", partial(self._sweep, child), min(WAKE_SECONDS, pause))
+            for number, child in enumerate(self._children)
+        ]
+        wait = min(ORGANIZERS_WAIT_SECONDS, pause)
+        return [
+            *sweeps,
+            Lane("claims", self._free_claims, min(LOOK_AGAIN_SECONDS, pause)),
+            Lane("calendar", self._calendar.run_due, pause),
+            Lane("texts", self._format_texts, pause),
+            Lane("rescoring", self._rescore, pause),
+            Lane("checks", partial(self._work_for_organizers, checks=True), wait),
+            Lane("organizers", partial(self._work_for_organizers, checks=False), wait),
+        ]
+
+    def _sweep(self, child: JobChild) -> bool:
         job_id = self._next()
         if job_id is not None:
-            return child.run(job_id)
+            return child.score(job_id)
         if time.monotonic() >= self._ready_at:
             child.be_ready()
         return False
@@ -132,16 +122,12 @@ class Sweeper:
         self._formatter.close()
         return False
 
-    def _keep_dates(self) -> bool:
-        self._calendar.run_due()
-        return False
-
     def _work_for_organizers(self, *, checks: bool) -> bool:
         if not checks:
             self._complete()
         with self._database.read() as session:
             found = organizer_jobs.waiting(session, limit=1, now=db.now(session), checks=checks)
-        return bool(found) and self._organizers_children[checks].run(found[0])
+        return bool(found) and self._organizers_children[checks].organize(found[0])
 
     def _complete(self) -> None:
         """Compute missing commitments of cloned solutions, and request checks of data files that are due."""
@@ -201,22 +187,10 @@ class Sweeper:
             )
 
 
-def _repeat(step: Step, wait_seconds: float, stop: threading.Event) -> None:
-    """Repeat a step, after a pause when it did nothing or broke: nobody would miss a lane that ended."""
-    while not stop.is_set():
-        try:
-            has_done_something = step()
-        except Exception as error:
-            tell_of(error, f"The lane {threading.current_thread().name} broke; it goes on")
-            has_done_something = False
-        if not has_done_something:
-            stop.wait(wait_seconds)
-
-
 def _call_webhooks(settings: Settings, database: Database, stop: threading.Event) -> None:
     from grader.worker.webhook_sender import WebhookSender  # loads an HTTP client: no score waits for that
 
-    WebhookSender(settings, database).run(stop)
+    lanes.run(WebhookSender(settings, database).lanes(stop), stop)
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
@@ -230,19 +204,14 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
     database = Database(settings.database(), pool_size=CHILDREN + 12)
-    keeper = threading.Thread(target=Keeper(database, storage).run, args=(stop,), name="keeper", daemon=True)
-    keeper.start()
-    mailer = threading.Thread(target=Mailer(settings, database).run, args=(stop,), name="mailer", daemon=True)
+    lanes.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(
         target=_call_webhooks, args=(settings, database, stop), name="webhooks", daemon=True
     )
     webhooks.start()
+    mailer = lanes.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
     try:
-        if settings.sends_mail():
-            mailer.start()
         Sweeper(settings, database, heartbeat=heartbeat).run(stop)
-        if settings.sends_mail():
-            mailer.join(STOP_GRACE_SECONDS)
-        webhooks.join(STOP_GRACE_SECONDS)
+        lanes.join([*mailer, webhooks], STOP_GRACE_SECONDS)
     finally:
         database.dispose()

@@ -1,13 +1,9 @@
-"""Send queued events to webhooks; runs in the sweeper's process, in threads of its own."""
+"""Send queued events to webhooks; lanes of the sweeper's process."""
 
-import logging
 import math
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from grader import db
 from grader.crash_points import reach
@@ -19,15 +15,14 @@ from grader.services.webhooks import outbox, signatures
 from grader.services.webhooks.outbox import Claimed
 from grader.settings import Settings
 from grader.worker import pinned_connection
+from grader.worker.lanes import Lane
 from grader.worker.pinned_connection import NoAnswer, Resolve
-from grader.worker.process.retrying import insist, tell_of
+from grader.worker.process.retrying import insist
 
 THREADS = 4  # so that receivers which answer slowly hold up three others at most
 WAIT_SECONDS = 1.0
 RANKS_SECONDS = 20.0
 USER_AGENT = "Fairboard-Webhooks/1"
-
-logger = logging.getLogger(__name__)
 
 
 class WebhookSender:
@@ -46,21 +41,12 @@ class WebhookSender:
         self._resolve, self._seconds = resolve, seconds
         self._networks = settings.webhook_networks()
 
-    def run(self, stop: threading.Event) -> None:
-        """Send events, and look for changes of rank, until `stop` is set."""
+    def lanes(self, stop: threading.Event) -> list[Lane]:
+        """Return the lanes that send events, and the one that looks for changes of rank."""
         pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
-        steps: list[tuple[Callable[[], object], float]] = [
-            (partial(self.send_waiting, stop), pause) for _ in range(THREADS)
-        ]
-        steps.append((self.look_at_ranks, min(RANKS_SECONDS, 10 * pause)))
-        threads = [
-            threading.Thread(target=_repeat, args=(step, seconds, stop), name="webhooks", daemon=True)
-            for step, seconds in steps
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        send = partial(self.send_waiting, stop)
+        lanes = [Lane(f"webhooks-{number}", send, pause) for number in range(THREADS)]
+        return [*lanes, Lane("ranks", self.look_at_ranks, min(RANKS_SECONDS, 10 * pause))]
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
         """Send what waits and return how many events it was."""
@@ -156,14 +142,3 @@ class WebhookSender:
             delivery = session.get(Delivery, claimed.delivery_id)
             if webhook is not None and delivery is not None:
                 outbox.switch_off(session, webhook=webhook, reason=OffReason.OWNER_LEFT, now=db.now(session))
-
-
-def _repeat(step: Callable[[], object], seconds: float, stop: threading.Event) -> None:
-    while not stop.is_set():
-        try:
-            step()
-        except SQLAlchemyError as error:
-            tell_of(error, "The database could not be asked for events of webhooks")
-        except Exception:  # nobody would miss a thread that ended
-            logger.exception("Sending to webhooks broke; it goes on.")
-        stop.wait(seconds)

@@ -27,7 +27,7 @@ from grader.services.teams import participations
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.supervisor import guardian, valkey
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
 from tests.campaign.mutations import drop_unique_constraint
 from tests.campaign.plan import DatabaseKind, Plan
 from tests.campaign.postgresql import PostgreSQL, guard
@@ -216,7 +216,7 @@ class Installation:
 # A part of the command line, the role of such a process, and that of its copies.
 ROLES = (
     ("gunicorn", "web", "web worker"),
-    ("grader.worker.scoring.program", "sweeper's child", "sweeper's child"),
+    ("grader.worker.children.job_program", "sweeper's child", "sweeper's child"),
     ("grader.worker.organizer_jobs.child", "organizers' child", "organizers' child"),
     ("rescorer@", "rescorer", "rescorer's child"),
     ("worker@", "worker", "scorer"),

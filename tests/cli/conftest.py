@@ -6,15 +6,15 @@ from click.testing import CliRunner
 
 from grader.cli import main
 from grader.settings import Settings
-from grader.worker.scoring.batch_scorer import BatchScorer
+from grader.worker.scoring.scorer import Scorer
 
 
 class ScoringHere:
-    """What a `ScoringChild` does, without its process, whose start is most of what these tests would take."""
+    """What a `JobChild` does, without its process, whose start is most of what these tests would take."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool) -> None:
         assert is_quiet  # a log would run through the progress
-        self._scorer = BatchScorer.of(settings)
+        self._scorer = Scorer.of(settings)
 
     def __enter__(self) -> Self:
         return self
@@ -23,13 +23,13 @@ class ScoringHere:
         self._scorer._database.dispose()
 
     def rescore(self, scoring_version_id: int) -> bool:
-        return self._scorer.run(scoring_version_id)
+        return self._scorer.run_batch(scoring_version_id)
 
 
 @pytest.fixture
 def scoring_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rescorings score in the test's own process."""
-    monkeypatch.setattr("grader.cli.competition.rescore.ScoringChild", ScoringHere)
+    monkeypatch.setattr("grader.cli.competition.rescore.JobChild", ScoringHere)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from grader.maintenance import doctor_stored, schema
 from grader.maintenance.doctor_stored import Level
 from grader.models import Submission
 from grader.supervisor.service import _prepare_database
-from grader.worker.storage_keeper import Keeper
+from grader.worker.scheduled_tasks import Keeper
 
 pytestmark = pytest.mark.both_databases
 

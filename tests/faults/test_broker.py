@@ -10,8 +10,7 @@ from pydantic import SecretStr
 
 from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
-from grader.worker.broker import QUEUE
-from grader.worker.hints import Hints
+from grader.worker.broker import QUEUE, Hints
 
 # Each takes seconds; where the kind of database cannot matter one is enough.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

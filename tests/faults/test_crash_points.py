@@ -47,15 +47,15 @@ REACHED_IN = {
         "The result is committed; the queue's message is not acknowledged.",
     ),
     "batch.after_claim": (
-        "grader/worker/scoring/batch_scorer.py",
+        "grader/worker/scoring/scorer.py",
         "A batch of a rescoring is claimed and nothing is computed.",
     ),
     "batch.before_commit": (
-        "grader/worker/scoring/batch_scorer.py",
+        "grader/worker/scoring/scorer.py",
         "The results of a batch are written and not committed.",
     ),
     "batch.after_commit": (
-        "grader/worker/scoring/batch_scorer.py",
+        "grader/worker/scoring/scorer.py",
         "The results of a batch are committed; no queue was hinted.",
     ),
     "rescoring.before_commit": (
@@ -91,19 +91,19 @@ REACHED_IN = {
         "A data file was checked, and nothing of it is written.",
     ),
     "organizer_job.after_claim": (
-        "grader/worker/organizer_jobs/program.py",
+        "grader/worker/organizer_jobs/worker.py",
         "An organizer's job is claimed and nothing is done.",
     ),
     "organizer_job.after_keep": (
-        "grader/worker/organizer_jobs/program.py",
+        "grader/worker/organizer_jobs/worker.py",
         "An organizer's job has kept some of what it found.",
     ),
     "organizer_job.before_commit": (
-        "grader/worker/organizer_jobs/program.py",
+        "grader/worker/organizer_jobs/worker.py",
         "The result of an organizer's job is written and not committed.",
     ),
     "organizer_job.after_commit": (
-        "grader/worker/organizer_jobs/program.py",
+        "grader/worker/organizer_jobs/worker.py",
         "The result of an organizer's job is committed.",
     ),
 }

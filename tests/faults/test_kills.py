@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from grader.models import JobState
 from grader.settings import Settings
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
 from tests.fixtures.patience import HANG_SECONDS
 
 # Each takes seconds; where the kind of database cannot matter one is enough.

@@ -10,7 +10,8 @@ from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.closing import close, verification
 from grader.services.data_files import checks, files, release
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
+from tests.fixtures.programs import DO_ORGANIZERS_JOB
 
 pytestmark = [
     pytest.mark.parametrize("database_url", ["sqlite"], indirect=True),
@@ -34,7 +35,7 @@ def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(
     service: Any, job: OrganizerJob, processes: Any
 ) -> None:
     def died(at: str) -> OrganizerJob:
-        work = ("-m", "grader.worker.organizer_jobs.program", str(job.id), "WARNING")
+        work = (*DO_ORGANIZERS_JOB, str(job.id))
         processes.crash(service.settings, *work, at=at)
         with service.database.write() as session:
             claimed = update(OrganizerJob).where(OrganizerJob.state == JobState.CLAIMED)
@@ -76,7 +77,7 @@ def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
     with service.database.read() as session:
         job = checks.newest(session, competition=competition)
     assert job is not None
-    work = ("-m", "grader.worker.organizer_jobs.program", str(job.id), "WARNING")
+    work = (*DO_ORGANIZERS_JOB, str(job.id))
     processes.crash(service.settings, *work, at="data_check.before_record")
     assert states() == {"a.csv": DataCheckState.WAITING, "b.csv": DataCheckState.WAITING}
     with service.database.write() as session:

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion
 from grader.settings import Settings
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 FILES = 130  # more than one batch

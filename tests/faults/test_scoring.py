@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.settings import Settings
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
 from grader.worker.scoring.scorer import Scorer
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -20,8 +20,8 @@ from grader.services.solutions import checks
 from grader.services.solutions.checks import UploadedFile
 from grader.settings import Settings
 from grader.supervisor.supervisor import Child, Program
-from grader.worker.hints import Hints
-from grader.worker.organizer_jobs.child import OrganizerChild
+from grader.worker.broker import Hints
+from grader.worker.children.job_child import JobChild
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 
@@ -86,8 +86,8 @@ def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
             now=service.now,
         )
     caught = snag(_Named(blob.sha256))
-    child = OrganizerChild(service.settings)
-    lane = threading.Thread(target=child.run, args=(job.id,))
+    child = JobChild(service.settings)
+    lane = threading.Thread(target=child.organize, args=(job.id,))
     lane.start()
     eventually(caught.holds)
     child.stop()

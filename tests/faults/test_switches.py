@@ -24,7 +24,7 @@ from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from grader.worker.scoring.batch_scorer import BatchScorer
+from grader.worker.scoring.scorer import Scorer
 from tests.campaign.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -37,7 +37,7 @@ TEAMS = 5
 TESTS = Actor(None, "tests")
 SCORE_BATCH = (
     "import sys; from grader.settings import load; "
-    "from grader.worker.scoring.batch_scorer import BatchScorer; BatchScorer.of(load()).run(int(sys.argv[1]))"
+    "from grader.worker.scoring.scorer import Scorer; Scorer.of(load()).run_batch(int(sys.argv[1]))"
 )
 
 
@@ -217,8 +217,8 @@ def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
     assert [each.state for each in jobs()] == [state] * TEAMS
     assert board(service) == before
     let_leases_run_out(service)
-    scorer = BatchScorer(service.database, service.storage, lease=timedelta(seconds=45))
-    while scorer.run(version.id):
+    scorer = Scorer(service.database, service.storage, lease=timedelta(seconds=40))
+    while scorer.run_batch(version.id):
         pass
     assert [each.attempt_count for each in jobs()] == [attempts] * TEAMS
     assert is_published(service, version)
@@ -246,8 +246,8 @@ def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]
     for each in (service, restored):  # the old one was not gone at all, and neither knows
         let_leases_run_out(each)
-        scorer = BatchScorer(each.database, each.storage, lease=timedelta(seconds=45))
-        while scorer.run(version.id):
+        scorer = Scorer(each.database, each.storage, lease=timedelta(seconds=40))
+        while scorer.run_batch(version.id):
             pass
         assert is_published(each, version)
     assert board(restored) == board(service)

@@ -9,7 +9,7 @@ from grader import db
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
 from grader.visibility import Phase
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.kaggle_client.conftest import Desk, Hall
 
 SLUG = "my-comp"

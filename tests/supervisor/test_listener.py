@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from grader.supervisor.listener import CannotListen, address_of, open_listener
+from grader.supervisor.service import CannotListen, address_of, open_listener
 
 
 def test_port_0_takes_a_free_port_and_the_address_names_it():

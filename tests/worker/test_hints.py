@@ -13,14 +13,13 @@ from pydantic import SecretStr
 from redis.connection import UnixDomainSocketConnection
 
 from grader.settings import Settings
-from grader.worker.broker import QUEUE
-from grader.worker.hints import Hints
+from grader.worker.broker import QUEUE, Hints
 from tests.fixtures.patience import HANG_SECONDS
 
 SEND_AND_FORK = """
 import os, sys
 from grader.settings import load
-from grader.worker.hints import Hints
+from grader.worker.broker import Hints
 hints = Hints(load())
 hints.send([1])
 hints.close()

@@ -21,11 +21,11 @@ QUEUE = {
     *("brotli", "_brotli"),  # which the site needs, and it offers where it is installed
 }
 STARTED = {
-    "grader.worker.scoring.program": SCORING,
-    "grader.worker.tasks": SCORING | QUEUE,
+    "grader.worker.children.job_program": SCORING,
+    "grader.worker.app": SCORING | QUEUE,
     "grader.worker.sweeper": SCORING | {"markupsafe"},
-    "grader.worker.checking.program": {"numpy", "psutil"},
-    "grader.worker.formatting.program": {
+    "grader.worker.children.check_program": {"numpy", "psutil"},
+    "grader.worker.children.format_program": {
         *("markdown_it", "mdit_py_plugins", "mdurl", "nh3", "markupsafe", "psutil"),
     },
 }

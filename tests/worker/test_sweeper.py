@@ -17,8 +17,8 @@ from grader.db import Database
 from grader.models import ScoringJob, SubmissionStatus
 from grader.services.scoring import jobs
 from grader.settings import Settings
+from grader.worker.children.job_child import JobChild
 from grader.worker.process import holders
-from grader.worker.scoring.child import ScoringChild
 from grader.worker.sweeper import CHILDREN, Sweeper
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
@@ -46,7 +46,9 @@ def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Cal
 
 
 def ready_processes() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "grader.worker.scoring.program" in each.cmdline()]
+    return [
+        each for each in psutil.Process().children() if "grader.worker.children.job_program" in each.cmdline()
+    ]
 
 
 def name_of_one_that_died() -> str:
@@ -144,13 +146,14 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
 
     monkeypatch.setattr("grader.worker.process.child.subprocess.Popen", dying)
     looks: list[bool] = []
-    be_ready = ScoringChild.be_ready
+    be_ready = JobChild.be_ready
 
-    def looking(child: ScoringChild) -> None:
+    def looking(child: JobChild) -> None:
         be_ready(child)
-        looks.append(child._process is not None and child._process.code is not None)
+        process = child._child.process
+        looks.append(process is not None and process.code is not None)
 
-    monkeypatch.setattr(ScoringChild, "be_ready", looking)
+    monkeypatch.setattr(JobChild, "be_ready", looking)
     with sweeping(service.settings, service.database):
         eventually(lambda: looks.count(True) >= 10, "ten looks at processes that died")
     assert len(starts) == CHILDREN

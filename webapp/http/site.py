@@ -12,8 +12,8 @@ from grader.services.data_files.archive import Checksums
 from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage
-from grader.worker.checking.checker import Checker
-from grader.worker.formatting.formatter import Formatter
+from grader.worker.children.checker import Checker
+from grader.worker.children.formatter import Formatter
 from webapp.http.frontiers import Frontiers
 from webapp.http.preview_cache import Differences
 from webapp.http.waits import Waits

@@ -13,7 +13,7 @@ from grader.services.competitions import lookup
 from grader.services.limits import limits
 from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
-from grader.worker.checking.checker import Checked
+from grader.worker.children.checker import Checked
 from webapp.http import auth, errors, lookups
 from webapp.http.site import current_site
 from webapp.presentation import formats

@@ -26,7 +26,7 @@ from grader.services.submissions.refusal import refusal
 from grader.services.submissions.repeats import SentFile
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
-from grader.worker.checking.checker import Checked
+from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, early_answers, lookups
 from webapp.http.errors import BadRequest, FileTooLarge

@@ -9,7 +9,7 @@ from grader.errors import OrganizerError
 from grader.models import JobState, OrganizerJob
 from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work
-from grader.worker.organizer_jobs.program import HANDLERS, OrganizerWorker
+from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
 
 POLL_SECONDS = 0.5
 

@@ -32,7 +32,7 @@ from grader.services.setup import settings_file
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.intake import StoredSolution
-from grader.worker.scoring.child import ScoringChild
+from grader.worker.children.job_child import JobChild
 
 WAIT_FOR_OTHERS_SECONDS = 0.5
 
@@ -236,7 +236,7 @@ def _roll_back(
 
 def _score(installation: Installation, version: ScoringVersion, finish: Callable[[], None]) -> None:
     """Score what is open, beside workers that do the same, until `finish` finds nothing unfinished."""
-    quiet_child = ScoringChild(installation.settings, is_quiet=True)
+    quiet_child = JobChild(installation.settings, is_quiet=True)
     with ProgressLine("submissions scored") as line, quiet_child as child:
         while True:
             while child.rescore(version.id):

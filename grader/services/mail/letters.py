@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import DictLoader, Environment, StrictUndefined
 from sqlalchemy.orm import Session
 
 from grader.models import User
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Notice
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEXTS = Path(__file__).with_suffix(".toml")
 
@@ -50,7 +52,9 @@ def send_to_address(session: Session, letter: str, address: str, /, *, now: date
 
 
 @cache
-def _templates() -> Environment:
+def _templates() -> "Environment":
+    from jinja2 import DictLoader, Environment, StrictUndefined  # no start of a scoring process waits for it
+
     letters = tomllib.loads(TEXTS.read_text(encoding="utf-8"))
     texts = {f"{name}.{part}": text for name, letter in letters.items() for part, text in letter.items()}
     return Environment(

@@ -17,11 +17,11 @@ from grader.files import (
     read_solution,
     with_named,
 )
-from grader.models import Competition, ScoringVersion
+from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services.solutions import assessment, findings, intake, truth
 from grader.services.solutions import changes as solution_changes
 from grader.services.solutions.assessment import Assessed, LiveSolution
-from grader.services.solutions.checks import CheckParameters, Purpose
+from grader.services.solutions.checks import CheckParameters, Purpose, SettingsCheckParameters
 from grader.worker.organizer_jobs.context import Work, problems_of
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
@@ -169,3 +169,27 @@ def _tell_rows(work: Work, done: int, total: int) -> None:
     of_all = f" of {total:,}" if total else ""
     percent = READING * done // total if total else READING // 2
     work.report_progress(percent, TOTAL, f"Reading the rows: {done:,}{of_all}")
+
+
+def check_settings(work: Work) -> dict[str, Any]:
+    """Check the settings that the job names; raise UnusableSolution with all cells that are undefined.
+
+    In a draft whatever stops a solution stops this too.
+    """
+    asked = SettingsCheckParameters.from_dict(work.parameters)
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, asked.live_scoring_version_id)
+        described = version.solution.report
+        is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
+    work.report_progress(0, 2, "Reading the solution in use")
+    assessed = assessment.assess_settings(
+        described,
+        live=LiveSolution.load(work.storage, version),
+        rules=asked.rules,
+        is_draft=is_draft,
+        tell=lambda words: work.report_progress(1, 2, words),
+    )
+    stored = intake.keep(work.storage, assessed)
+    if is_draft:
+        intake.require_no_stop(stored)
+    return {"solution": stored.as_dict()} | stored.apart()

@@ -1,15 +1,18 @@
-"""Child processes of this one: start them, ask them a line at a time, have them end, end them by force."""
+"""Child processes: start them, ask them, end them; the loop in which a child answers."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 HAND_BACK_SECONDS = 2
+START_SECONDS = 30
+MOST_FILES = 2
 PIECE_BYTES = 1 << 20
 
 
@@ -125,3 +128,85 @@ class AnsweringProcess(ChildProcess):
         """End it at once, where it still runs."""
         super().close()
         self._socket.close()
+
+
+class ChildDied(Exception):
+    """The child ended, or did not answer in time and was ended; `code` is the one that it ended with."""
+
+    def __init__(self, code: int | None) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class RestartedChild:
+    """An answering process that is started with its first question, and again after it died."""
+
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+        self._command, self._environment = command, environment
+        self._process: AnsweringProcess | None = None
+        self._pid = os.getpid()
+        self._has_answered = False
+        self.is_stopped = False
+
+    @property
+    def process(self) -> AnsweringProcess | None:
+        """The present process of this one, which may have ended; a forked process has none yet."""
+        return self._process if self._pid == os.getpid() else None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process runs."""
+        return self.process is not None and self.process.code is None
+
+    def start(self) -> AnsweringProcess:
+        """Start the process where it does not run; raise ChildDied after `stop`."""
+        if self.process is None or not self.is_running:
+            self.close()
+            self._pid, self._has_answered = os.getpid(), False
+            self._process = (
+                None if self.is_stopped else AnsweringProcess(self._command, environment=self._environment)
+            )
+        if self._process is None or self.is_stopped:  # also by another thread during the start
+            self.close()
+            raise ChildDied(None)
+        return self._process
+
+    def ask(self, question: Any, *, files: Sequence[IO[bytes]] = (), seconds: float) -> Any:
+        """Return the answer to a question, both as JSON; raise ChildDied."""
+        process = self.start()
+        limit = seconds + (0 if self._has_answered else START_SECONDS)
+        try:
+            answer = json.loads(
+                process.ask(json.dumps(question).encode() + b"\n", files=files, seconds=limit)
+            )
+        except OSError as error:
+            process.ends_within(1)
+            code = process.code
+            self.close()
+            raise ChildDied(code) from error
+        self._has_answered = True
+        return answer
+
+    def stop(self) -> None:
+        """Have the process hand back what it has and end, from another thread, and start no other."""
+        self.is_stopped = True
+        if self.process is not None:
+            self.process.stop()
+
+    def close(self) -> None:
+        """End the process at once, where it still runs."""
+        if self.process is not None:
+            self.process.close()
+        self._process = None
+
+
+def answer_parent(answer: Callable[[Any, Sequence[int]], Any]) -> None:
+    """Answer what the parent asks, with the files that it sends, until it closes the socket."""
+    with socket.socket(fileno=sys.stdin.fileno()) as parent:
+        while True:
+            question, files, _, _ = socket.recv_fds(parent, PIECE_BYTES, MOST_FILES)
+            if not question:
+                return
+            while not question.endswith(b"\n") and (piece := parent.recv(PIECE_BYTES)):
+                question += piece
+            parent.sendall(json.dumps(answer(json.loads(question), files)).encode() + b"\n")

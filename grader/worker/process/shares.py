@@ -1,13 +1,12 @@
-"""Each person's share of the time of a child process that all people use."""
+"""Turns at a child process that all people use, and each person's share of its time."""
 
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 
 from grader.errors import ErrorKind, ParticipantError
 
@@ -30,19 +29,33 @@ class ShareUsed(ParticipantError):
 
 
 class Shares:
-    """The time of a child that each person used in the last minute, and who uses it or waits for it."""
+    """The time of a child that each person used in the last minute, and who uses it or waits for it.
 
-    def __init__(self, noun: str, verb: str, done: str, *, otherwise: str = "") -> None:
+    The child serves one person at a time. At most so many others wait for it, for a moment.
+    """
+
+    def __init__(
+        self,
+        noun: str,
+        verb: str,
+        done: str,
+        *,
+        wait_seconds: float,
+        most_waiting: float,
+        otherwise: str = "",
+    ) -> None:
         self._noun, self._verb, self._done, self._otherwise = noun, verb, done, otherwise
+        self.wait_seconds, self._most_waiting = wait_seconds, most_waiting
+        self.turn = threading.Lock()
         self._lock = threading.Lock()
         self._present: set[str | int | None] = set()
         self._used: dict[str | int | None, deque[tuple[float, float]]] = {}
 
     @contextmanager
-    def hold(self, who: str | int | None) -> Iterator[Callable[[float], None]]:
-        """Let a person have one thing in the child; give a function that notes the seconds it took.
+    def hold(self, who: str | int | None) -> Iterator[bool]:
+        """Give a person the child for one thing; False if too many wait for it, or it is busy for too long.
 
-        Raises ShareUsed.
+        Raises ShareUsed if the person has another thing in the child or used their share of its time.
         """
         with self._lock:
             self._forget(time.monotonic())
@@ -50,9 +63,18 @@ class Shares:
                 present = f"Another {self._noun} of yours is being {self._done}."
                 raise ShareUsed(present, 1, self._otherwise)
             self._require_rest(who)
+            has_place = len(self._present) <= self._most_waiting
             self._present.add(who)
         try:
-            yield partial(self._note, who)
+            if not has_place or not self.turn.acquire(timeout=self.wait_seconds):
+                yield False
+                return
+            started = time.monotonic()
+            try:
+                yield True
+            finally:
+                self._note(who, time.monotonic() - started)
+                self.turn.release()
         finally:
             with self._lock:
                 self._present.discard(who)

@@ -1,23 +1,70 @@
 """Compute one submission's scores for a job, from its file or from cached ranks."""
 
 import logging
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from grader.feedback import basis_of
-from grader.files import FileRejected, read_submission
-from grader.metrics import count_ranks, dense_ranks, report
-from grader.metrics.analysis.uncertainty.influence import influences
+from grader.files import FileRejected, RowIds, read_submission
+from grader.metrics import RankedSplit, count_ranks, dense_ranks, report
+from grader.metrics.analysis.uncertainty.influence import Sets, influences
 from grader.metrics.analysis.uncertainty.label_effects import label_effects
 from grader.models import Split
+from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection
 from grader.services.scoring.jobs import Claim, Outcome, Scores
+from grader.services.solutions.truth import Truth
 from grader.services.submissions.histograms import Histograms
 from grader.storage.stores import Storage, StorageUnavailable
-from grader.worker.scoring.prepared_solutions import PreparedSolution, PreparedSolutions
 from grader.worker.scoring.rank_cache import RankCache, RankedFile
 
+KEPT = 3
+
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSolution:
+    """A solution prepared for scoring: its row ids and, for each split, its rows' positions and labels."""
+
+    row_ids: RowIds
+    splits: dict[Split, RankedSplit]
+
+    @cached_property
+    def sets(self) -> dict[Split, Sets]:
+        """The rows of each split, prepared for standard errors."""
+        return {split: Sets(ranked.split) for split, ranked in self.splits.items()}
+
+    @classmethod
+    def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
+        """Read and prepare the solution that a claim is scored against."""
+        truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
+        return cls(
+            RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
+            {split: _ranked(truth, split, claim.rules) for split in Split},
+        )
+
+
+class PreparedSolutions:
+    """A small cache of prepared solutions; the least recently used is dropped first."""
+
+    def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
+        self._load = load
+        self._kept = kept
+        self._by_version: OrderedDict[int, PreparedSolution] = OrderedDict()
+
+    def get(self, claim: Claim) -> PreparedSolution:
+        """Return the solution of a claim's scoring version, preparing it on first use."""
+        found = self._by_version.pop(claim.scoring_version_id, None)
+        if found is None:
+            while len(self._by_version) >= self._kept:
+                self._by_version.popitem(last=False)
+            found = self._load(claim)
+        self._by_version[claim.scoring_version_id] = found
+        return found
 
 
 class Calculator:
@@ -87,3 +134,8 @@ class Calculator:
         if self._histograms and not self._histograms.get(claim.submission_sha256):
             self._histograms.count(claim.submission_sha256, submission.predictions)
         return file
+
+
+def _ranked(truth: Truth, split: Split, rules: Rules) -> RankedSplit:
+    prepared = truth.prepare(split, identities=rules.identities, settings=rules.metric)
+    return RankedSplit.of(prepared, truth.rows(split))

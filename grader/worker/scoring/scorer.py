@@ -1,15 +1,17 @@
-"""Score one submission: claim its job, compute outside a transaction, record the result."""
+"""Score a submission or a batch of a rescoring: claim, compute, record."""
 
 import logging
+import os
 import time
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 
 from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.services.jobs.leased_rows import Rejection
-from grader.services.scoring import jobs
+from grader.services.scoring import batches, jobs
 from grader.services.scoring.jobs import Claim, Outcome
 from grader.services.submissions import rejected_files
 from grader.services.submissions.histograms import Histograms
@@ -21,13 +23,30 @@ from grader.worker.process.stopping import Stopped
 from grader.worker.scoring.calculator import Calculator
 from grader.worker.scoring.rank_cache import RankCache
 
+BATCH_JOBS = 100
+# After this no further file is begun, so that a batch outlasts it by one file at most.
+BATCH_SECONDS = 5
+NICENESS = 10
+
 logger = logging.getLogger(__name__)
 
 
-class Scorer:
-    """Scores jobs in one process.
+def batch_limit_seconds(settings: Settings) -> int:
+    """Return the hard limit of one batch, the last file of which may take as long as any."""
+    return BATCH_SECONDS + settings.scoring_time_limit_seconds
 
-    Running a job twice, or in two processes at once, has the effect of running it once.
+
+@cache
+def yield_to_live_scoring() -> None:
+    """Give this process a lower priority than live scoring and the web."""
+    os.nice(NICENESS)
+
+
+class Scorer:
+    """Scores jobs in one process, and those of scoring versions that are being prepared batch by batch.
+
+    Running a job twice, or in two processes at once, has the effect of running it once. A process that is
+    killed loses the job or the batch that it holds and nothing else.
     """
 
     def __init__(
@@ -61,6 +80,14 @@ class Scorer:
         """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
         with stopping.shielded():
             return self._run(job_id)
+
+    def run_batch(self, scoring_version_id: int) -> bool:
+        """Score one batch of a scoring version; False if it has nothing to do.
+
+        Asked to end, the process records what it has computed and hands the rest back.
+        """
+        with stopping.shielded():
+            return self._run_batch(scoring_version_id)
 
     def next_in_turn(self, job_id: int) -> list[int]:
         """Return the job that waited for this one because it is of a later file of the same team."""
@@ -118,3 +145,53 @@ class Scorer:
                 jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
             logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
             raise
+
+    def _run_batch(self, scoring_version_id: int) -> bool:
+        start = time.monotonic()
+        claims = insist(partial(self._claim_batch, scoring_version_id))
+        if not claims:
+            return False
+        reach("batch.after_claim")
+        outcomes = self._compute_batch(claims)
+        recorded = insist(partial(self._record_batch, claims, outcomes))
+        reach("batch.after_commit")
+        logger.info(
+            "Scoring version %s: %s jobs claimed, %s computed, %s recorded, %.2f s.",
+            scoring_version_id,
+            len(claims),
+            len(outcomes),
+            recorded,
+            time.monotonic() - start,
+        )
+        return True
+
+    def _claim_batch(self, scoring_version_id: int) -> list[Claim]:
+        with self._database.write() as session:
+            return batches.claim(
+                session,
+                scoring_version_id=scoring_version_id,
+                limit=BATCH_JOBS,
+                lease=self._lease + timedelta(seconds=BATCH_SECONDS),
+                now=db.now(session),
+                holder=holders.name(),
+            )
+
+    def _record_batch(self, claims: Sequence[Claim], outcomes: Mapping[int, Outcome]) -> int:
+        with self._database.write() as session:
+            recorded = batches.record(session, claims=claims, outcomes=outcomes, now=db.now(session))
+            reach("batch.before_commit")
+        return recorded
+
+    def _compute_batch(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
+        """Compute the first job, and further ones while there is time."""
+        end = time.monotonic() + BATCH_SECONDS
+        outcomes: dict[int, Outcome] = {}
+        for claim in claims:
+            if outcomes and time.monotonic() >= end:
+                break
+            try:
+                with stopping.exposed():
+                    outcomes[claim.job_id] = self._calculator.outcome(claim)
+            except Stopped:
+                break
+        return outcomes

@@ -14,7 +14,7 @@ from grader.services import counting
 from grader.services.accounts import accounts, login_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import Limit
-from grader.worker.expired_records import Forgetting
+from grader.worker.scheduled_tasks import forget_records
 from tests.fixtures.races import race
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -211,8 +211,8 @@ def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
             counting.add(session, kind="guess.stranger", whose=str(age), now=now - age)
         for age in (91 * DAY, 89 * DAY):
             login_addresses.note_known_address(session, user=ada, address_hash=str(age), now=now - age)
-    assert Forgetting(service.database).step()
-    assert not Forgetting(service.database).step()
+    assert forget_records(service.database)
+    assert not forget_records(service.database)
     with service.database.read() as session:
         assert session.scalars(select(Tally.whose)).all() == [str(DAY - MINUTE)]
         assert session.scalars(select(KnownAddress.address_hash)).all() == [str(89 * DAY)]

@@ -33,7 +33,7 @@ from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, publication
 from grader.storage.stores import StorageUnavailable
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 SHELL = Actor(None, "shell (tests)")
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

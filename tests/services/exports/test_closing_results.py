@@ -27,8 +27,8 @@ from grader.services.submissions import receipts
 from grader.services.submissions.receipts import CommitmentPending, NoReceipt
 from grader.visibility import Phase, Viewer
 from grader.worker.organizer_jobs import context
-from grader.worker.organizer_jobs.program import OrganizerWorker
 from grader.worker.organizer_jobs.solution_digests import note_missing, write_missing_files
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 pytestmark = pytest.mark.both_databases
 

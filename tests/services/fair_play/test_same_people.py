@@ -10,7 +10,7 @@ from grader.models import Competition, LoginPlace, Mail, PlaceKind, Team, TeamMe
 from grader.services.accounts import login_addresses
 from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
-from grader.worker.expired_records import Forgetting
+from grader.worker.scheduled_tasks import forget_records
 
 pytestmark = pytest.mark.both_databases
 
@@ -145,7 +145,7 @@ def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(
         assert login_addresses.has_old(session, now=service.now + timedelta(days=30))
         login_addresses.forget_old(session, now=service.now + timedelta(days=30))
         assert session.scalar(select(func.count()).select_from(LoginPlace)) == 1
-    assert Forgetting(service.database).step()  # the worker deletes it: the tests' clock is long past
+    assert forget_records(service.database)  # the worker deletes it: the tests' clock is long past
 
 
 def test_of_many_places_of_a_person_the_newest_stay(service: Any) -> None:

@@ -40,7 +40,7 @@ from grader.services.standings import final_standings
 from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays
 from grader.services.teams import rosters
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race

@@ -29,7 +29,7 @@ from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
 from grader.worker.organizer_jobs import data_check, diagnosis
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.competitions import publish_competition
 
 SHELL = Actor(None, "shell (tests)")

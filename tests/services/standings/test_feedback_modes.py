@@ -37,7 +37,6 @@ from grader.services.solutions.truth import Truth
 from grader.services.standings import rows, shown_scores
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
-from grader.worker.scoring.batch_scorer import BatchScorer
 from grader.worker.scoring.scorer import Scorer
 from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
 from tests.fixtures.races import race
@@ -249,8 +248,8 @@ def test_a_rescoring_climbs_the_ladder_again(service: Any, coarse: Any, prepare_
     with service.database.write() as session:
         own = session.get_one(ScoringVersion, version.id)
         own.metric_settings = with_power(own.metric_settings, -1.0)
-    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
-    while scorer.run(version.id):
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    while scorer.run_batch(version.id):
         pass
     assert shown(service, version.id) == by_the_rule(service, competition, version.id)
     assert shown(service, old) == before
@@ -277,11 +276,11 @@ def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(
         jobs.add_job(
             session, submission_id=second.submission.id, scoring_version_id=version.id, now=service.now
         )
-    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
-    assert scorer.run(version.id)
-    assert not scorer.run(version.id)
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
+    assert scorer.run_batch(version.id)
+    assert not scorer.run_batch(version.id)
     service.score(second)
-    assert scorer.run(version.id)
+    assert scorer.run_batch(version.id)
     assert shown(service, version.id) == shown(service)
 
 

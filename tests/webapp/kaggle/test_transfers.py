@@ -17,7 +17,7 @@ from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
 from grader.services.people import names
 from grader.storage import disk
-from grader.worker.storage_keeper import Keeper
+from grader.worker.scheduled_tasks import Keeper
 from webapp.http.parameters import SentFields
 from webapp.kaggle_protocol.protocol import asked_time
 

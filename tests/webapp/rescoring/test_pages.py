@@ -10,7 +10,7 @@ from sqlalchemy import select
 from grader.models import Role, Team
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import difference as rescoring_difference
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 ROOT = "/competitions/toxicity/organize"
 

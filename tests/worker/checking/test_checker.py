@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import Any, BinaryIO
 import pytest
 
 from grader.files import RowIds
-from grader.worker.checking import checker as checking
-from grader.worker.checking.checker import Checked, Checker
+from grader.worker.children import checker as checking
+from grader.worker.children.checker import Checked, Checker
 from grader.worker.process import shares
 from grader.worker.process.child import without_secrets
 from grader.worker.process.shares import ShareUsed
@@ -47,10 +48,10 @@ def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> 
 
 def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker) -> None:
     assert check(checker, CLEAN) == Checked([], [])
-    child = checker._child
+    child = checker._child.process
     told = check(checker, CLEAN.replace(b"0.3", b"3"))
     assert told is not None and [note["code"] for note in told.notes] == ["outside_unit_interval"]
-    assert checker._child is child
+    assert checker._child.process is child
 
 
 def test_all_problems_are_told_at_once(checker: Checker) -> None:
@@ -92,7 +93,7 @@ def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Che
 
 def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
     assert check(checker, CLEAN)
-    assert checker._child is not None
+    assert checker._child.process is not None
     checker._child.process.signal_all(signal.SIGKILL)
     assert checker._child.process.ends_within(HANG_SECONDS)
     assert check(checker, CLEAN) == Checked([], [])
@@ -102,8 +103,7 @@ def test_a_file_that_takes_too_long_is_given_up(
     checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert check(checker, CLEAN)
-    monkeypatch.setattr(checking, "START_SECONDS", 0.1)
-    monkeypatch.setattr(checking, "TIME_LIMIT_SECONDS", 0.1)
+    monkeypatch.setattr(checking, "ANSWER_SECONDS", 0.2)
     endless = tmp_path / "endless"
     os.mkfifo(endless)
     with endless.open("r+b", buffering=0) as file:
@@ -116,7 +116,7 @@ def test_a_file_that_takes_too_long_is_given_up(
 def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker) -> None:
     assert check(checker, CLEAN)
     answers: list[Checked | None] = []
-    with checker._turn:  # somebody's file is being checked
+    with checker._shares.turn:  # somebody's file is being checked
         threads = [
             threading.Thread(target=lambda n=n: answers.append(check(checker, CLEAN, who=n)))
             for n in range(9)
@@ -132,8 +132,8 @@ def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker) -> N
 def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: Checker) -> None:
     assert check(checker, CLEAN)
     told: list[Checked | None] = []
-    checker._wait_seconds = 100
-    with checker._turn:  # the child is busy
+    checker._shares.wait_seconds = 100
+    with checker._shares.turn:  # the child is busy
         first = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=1)))
         first.start()
         while 1 not in checker._shares._present:
@@ -155,7 +155,6 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
     checker: Checker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
-    monkeypatch.setattr(checking, "time", clock)
     monkeypatch.setattr(shares, "time", clock)
     monkeypatch.setattr(checker, "_ask", lambda *_: setattr(clock, "now", clock.now + 6.0))
     for _ in range(3):
@@ -169,14 +168,15 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
 
 
 def test_the_child_is_told_nothing_about_the_installation(
-    checker: Checker, monkeypatch: pytest.MonkeyPatch
+    make_settings: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert not [name for name in without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
-    assert check(checker, CLEAN)
-    assert checker._child is not None
-    environment = Path(f"/proc/{checker._child.process.pid}/environ").read_bytes()
+    with closing(Checker(make_settings(scoring_memory_mb=1024))) as checker:
+        assert check(checker, CLEAN)
+        assert checker._child.process is not None
+        environment = Path(f"/proc/{checker._child.process.pid}/environ").read_bytes()
     assert b"secret" not in environment
 
 

@@ -21,8 +21,8 @@ from grader.services.competitions import lookup
 from grader.services.figures import figures, formatted_texts
 from grader.services.figures.figures import picture_of
 from grader.storage.stores import StoredBlob
-from grader.worker.formatting import formatter as formatting
-from grader.worker.formatting.formatter import Formatter
+from grader.worker.children import formatter as formatting
+from grader.worker.children.formatter import Formatter
 from grader.worker.process import shares
 from grader.worker.process.child import AnsweringProcess
 from grader.worker.process.shares import ShareUsed
@@ -60,15 +60,15 @@ def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter) 
     first = formatter.format("$x$")
     formatter.close()
     assert formatter.format("$x$") is first
-    assert formatter._child is None
+    assert formatter._child.process is None
 
 
 def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(
     formatter: Formatter, monkeypatch: Any
 ) -> None:
     formatter.format("x")
-    assert formatter._child is not None
-    os.kill(formatter._child.pid, signal.SIGSTOP)
+    assert formatter._child.process is not None
+    os.kill(formatter._child.process.pid, signal.SIGSTOP)
     monkeypatch.setattr(formatting, "ANSWER_SECONDS", 0.2)
     with pytest.raises(ShareUsed):
         formatter.format("y")

@@ -15,7 +15,7 @@ from grader.services.audit.log import Actor
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions import checks
 from grader.services.solutions.checks import UploadedFile
-from grader.worker.organizer_jobs.child import OrganizerChild
+from grader.worker.children.job_child import JobChild
 from grader.worker.sweeper import Sweeper
 from tests.fixtures.patience import eventually
 
@@ -62,7 +62,7 @@ def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(
 
 
 def test_a_process_that_did_its_job_ends_well(service: Any, job: OrganizerJob) -> None:
-    assert OrganizerChild(service.settings).run(job.id)
+    assert JobChild(service.settings).organize(job.id)
     assert wait_for(service, job, JobState.DONE).attempt_count == 1
 
 
@@ -71,14 +71,14 @@ def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: 
     kept = blob.read_bytes()
     blob.unlink()
     os.mkfifo(blob)  # whoever opens it waits
-    child = OrganizerChild(service.settings)
+    child = JobChild(service.settings)
     outcome: list[bool] = []
-    lane = threading.Thread(target=lambda: outcome.append(child.run(job.id)))
+    lane = threading.Thread(target=lambda: outcome.append(child.organize(job.id)))
     lane.start()
     try:
         wait_for(service, job, JobState.CLAIMED)
     finally:
-        child._process.signal_all(signal.SIGKILL)  # type: ignore[union-attr]
+        child._child.process.signal_all(signal.SIGKILL)  # type: ignore[union-attr]
         lane.join()
     assert outcome == [False]
     blob.unlink()

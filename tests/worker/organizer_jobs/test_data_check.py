@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.data_files import checks, files, findings
-from grader.worker.organizer_jobs.child import OrganizerChild
+from grader.worker.children.job_child import JobChild
 from tests.fixtures.patience import eventually
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -38,7 +38,7 @@ def add(service: Any, competition: Competition, data: bytes) -> OrganizerJob:
 def checked(service: Any, competition: Competition, data: bytes, **settings: Any) -> DataFile:
     """Have a file looked through by a child of its own."""
     job = add(service, competition, data)
-    assert OrganizerChild(service.settings.model_copy(update=settings)).run(job.id)
+    assert JobChild(service.settings.model_copy(update=settings)).organize(job.id)
     return found(service, competition)
 
 
@@ -112,7 +112,7 @@ def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
         _ended_by_its_alarm(service, job, attempt)
         with service.database.write() as session:
             session.execute(update(OrganizerJob).values(lease_until=service.now))
-    assert OrganizerChild(service.settings).run(job.id)  # finds that there is nothing more to try
+    assert JobChild(service.settings).organize(job.id)  # finds that there is nothing more to try
     with service.database.write() as session:
         assert session.get_one(OrganizerJob, job.id).state is JobState.FAILED
         assert checks.request_all(session, now=service.now) == 0
@@ -122,9 +122,9 @@ def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
 
 
 def _ended_by_its_alarm(service: Any, job: OrganizerJob, attempt: int) -> None:
-    child = OrganizerChild(service.settings)
+    child = JobChild(service.settings)
     outcome: list[bool] = []
-    lane = threading.Thread(target=lambda: outcome.append(child.run(job.id)))
+    lane = threading.Thread(target=lambda: outcome.append(child.organize(job.id)))
     lane.start()
 
     def is_claimed() -> bool:
@@ -134,6 +134,6 @@ def _ended_by_its_alarm(service: Any, job: OrganizerJob, attempt: int) -> None:
     try:
         eventually(is_claimed, "the claim")
     finally:
-        child._process.signal_all(signal.SIGALRM)  # type: ignore[union-attr]
+        child._child.process.signal_all(signal.SIGALRM)  # type: ignore[union-attr]
         lane.join()
     assert outcome == [False]

@@ -14,7 +14,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.moderation import diagnoses
 from grader.services.solutions import intake
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
 

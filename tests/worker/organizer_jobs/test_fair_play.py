@@ -15,7 +15,7 @@ from grader.services.fair_play.report import Report
 from grader.services.solutions import assessment, intake
 from grader.services.solutions.canary_rows import CanaryRequest
 from grader.worker.organizer_jobs import fair_play
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.competitions import publish_competition
 from tests.fixtures.service import WIDE_LIMITS
 

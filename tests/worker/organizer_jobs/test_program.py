@@ -15,7 +15,7 @@ from grader.models import Competition, JobState, OrganizerJob, OrganizerJobKind
 from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs import context as work_module
 from grader.worker.organizer_jobs.context import Handler, Work
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.guarded import has_ended
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
@@ -107,10 +107,10 @@ def test_a_job_that_is_put_away_stops_its_work(service: Any) -> None:
 
 def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
     program = (
-        "import os, signal, subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', "
-        "'import threading; from grader.worker.organizer_jobs.program import _end_with_parent as f; f()'],"
-        " stdin=subprocess.PIPE)\n"
+        "import os, signal, sys\n"
+        "from grader.worker.process.child import AnsweringProcess\n"
+        "end = 'from grader.worker.children.job_program import end_with_parent as f; f()'\n"
+        "child = AnsweringProcess([sys.executable, '-c', end], environment=os.environ)\n"
         "print(child.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

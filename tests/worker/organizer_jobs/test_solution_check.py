@@ -20,7 +20,7 @@ from grader.services.setup import drafts
 from grader.services.solutions import checks
 from grader.services.solutions.checks import NotAcceptable, UploadedFile
 from grader.services.solutions.truth import Truth
-from grader.worker.organizer_jobs.program import OrganizerWorker
+from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 SHELL = Actor(None, "shell (tests)")
 

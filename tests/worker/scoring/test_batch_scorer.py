@@ -9,8 +9,7 @@ from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.storage.disk_cache import DiskCache
-from grader.worker.scoring import batch_scorer
-from grader.worker.scoring.batch_scorer import BatchScorer
+from grader.worker.scoring import scorer as scoring
 from grader.worker.scoring.rank_cache import RankCache
 from grader.worker.scoring.scorer import Scorer
 
@@ -77,9 +76,9 @@ def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
     for reads in (5, 0):
         version = prepare_version(competition)
         storage = counting(service)
-        scorer = BatchScorer(service.database, storage, lease=LEASE, ranks=ranks)
-        assert scorer.run(version.id)
-        assert not scorer.run(version.id)
+        scorer = Scorer(service.database, storage, lease=LEASE, ranks=ranks)
+        assert scorer.run_batch(version.id)
+        assert not scorer.run_batch(version.id)
         assert results(service, version.id) == live
         assert storage.reads == reads
         drop(service, version)
@@ -93,7 +92,7 @@ def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
     version = prepare_version(competition)
     storage = counting(service)
-    assert BatchScorer(service.database, storage, lease=LEASE, ranks=ranks).run(version.id)
+    assert Scorer(service.database, storage, lease=LEASE, ranks=ranks).run_batch(version.id)
     assert storage.reads == 0
     assert (
         results(service, version.id)[0].keys()
@@ -105,14 +104,14 @@ def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
     service: Any, competition: Any, prepare_version: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version = prepare_version(competition)
-    monkeypatch.setattr(batch_scorer, "BATCH_SECONDS", 0)
-    scorer = BatchScorer(service.database, service.storage, lease=LEASE)
+    monkeypatch.setattr(scoring, "BATCH_SECONDS", 0)
+    scorer = Scorer(service.database, service.storage, lease=LEASE)
     for done in range(1, 6):
-        assert scorer.run(version.id)
+        assert scorer.run_batch(version.id)
         states = [state for state, _ in results(service, version.id)[1].values()]
         assert states.count(JobState.DONE) == done
         assert states.count(JobState.WAITING) == 5 - done
-    assert not scorer.run(version.id)
+    assert not scorer.run_batch(version.id)
     with service.database.read() as session:
         attempts = select(ScoringJob.attempt_count).where(ScoringJob.scoring_version_id == version.id)
         assert set(session.scalars(attempts)) == {1}
@@ -125,7 +124,7 @@ def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(
     with service.database.read() as session:
         broken = session.scalars(select(Submission).order_by(Submission.id)).first()
     service.storage.delete(broken.sha256)
-    assert BatchScorer(service.database, service.storage, lease=LEASE).run(version.id)
+    assert Scorer(service.database, service.storage, lease=LEASE).run_batch(version.id)
     jobs = results(service, version.id)[1]
     assert jobs.pop(broken.id)[0] is JobState.WAITING
     assert {state for state, _ in jobs.values()} == {JobState.DONE}
@@ -143,5 +142,5 @@ def test_no_transaction_is_open_while_a_batch_is_computed(
 
     version = prepare_version(competition)
     storage: Any = Watching(service.storage, set())
-    assert BatchScorer(service.database, storage, lease=LEASE).run(version.id)
+    assert Scorer(service.database, storage, lease=LEASE).run_batch(version.id)
     assert set(open_connections) == {0}

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from grader.models import SubmissionStatus
-from grader.worker.scoring.child import ScoringChild
+from grader.worker.children.job_child import JobChild
 from tests.fixtures.guarded import has_ended
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
@@ -44,20 +44,20 @@ def test_a_process_ends_at_its_time_limit_even_inside_one_call() -> None:
 
 
 def scoring_processes(parent: psutil.Process) -> list[psutil.Process]:
-    return [child for child in parent.children() if "grader.worker.scoring.program" in child.cmdline()]
+    return [child for child in parent.children() if "grader.worker.children.job_program" in child.cmdline()]
 
 
 @on_sqlite
 def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service: Any) -> None:
     competition = service.competition()
     accepted = [service.submit(competition, seed=seed) for seed in range(3)]
-    with ScoringChild(service.settings) as child:
-        assert child.run(accepted[0].job_ids[0])
+    with JobChild(service.settings) as child:
+        assert child.score(accepted[0].job_ids[0])
         [process] = scoring_processes(psutil.Process())
-        assert child.run(accepted[1].job_ids[0])
+        assert child.score(accepted[1].job_ids[0])
         process.kill()
         process.wait()
-        assert child.run(accepted[2].job_ids[0])
+        assert child.score(accepted[2].job_ids[0])
     assert scoring_processes(psutil.Process()) == []
     assert {service.submission(each).status for each in accepted} == {SubmissionStatus.SCORED}
 
@@ -67,9 +67,9 @@ def test_a_child_ends_when_its_parent_is_gone(service: Any, tmp_path: Any) -> No
     program = (
         "import os, psutil, signal\n"
         "from grader.settings import load\n"
-        "from grader.worker.scoring.child import ScoringChild\n"
-        "child = ScoringChild(load())\n"
-        "child.run(0)\n"
+        "from grader.worker.children.job_child import JobChild\n"
+        "child = JobChild(load())\n"
+        "child.score(0)\n"
         "print(psutil.Process().children()[0].pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

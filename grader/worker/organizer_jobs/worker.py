@@ -1,12 +1,6 @@
-"""Run one organizer's job: claim it, extend its lease, record its result.
-
-Run as a program it is the child that does one job and ends, at the latest with its parent.
-"""
+"""Run one organizer's job: claim it, extend its lease, record its result."""
 
 import logging
-import os
-import signal
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,27 +15,23 @@ from grader.crash_points import reach
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.files import FileRejected
-from grader.metrics import check_golden_vectors
 from grader.models import OrganizerJobKind
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfinished
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
-from grader.settings import Settings, load
+from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
 from grader.worker.organizer_jobs import (
     bundle,
     data_check,
     diagnosis,
     fair_play,
-    settings_check,
     solution_check,
     ties,
     verification,
 )
-from grader.worker.organizer_jobs.child import TIME_LIMIT_SECONDS
 from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
 from grader.worker.process import holders, stopping
-from grader.worker.process.limits import end_process_after, limit_memory
 from grader.worker.process.retrying import insist
 from grader.worker.process.stopping import Stopped
 
@@ -49,7 +39,7 @@ HANDLERS: dict[OrganizerJobKind, Handler] = {
     OrganizerJobKind.CHECK: solution_check.check,
     OrganizerJobKind.VERIFY: verification.verify,
     OrganizerJobKind.BUNDLE: bundle.bundle,
-    OrganizerJobKind.SETTINGS: settings_check.check,
+    OrganizerJobKind.SETTINGS: solution_check.check_settings,
     OrganizerJobKind.DIAGNOSE: diagnosis.diagnose,
     OrganizerJobKind.TIES: ties.compare,
     OrganizerJobKind.DATA: data_check.check,
@@ -184,26 +174,3 @@ class OrganizerWorker:
                 self._extend(claim)
             except SQLAlchemyError:
                 logger.exception("The lease of organizers' job %s could not be extended.", claim.job_id)
-
-
-def main(job_id: int, log_level: str) -> None:
-    """Do one job, under the limits of a child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    logging.basicConfig(level=log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    settings = load()
-    check_golden_vectors()
-    limit_memory(settings.scoring_memory_mb)
-    end_process_after(TIME_LIMIT_SECONDS)
-    stopping.end_on_request()
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    OrganizerWorker.of(settings).run(job_id)
-
-
-def _end_with_parent() -> None:
-    while os.read(sys.stdin.fileno(), 1):  # the parent holds the other end and writes nothing
-        pass
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])

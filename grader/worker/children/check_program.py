@@ -2,46 +2,41 @@
 
 It is given two open files and the names of the solution's other labels, and nothing else: no settings, no
 database, no storage. One file is the upload, the other the row ids, once for all files of a competition;
-labels and splits are out of its reach. It answers each upload with a line of JSON.
+labels and splits are out of its reach.
 """
 
-import json
 import logging
 import os
-import socket
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from grader.files import FileRejected, RowIds, read_submission
+from grader.worker.process.child import answer_parent
 from grader.worker.process.limits import end_process_after, limit_memory
-
-CHUNK_BYTES = 1 << 16
 
 logger = logging.getLogger(__name__)
 
 
 def main(time_limit_seconds: int, memory_mb: int) -> None:
-    """Check the files that the parent sends through the socket that is standard input, until it closes it."""
+    """Check the files that the parent sends, until it closes the socket."""
     limit_memory(memory_mb)
     row_ids = RowIds.of(())  # the real ones come with the first file
-    with socket.socket(fileno=sys.stdin.fileno()) as parent:
-        while True:
-            question, descriptors, _, _ = socket.recv_fds(parent, CHUNK_BYTES, 2)
-            if not descriptors:
-                return
-            end_process_after(time_limit_seconds)
-            while not question.endswith(b"\n") and (piece := parent.recv(CHUNK_BYTES)):
-                question += piece
-            upload, *new_row_ids = descriptors
-            if new_row_ids:
-                row_ids = RowIds.from_bytes(_read(new_row_ids[0]))
-            answer = _check(upload, row_ids, **json.loads(question))
-            end_process_after(0)
-            parent.sendall(json.dumps(answer).encode() + b"\n")
+
+    def answer(other_labels: Sequence[str], files: Sequence[int]) -> dict[str, Any]:
+        nonlocal row_ids
+        end_process_after(time_limit_seconds)
+        upload, *new_row_ids = files
+        if new_row_ids:
+            row_ids = RowIds.from_bytes(_read(new_row_ids[0]))
+        checked = _check(upload, row_ids, other_labels)
+        end_process_after(0)
+        return checked
+
+    answer_parent(answer)
 
 
-def _check(upload: int, row_ids: RowIds, *, other_labels: Sequence[str]) -> dict[str, Any]:
+def _check(upload: int, row_ids: RowIds, other_labels: Sequence[str]) -> dict[str, Any]:
     """Return the problems and notes of a file; an empty object where reading it broke."""
     with os.fdopen(upload, "rb") as file:
         try:

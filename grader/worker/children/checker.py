@@ -1,0 +1,109 @@
+"""Queue, time limit and each person's share of checking time for file checks before a submission."""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
+
+from grader.settings import Settings
+from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
+from grader.worker.process.shares import Shares
+
+WAIT_SECONDS = 3.0
+TIME_LIMIT_SECONDS = 10
+ANSWER_SECONDS = TIME_LIMIT_SECONDS + 5  # without the start of the child
+MAX_QUEUED = 3
+CHUNK_BYTES = 1 << 20
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the file reader answered: `problems` and `notes` as JSON-ready data."""
+
+    problems: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+
+
+class Checker:
+    """Checks one file at a time in a child with limits of time and memory, started with the first file.
+
+    A few more may wait, one of each person, and only a moment: whoever finds the queue full, waits too long
+    or has a file that ends the child gets None, and its file is checked by the worker that scores it. Of the
+    time of the child one person gets a share.
+    """
+
+    def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
+        limits = (str(TIME_LIMIT_SECONDS), str(settings.scoring_memory_mb))
+        self._child = RestartedChild(
+            running_module("grader.worker.children.check_program", *limits), environment=without_secrets()
+        )
+        self._shares = Shares(
+            *("file", "check", "checked"),
+            wait_seconds=wait_seconds,
+            most_waiting=MAX_QUEUED,
+            otherwise=", or submit: a file is always checked then",
+        )
+        self._row_ids_sha256 = ""  # which of them the child holds
+
+    def check(
+        self,
+        upload: IO[bytes],
+        *,
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str] = (),
+        who: str | int,
+    ) -> Checked | None:
+        """Return everything that is wrong with a file and worth a remark; None if it was not checked.
+
+        Columns named for one of the `other_labels` may stand in the file. Raises ShareUsed where the person
+        `who` had enough for now.
+        """
+        with self._shares.hold(who) as is_mine:
+            return self._ask(upload, row_ids_sha256, open_row_ids, other_labels) if is_mine else None
+
+    def close(self) -> None:
+        """End the child."""
+        self._child.close()
+
+    def _ask(
+        self,
+        upload: IO[bytes],
+        row_ids_sha256: str,
+        open_row_ids: Callable[[], BinaryIO],
+        other_labels: Sequence[str],
+    ) -> Checked | None:
+        if not self._child.is_running:
+            self._row_ids_sha256 = ""
+        with ExitStack() as files:
+            sent = [_with_descriptor(upload, files)]
+            if self._row_ids_sha256 != row_ids_sha256:
+                sent.append(_with_descriptor(files.enter_context(open_row_ids()), files))
+            self._row_ids_sha256 = row_ids_sha256
+            try:
+                answer = self._child.ask(list(other_labels), files=sent, seconds=ANSWER_SECONDS)
+            except (ChildDied, OSError):
+                logger.warning("The process that checks files has died of one, or took too long.")
+                return None
+        return Checked(answer["problems"], answer["notes"]) if answer else None
+
+
+def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
+    """Return the content, from its beginning, as a file that another process can be given."""
+    file.seek(0)
+    try:
+        file.fileno()
+    except OSError:  # in memory
+        copy: IO[bytes] = files.enter_context(TemporaryFile())  # noqa: SIM115
+        while piece := file.read(CHUNK_BYTES):
+            copy.write(piece)
+        copy.flush()
+        file.seek(0)
+        copy.seek(0)
+        return copy
+    else:
+        return file

@@ -1,0 +1,44 @@
+"""Child process that formats Markdown texts; a text that takes too long ends only this process.
+
+It gets no settings, no database and no storage.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from grader.prose import markdown
+from grader.prose.drawn import TOO_COMPLEX, Figure, plain
+from grader.worker.process.child import answer_parent
+from grader.worker.process.limits import end_process_after_cpu, limit_memory
+
+CPU_SECONDS = 2.0
+MEMORY_MB = 1024
+MOST_CHARACTERS = 1_000_000  # of the HTML, which pages send whole: references repeat a long address
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Format the texts that the parent sends, until it closes the socket."""
+    limit_memory(MEMORY_MB)
+    answer_parent(lambda question, _: _format(*question))
+
+
+def _format(text: str, figures: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the HTML of a text, its faults and its summary."""
+    end_process_after_cpu(CPU_SECONDS)
+    try:
+        drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))
+        answer = [drawn.html, drawn.faults, markdown.first_line(text)]
+        if len(drawn.html) > MOST_CHARACTERS:
+            answer[:2] = plain(text), [TOO_COMPLEX]
+    except Exception:
+        logger.exception("A text could not be formatted.")
+        answer = [plain(text), [TOO_COMPLEX], ""]
+    end_process_after_cpu(0)
+    return answer
+
+
+if __name__ == "__main__":
+    main()

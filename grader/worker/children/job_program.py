@@ -1,0 +1,77 @@
+"""Child process that scores submissions and runs organizers' jobs within its limits."""
+
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+from functools import cached_property
+
+from grader.metrics import check_golden_vectors
+from grader.settings import Settings, load
+from grader.worker.children.job_child import Work, time_limit_seconds
+from grader.worker.process import stopping
+from grader.worker.process.child import answer_parent
+from grader.worker.process.limits import end_process_after, limit_memory
+from grader.worker.process.retrying import tell_of
+from grader.worker.scoring.scorer import Scorer, yield_to_live_scoring
+
+
+def main() -> None:
+    """Do the jobs that the parent names, until it closes the socket; the argument is the log's level."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load()
+    check_golden_vectors()
+    limit_memory(settings.scoring_memory_mb)
+    sandbox = Sandbox(settings)
+    stopping.end_on_request()
+    answer_parent(lambda question, _: sandbox.do(Work(question[0]), question[1]))
+
+
+class Sandbox:
+    """Does jobs and batches, each within its time limit."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def do(self, work: Work, subject_id: int) -> bool:
+        """Do a job or a batch of a scoring version; return whether there was something to do."""
+        end_process_after(time_limit_seconds(self._settings, work))
+        try:
+            match work:
+                case Work.SCORE:
+                    return self._scorer.run(subject_id)
+                case Work.RESCORE:
+                    yield_to_live_scoring()
+                    return self._scorer.run_batch(subject_id)
+                case Work.ORGANIZE:
+                    return self._organize(subject_id)
+        except Exception as error:
+            tell_of(error, f"What was asked ({work} {subject_id}) could not be claimed or recorded")
+            return False
+        finally:
+            end_process_after(0)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return Scorer.of(self._settings)
+
+    def _organize(self, job_id: int) -> bool:
+        from grader.worker.organizer_jobs.worker import OrganizerWorker  # no score waits for its imports
+
+        threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
+        return OrganizerWorker.of(self._settings).run(job_id)
+
+
+def end_with_parent() -> None:
+    """End this process when the parent's end of the socket closes, also in the middle of long work."""
+    parent = select.poll()
+    parent.register(sys.stdin.fileno(), 0)  # the end of the connection is reported in any case
+    parent.poll()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
