@@ -15,6 +15,7 @@ from webapp.organizers.fair_play import same_people_api
 from webapp.organizers.rescoring import api as rescoring
 from webapp.organizers.setup import api as setup
 from webapp.submissions import api as submissions
+from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
 from webapp.teams import profile_api, requests_api, waiting_api
 from webapp.webhooks import api as integrations
@@ -24,6 +25,7 @@ ROUTES = (
     accounts,
     competitions,
     teams,
+    team_actions,
     leaderboards,
     submissions,
     integrations,

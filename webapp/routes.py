@@ -39,6 +39,7 @@ from webapp.organizers.setup import (
 )
 from webapp.presentation import design_page
 from webapp.submissions import comparison, submit_page
+from webapp.teams import actions as team_actions
 from webapp.teams import entry_pages, profile_page
 from webapp.teams import pages as team_pages
 from webapp.webhooks import organizers_page as organizers_webhooks_page
@@ -63,6 +64,7 @@ ADDED_TO_FAMILIES = (
     version_page,
     same_people_page,
     profile_page,
+    team_actions,
 )
 CURRENT = Markup(' aria-current="page"')
 

@@ -13,7 +13,7 @@ from grader.models import EntryMode
 from grader.services.accounts import administrators
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.integrations import subscriptions
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs
@@ -129,10 +129,13 @@ def _make_teams(live: Any, ann: Any) -> str:
     bob, dan = live.person("Bob"), live.person("Dan")
     with live.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        teams.create(session, competition=competition, user=bob.user, name="The Analytical Engines")
-        mergers.request(session, competition=competition, user=bob.user, name="Ann")
-        invitations.invite(session, competition=competition, user=ann.user, name=dan.user.name)
-        return invitations.make_link(session, competition=competition, user=bob.user)
+        teams.create(
+            acting.as_person(session, competition, bob.user),
+            name="The Analytical Engines",
+        )
+        mergers.request(acting.as_person(session, competition, bob.user), name="Ann")
+        invitations.invite(acting.as_person(session, competition, ann.user), name=dan.user.name)
+        return invitations.make_link(acting.as_person(session, competition, bob.user))
 
 
 def _add_webhook(live: Any, ann: Any) -> None:

@@ -22,6 +22,7 @@ from grader.files import read_solution
 from grader.maintenance import schema
 from grader.services.accounts import accounts, api_tokens
 from grader.services.audit.log import Actor
+from grader.services.competitions import acting
 from grader.services.solutions import intake
 from grader.services.teams import participations
 from grader.settings import Settings
@@ -115,7 +116,7 @@ class Installation:
                 user = accounts.sign_up(
                     session, name=name, password="correct horse", passwords=passwords, now=now
                 )
-                participations.join(session, competition=competition, user=user, now=now)
+                participations.join(acting.as_person(session, competition, user, now=now))
                 _, token = api_tokens.create(session, user=user, name="campaign", now=now)
                 teams.append(TeamAccess(name, token))
         return teams

@@ -30,7 +30,7 @@ from grader.receipts import recount as slowly
 from grader.receipts.verification import shown
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.jobs import leased_rows
 from grader.services.leaderboards import leaderboard
 from grader.services.limits import limits
@@ -233,9 +233,10 @@ class BoardMachine(RuleBasedStateMachine):
         with expecting(refusal), self.service.database.write() as session:
             leader, other = (self.service.user(self.model.leader[team]) for team in (into, taken))
             asked = mergers.request(
-                session, competition=competition, user=leader, name=self.model.name[taken]
+                acting.as_person(session, competition, leader),
+                name=self.model.name[taken],
             )
-            mergers.accept(session, competition=competition, user=other, request_id=asked.id)
+            mergers.accept(acting.as_person(session, competition, other), request_id=asked.id)
             self.model.merge(taken, into)
 
     @precondition(lambda self: self.model.team_of)

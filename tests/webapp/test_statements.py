@@ -13,7 +13,7 @@ HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
 
 BELL = (
-    "read\nselect team_invite, team, competition, user_account, team_member, merge_request, participation, "
+    "select team_invite, team, competition, user_account, team_member, merge_request, participation, "
     "organizer, dispute, submission, data_file, notification, announcement, notification_read\n"
 )
 UPLOAD_BY_API = """
@@ -86,7 +86,6 @@ write
     select submission, submission_grant
     insert participation
     select team
-    select team
     insert team
     insert team_member
     update participation, team_member
@@ -103,7 +102,6 @@ LIST_PAGE = """
 read
     select clock_timestamp
     select login, user_account
-read
     select competition, scoring_version, solution
     select clock_timestamp
     select competition, organizer, participation, team_member, team
@@ -122,7 +120,6 @@ LIST_BY_API = """
 read
     select clock_timestamp
     select api_token, user_account, competition
-read
     select competition, scoring_version, solution
     select clock_timestamp
     select competition, organizer, participation, team_member, team
@@ -136,7 +133,6 @@ BOARD_OF_A_MEMBER = """
 read
     select clock_timestamp
     select login, user_account
-read
     select competition, organizer, scoring_version, solution
     select clock_timestamp
     select team, team_member, user_account

@@ -27,6 +27,7 @@ from grader.settings import SignUp
 from webapp.accounts import password_guesses
 from webapp.accounts.own_account import blueprint
 from webapp.http import auth, errors
+from webapp.http.context import reading
 from webapp.http.site import current_site
 
 MAILING_SECONDS = 0.05  # several times what either takes
@@ -56,7 +57,7 @@ def log_in_by_link(token: str) -> ResponseReturnValue:
     """Log in by a one-time link; only the button does it, because mail programs open links automatically."""
     site = current_site()
     if request.method == "GET":
-        with site.database.read() as session:
+        with reading() as session:
             name = logins.link_holder(session, token=token, now=db.now(session)).name
         return render_template("accounts/log_in_by_link.html", name=name)
     with site.database.write() as session:
@@ -99,7 +100,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
     site = current_site()
     if site.settings.sign_up is SignUp.CLOSED:
         abort(404)
-    with site.database.read() as session:
+    with reading() as session:
         sign_ups.find(session, token=token, now=db.now(session))
     if request.method == "GET":
         return render_template("accounts/sign_up.html", problems={}, name="")
@@ -123,7 +124,7 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
 def set_up(token: str) -> ResponseReturnValue:
     """Make the first administrator by the one-time link that `serve` prints."""
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         if not administrators.is_setup_open(session, token=token):
             raise administrators.InvalidSetupLink
     if request.method == "GET":
@@ -149,7 +150,7 @@ def verify(token: str) -> ResponseReturnValue:
     """Confirm an e-mail address; only the button does it, because mail programs open links automatically."""
     site = current_site()
     if request.method == "GET":
-        with site.database.read() as session:
+        with reading() as session:
             link = one_time_links.require(
                 session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=db.now(session)
             )
@@ -184,7 +185,7 @@ def ask_for_reset() -> ResponseReturnValue:
 def reset(token: str) -> ResponseReturnValue:
     """Set a new password by a link."""
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         name = password_resets.whose(session, token=token, now=db.now(session)).name
     if request.method == "GET":
         return render_template("accounts/reset.html", problems={}, name=name)

@@ -11,10 +11,9 @@ from grader.services.accounts import accounts, api_tokens, personal_pages
 from grader.services.accounts.api_tokens import Scope
 from webapp.accounts import answers
 from webapp.accounts.answers import Asker, NewToken, PersonPage, ProfileRequest, TokenList, TokenRequest
-from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.operations import operation
-from webapp.http.site import current_site
 
 TAG = "account"
 
@@ -30,7 +29,7 @@ def me() -> Asker:
 @operation(Scope.SUBMIT, answers=Asker, tag=TAG)
 def change_me(json: ProfileRequest) -> Asker:
     """Change what the person says about themselves, which mails they get, and whether they have a page."""
-    with current_site().database.write() as session:
+    with writing() as session:
         if json.about is not None:
             accounts.describe(session, user=g.user, about=json.about)
         if json.notices is not None:
@@ -47,7 +46,7 @@ def change_me(json: ProfileRequest) -> Asker:
 @operation(Scope.SUBMIT, status=204, tag=TAG)
 def draw_avatar() -> Any:
     """Draw another avatar of the person."""
-    with current_site().database.write() as session:
+    with writing() as session:
         personal_pages.draw_avatar(session, user=g.user)
     return "", 204
 
@@ -56,7 +55,7 @@ def draw_avatar() -> Any:
 @operation(None, answers=PersonPage, tag=TAG)
 def person_page(key: str) -> PersonPage:
     """Return the page of a person who turned it on: ranks are there after the reveal."""
-    with current_site().database.read() as session:
+    with reading() as session:
         return answers.person_page(personal_pages.get(session, key=key, now=db.now(session)))
 
 
@@ -64,7 +63,7 @@ def person_page(key: str) -> PersonPage:
 @operation(Scope.READ, answers=TokenList, tag=TAG)
 def token_list() -> TokenList:
     """List the person's API tokens, without their texts."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = api_tokens.list_own(session, user=g.user)
     return TokenList(tokens=[answers.token(each) for each in found], next=None)
 
@@ -76,14 +75,14 @@ def create_token(json: TokenRequest) -> tuple[NewToken, int]:
 
     Its text is shown in this answer alone. Who revokes a token also revokes those that were made with it.
     """
-    with current_site().database.write() as session:
+    with writing() as session:
         made, text = api_tokens.create(
             session,
             user=g.user,
             name=json.name,
             scopes=json.scopes,
             lifetime=None if json.days is None else timedelta(days=json.days),
-            competition=lookups.competition_of(session, json.competition) if json.competition else None,
+            competition=competition_of(session, json.competition) if json.competition else None,
             made_with=g.token,
             now=db.now(session),
         )
@@ -95,6 +94,6 @@ def create_token(json: TokenRequest) -> tuple[NewToken, int]:
 @operation(Scope.READ, status=204, tag=TAG)
 def revoke_token(token_id: int) -> Any:
     """Revoke one of the person's API tokens that may do no more than this one, and those made with it."""
-    with current_site().database.write() as session:
+    with writing() as session:
         api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session), asking=g.token)
     return "", 204

@@ -14,11 +14,11 @@ from grader.services.notifications import NotificationKind
 from grader.services.paging import Part
 from webapp.http import auth, waiting
 from webapp.http.api import blueprint as api
+from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, Asked, Moment, Number, PageSize, Sent
 from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.parameters import asked_number, entered_number
-from webapp.http.site import current_site
 
 blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
 
@@ -73,7 +73,7 @@ class NotificationView:
 @auth.login_required
 def index() -> ResponseReturnValue:
     """List what waits and the notifications, each with a link to its page."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = notifications.slice_of(session, user=g.user, part=Part(asked_number("cursor")))
         unread = notifications.unread_ids(session, user=g.user)
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
@@ -91,7 +91,7 @@ def index() -> ResponseReturnValue:
 def mark_read() -> ResponseReturnValue:
     """Mark a notification as read and open its page, or without one mark all of them."""
     number = entered_number("id")
-    with current_site().database.write() as session:
+    with writing() as session:
         found = notifications.mark_read(session, user=g.user, ids=None if number is None else [number])
         if number is not None and found:
             return redirect(NotificationView(found[0], is_read=True).url, 303)
@@ -134,7 +134,7 @@ class ReadRequest(Sent):
 @operation(Scope.READ, answers=NotificationList, tag=TAG)
 def notification_list(query: Asked) -> NotificationList:
     """List the person's notifications: announcements, answers, rescorings, decisions and results."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = notifications.slice_of(session, user=g.user, part=query.part)
         unread = notifications.unread_ids(session, user=g.user)
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
@@ -160,6 +160,6 @@ def notification_list(query: Asked) -> NotificationList:
 @operation(Scope.SUBMIT, status=204, tag=TAG)
 def mark_notifications_read(json: ReadRequest) -> Any:
     """Mark notifications as read; ids that the person may not see are skipped."""
-    with current_site().database.write() as session:
+    with writing() as session:
         notifications.mark_read(session, user=g.user, ids=json.ids)
     return "", 204

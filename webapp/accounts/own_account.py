@@ -19,8 +19,9 @@ from grader.services.mail import limits
 from grader.services.mail.outbox import Notice
 from grader.services.people.names import get_user
 from webapp.accounts import password_guesses
-from webapp.http import auth, errors, lookups
+from webapp.http import auth, errors
 from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.site import current_site
 
 # The first that fits: browsers name each other, and Android names Linux.
@@ -102,7 +103,7 @@ def show() -> ResponseReturnValue:
 def describe() -> ResponseReturnValue:
     """Change what the person says about themselves."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             accounts.describe(session, user=g.user, about=request.form.get("about", ""))
     except accounts.AboutTooLong as error:
         return _page(problems={"about": error.message}), 422
@@ -119,7 +120,7 @@ def change_email() -> ResponseReturnValue:
         return _page(problems={"email_password": fault.message}, email=address), fault.status, fault.headers
     is_confirmed_later = bool(address) and site.settings.sends_mail()
     try:
-        with site.database.write() as session:
+        with writing() as session:
             now = db.now(session)
             if is_confirmed_later and site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
@@ -139,7 +140,7 @@ def change_email() -> ResponseReturnValue:
 @auth.login_required
 def choose_notices() -> ResponseReturnValue:
     """Choose which e-mails to get."""
-    with current_site().database.write() as session:
+    with writing() as session:
         accounts.choose_notices(session, user=g.user, wanted=request.form.getlist("notice"))
     return saved("E-mail settings saved.")
 
@@ -158,7 +159,7 @@ def change_password() -> ResponseReturnValue:
             )
     except accounts.InvalidAccount as error:
         return _page(problems={"new_password": error.problems["password"]}), 422
-    with site.database.write() as session:
+    with writing() as session:
         accounts.set_password(session, user=g.user, password_hash=password_hash, keep=g.login)
         changed = get_user(session, name=g.user.name)
     return auth.know_place(
@@ -174,14 +175,14 @@ def create_token() -> ResponseReturnValue:
     scopes = SCOPES.get(request.form.get("scope", ""), api_tokens.USUAL_SCOPES)
     name, slug = request.form.get("token_name", ""), request.form.get("competition", "").strip()
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             token, text = api_tokens.create(
                 session,
                 user=g.user,
                 name=name,
                 scopes=scopes,
                 lifetime=None if days is None else timedelta(days=days),
-                competition=lookups.competition_of(session, slug) if slug else None,
+                competition=competition_of(session, slug) if slug else None,
                 now=db.now(session),
             )
     except (UnknownCompetition, api_tokens.TooManyTokens) as error:
@@ -193,7 +194,7 @@ def create_token() -> ResponseReturnValue:
 @auth.login_required
 def revoke_token(token_id: int) -> ResponseReturnValue:
     """Make an API token useless."""
-    with current_site().database.write() as session:
+    with writing() as session:
         token = api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session))
         confirm(
             Question(
@@ -213,7 +214,7 @@ def end_login(login_id: int) -> ResponseReturnValue:
     """End one login of the person."""
     if login_id == g.login.id:
         return auth.log_out()
-    with current_site().database.write() as session:
+    with writing() as session:
         logins.end_own(session, user=g.user, login_id=login_id)
     return saved("You have been logged out there.")
 
@@ -234,7 +235,7 @@ def delete() -> ResponseReturnValue:
     if fault := _password_fault():
         problems = {"current_password": fault.message}
         return render_template("accounts/delete.html", problems=problems), fault.status, fault.headers
-    with current_site().database.write() as session:
+    with writing() as session:
         accounts.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
     flash("Account deleted.")
@@ -266,7 +267,7 @@ def saved(message: str) -> ResponseReturnValue:
 
 
 def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
         own_tokens = api_tokens.list_own(session, user=g.user)
         own_logins = logins.list_own(session, user=g.user, now=now)

@@ -11,6 +11,7 @@ from grader.services.accounts import accounts, login_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser
 from grader.services.people import names
 from webapp.http import auth, devices
+from webapp.http.context import reading
 from webapp.http.site import Site, current_site
 
 
@@ -20,7 +21,7 @@ def authenticate(name: str, password: str) -> User | None:
     A name that nobody has costs the same work as one that somebody has.
     """
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         user = names.find_user(session, name=name)
         secret, here = site.settings.secret(), request.remote_addr
         number = 0 if user is None else user.id
@@ -59,7 +60,7 @@ def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
     if not site.settings.rate_limits:
         return is_right()
     site.passwords.require_place(is_known=guesser.is_known)
-    with site.database.read() as session:
+    with reading() as session:
         login_guesses.require_room(session, guesser=guesser, now=db.now(session))
     with site.passwords.turn(is_known=guesser.is_known):
         with site.database.write() as session:

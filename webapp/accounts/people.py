@@ -9,8 +9,8 @@ from grader.services.accounts.personal_pages import PersonalPage
 from webapp.accounts.own_account import blueprint as account_blueprint
 from webapp.accounts.own_account import saved
 from webapp.http import auth, hosts
+from webapp.http.context import reading, writing
 from webapp.http.parameters import asked_page, asked_text
-from webapp.http.site import current_site
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
 
@@ -26,7 +26,7 @@ def index() -> ResponseReturnValue:
 @auth.admin_required
 def create_reset_link(user_id: int) -> ResponseReturnValue:
     """Make a link that sets a new password, and show it once."""
-    with current_site().database.write() as session:
+    with writing() as session:
         person = accounts.find(session, user_id=user_id)
         if person is None:
             abort(404)
@@ -38,14 +38,14 @@ def create_reset_link(user_id: int) -> ResponseReturnValue:
 @auth.admin_required
 def invite() -> ResponseReturnValue:
     """Make an invitation for one account, and show it once."""
-    with current_site().database.write() as session:
+    with writing() as session:
         token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
     return _page(link=hosts.link("account.sign_up_by_link", token=token)), 201
 
 
 def _page(*, link: str | None = None, link_for: str | None = None) -> str:
     search, number = asked_text("q"), asked_page()
-    with current_site().database.read() as session:
+    with reading() as session:
         page = accounts.list_page(session, search=search, page=number)
     return render_template("accounts/people.html", page=page, search=search, link=link, link_for=link_for)
 
@@ -53,7 +53,7 @@ def _page(*, link: str | None = None, link_for: str | None = None) -> str:
 @blueprint.get("/<key>")
 def profile(key: str) -> ResponseReturnValue:
     """Show the page of a person who turned it on."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = personal_pages.get(session, key=key, now=db.now(session))
     return _personal_page(found)
 
@@ -62,7 +62,7 @@ def profile(key: str) -> ResponseReturnValue:
 @auth.login_required
 def preview() -> ResponseReturnValue:
     """Show a person's own page as others see it, or would see it."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = personal_pages.of_person(session, user=g.user, now=db.now(session))
     return _personal_page(found, is_preview=True)
 
@@ -72,7 +72,7 @@ def preview() -> ResponseReturnValue:
 def switch_page() -> ResponseReturnValue:
     """Turn the person's page on or off."""
     is_on = request.form.get("page") == "on"
-    with current_site().database.write() as session:
+    with writing() as session:
         act = personal_pages.turn_on if is_on else personal_pages.turn_off
         act(session, user=g.user)
     return saved("Your page is on." if is_on else "Your page is off. Its address leads nowhere now.")
@@ -82,7 +82,7 @@ def switch_page() -> ResponseReturnValue:
 @auth.login_required
 def draw_avatar() -> ResponseReturnValue:
     """Draw another avatar."""
-    with current_site().database.write() as session:
+    with writing() as session:
         personal_pages.draw_avatar(session, user=g.user)
     return saved("You have another avatar.")
 

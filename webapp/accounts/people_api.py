@@ -13,12 +13,12 @@ from grader.services.accounts.api_tokens import Scope
 from webapp.http import auth, hosts
 from webapp.http.api import blueprint
 from webapp.http.auth import View
+from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, FileForm, Moment, PageSize
 from webapp.http.lists import ending
 from webapp.http.operations import operation
 from webapp.http.organizer_operations import Searched
 from webapp.http.received import FairboardRequest
-from webapp.http.site import current_site
 
 TAG = "people"
 
@@ -72,7 +72,7 @@ def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]]
 @_administrators_operation(answers=PersonList)
 def person_list(query: Searched) -> PersonList:
     """List the accounts whose name or address holds `q`, the newest first."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = accounts.list_after(session, search=query.q, part=query.part)
     return PersonList(people=[_line(person) for person in found.rows], **ending(found))
 
@@ -81,7 +81,7 @@ def person_list(query: Searched) -> PersonList:
 @_administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
 def create_reset_link(user_id: int) -> Any:
     """Make a link that sets a new password of a person."""
-    with current_site().database.write() as session:
+    with writing() as session:
         person = accounts.find(session, user_id=user_id)
         if person is None:
             raise NotFound
@@ -93,7 +93,7 @@ def create_reset_link(user_id: int) -> Any:
 @_administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
 def invite_person() -> Any:
     """Make an invitation to the site for one account."""
-    with current_site().database.write() as session:
+    with writing() as session:
         token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
     return _invitation(None, token), 201
 
@@ -110,7 +110,7 @@ def invite_people() -> Any:
     """
     sent = cast(FairboardRequest, request).sent_file
     file = sent.stream.read() if sent else b""
-    with current_site().database.write() as session:
+    with writing() as session:
         made = sign_ups.invite_all(session, file=file, created_by=g.user.name, now=db.now(session))
     return InvitationLinks(invitations=[_invitation(*each) for each in made]), 201
 

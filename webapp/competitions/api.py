@@ -24,6 +24,7 @@ from webapp.competitions.answers import (
 from webapp.competitions.views import CompetitionView
 from webapp.http import files, lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
 from webapp.http.lists import ending
 from webapp.http.operations import operation
@@ -36,7 +37,7 @@ TAG = "competitions"
 @operation(Scope.READ, answers=CompetitionList, tag=TAG, spans=True)
 def competition_list(query: Asked) -> CompetitionList:
     """List the competitions, the newest first."""
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
         found = lookups.listed_slice(session, part=query.part)
         lines = [answers.line(CompetitionView(competition, now)) for competition in found.rows]
@@ -47,16 +48,16 @@ def competition_list(query: Asked) -> CompetitionList:
 @operation(Scope.READ, answers=CompetitionDetails, tag=TAG)
 def competition(slug: str) -> CompetitionDetails:
     """Return one competition with its rules, limits and how it scores."""
-    with current_site().database.read() as session:
-        return answers.details(CompetitionView(lookups.competition_of(session, slug), db.now(session)))
+    with reading() as session:
+        return answers.details(CompetitionView(competition_of(session, slug), db.now(session)))
 
 
 @blueprint.get("/competitions/<slug>/pages")
 @operation(None, answers=CompetitionPages, tag=TAG)
 def competition_pages(slug: str) -> CompetitionPages:
     """Return the texts of a competition's pages, in Markdown, and its announcements."""
-    with current_site().database.read() as session:
-        found = lookups.competition_of(session, slug)
+    with reading() as session:
+        found = competition_of(session, slug)
         posted = announcements.shown(session, competition=found)
     return CompetitionPages(
         overview=found.overview,
@@ -71,8 +72,8 @@ def competition_pages(slug: str) -> CompetitionPages:
 @operation(Scope.READ, answers=DataFileList, tag=TAG)
 def data_file_list(slug: str) -> DataFileList:
     """List the data files that the person may download now."""
-    with current_site().database.read() as session:
-        found = downloads.all_data_files(session, lookups.competition_of(session, slug))
+    with reading() as session:
+        found = downloads.all_data_files(session, competition_of(session, slug))
     return DataFileList(files=[answers.data_file(each) for each in found], next=None)
 
 
@@ -81,8 +82,8 @@ def data_file_list(slug: str) -> DataFileList:
 def data_file(slug: str, name: str) -> Response:
     """Download a data file, whole or the range that is asked for."""
     site = current_site()
-    with site.database.read() as session:
-        found = downloads.data_file(session, lookups.competition_of(session, slug), name)
+    with reading() as session:
+        found = downloads.data_file(session, competition_of(session, slug), name)
     return files.send(
         site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
     )
@@ -120,8 +121,8 @@ def published_canaries(slug: str) -> Response:
 @operation(None, answers=PublicLog, tag=TAG)
 def public_log(slug: str, query: Asked) -> PublicLog:
     """List what organizers did that changes standings, deadlines or rules, the newest first."""
-    with current_site().database.read() as session:
-        found = log.public_slice(session, competition=lookups.competition_of(session, slug), part=query.part)
+    with reading() as session:
+        found = log.public_slice(session, competition=competition_of(session, slug), part=query.part)
     entries = [LogEntry(at=entry.at, text=text) for entry, text in found.rows]
     return PublicLog(entries=entries, **ending(found))
 
@@ -130,8 +131,8 @@ def public_log(slug: str, query: Asked) -> PublicLog:
 @operation(None, answers=LastRescoring, tag=TAG)
 def last_rescoring(slug: str) -> LastRescoring:
     """Return the message of the last published rescoring, and the own public scores before and now."""
-    with current_site().database.read() as session:
-        found = lookups.competition_of(session, slug)
+    with reading() as session:
+        found = competition_of(session, slug)
         published = mail.latest(found)
         team = rosters.find_team(session, competition=found, user=g.user) if g.user else None
         lines = mail.of_team(session, competition=found, team=team) if team else []

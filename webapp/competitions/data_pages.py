@@ -11,7 +11,8 @@ from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
 from webapp.competitions import downloads, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, files, lookups
+from webapp.http import auth, files
+from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 
 blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
@@ -21,8 +22,8 @@ blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<s
 def show(slug: str) -> ResponseReturnValue:
     """Show the text on the data and list the files."""
     entry_fault = None
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         listed = data_files.list_all(session, competition=competition)
         view = CompetitionView(competition, now)
         text = prose.stored(competition, slug, competition.data_description)
@@ -48,8 +49,8 @@ def show(slug: str) -> ResponseReturnValue:
 def all_files(slug: str) -> Response:
     """Download all files that the current user may download as one zip."""
     site = current_site()
-    with site.database.read() as session:
-        packed, modified = downloads.packed(session, lookups.competition_of(session, slug))
+    with reading() as session:
+        packed, modified = downloads.packed(session, competition_of(session, slug))
     opened = archive.opened(site.storage, site.checksums, packed)
     return files.send(opened, name=f"{slug}.zip", etag=archive.version_of(packed), modified=modified)
 
@@ -59,8 +60,8 @@ def all_files(slug: str) -> Response:
 def file(slug: str, name: str) -> Response:
     """Download a file: participants from the opening on and once it is checked, organizers at any time."""
     site = current_site()
-    with site.database.read() as session:
-        found = downloads.data_file(session, lookups.competition_of(session, slug), name)
+    with reading() as session:
+        found = downloads.data_file(session, competition_of(session, slug), name)
     return files.send(
         site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
     )

@@ -15,7 +15,7 @@ from grader.services.solutions import publication
 from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
 from grader.storage.stores import BlobMissing, StoredBlob
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 
 blueprint = Blueprint("competition_solution", __name__, url_prefix="/competitions/<slug>")
@@ -74,8 +74,8 @@ def _require_access(session: Any, competition: Competition) -> None:
 def download(slug: str) -> Response:
     """Download the published solution in its canonical form."""
     site = current_site()
-    with site.database.read() as session:
-        digest = publication.digest(lookups.competition_of(session, slug))
+    with reading() as session:
+        digest = publication.digest(competition_of(session, slug))
     try:
         stream = site.storage.open(digest)
     except BlobMissing as error:
@@ -88,16 +88,16 @@ def download(slug: str) -> Response:
 @blueprint.get("/data/solution-nonce.txt")
 def nonce(slug: str) -> Response:
     """Download the nonce with which every receipt has committed to the published solution."""
-    with current_site().database.read() as session:
-        found = publication.nonce(lookups.competition_of(session, slug))
+    with reading() as session:
+        found = publication.nonce(competition_of(session, slug))
     return _attached(f"{found}\n", "text/plain", "solution-nonce.txt")
 
 
 @blueprint.get("/data/solution-canaries.csv")
 def canaries(slug: str) -> Response:
     """Download the list of the canary rows: the altered labels, and the true ones."""
-    with current_site().database.read() as session:
-        found = publication.canaries(lookups.competition_of(session, slug))
+    with reading() as session:
+        found = publication.canaries(competition_of(session, slug))
     return _attached(found, "text/csv", "solution-canaries.csv")
 
 

@@ -25,6 +25,7 @@ from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
 from webapp.http import errors, lookups, waiting
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
 
@@ -97,7 +98,7 @@ def _grouped(cards: Iterable[Card]) -> list[Group]:
 def index() -> ResponseReturnValue:
     """List the competitions, those that run first, or those that match a search."""
     number, search = asked_page(), asked_text("q")
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
         page = lookups.listed_page(session, page=number, now=now, search=search)
         groups = card_groups(session, page.rows, now)
@@ -110,8 +111,8 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/competitions/<slug>")
 def show(slug: str) -> ResponseReturnValue:
     """Show what a competition is about, how it goes, and what to do next."""
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         view = CompetitionView(competition, now)
         posted = announcements.shown(session, competition=competition)
         found = home.read(session, competition, view, now)
@@ -130,8 +131,8 @@ def show(slug: str) -> ResponseReturnValue:
 @blueprint.get("/competitions/<slug>/evaluation")
 def evaluation(slug: str) -> ResponseReturnValue:
     """Show how a competition scores."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         names = other_labels.names(session, competition_id=competition.id)
         text = prose.stored(competition, slug, competition.evaluation)
@@ -148,8 +149,8 @@ def evaluation(slug: str) -> ResponseReturnValue:
 def sample_submission(slug: str) -> Response:
     """Download the sample submission, whose ids are in id order."""
     site = current_site()
-    with site.database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         if competition.live_scoring_version is None:
             raise NoScoringVersion
         solution = competition.live_scoring_version.solution
@@ -166,8 +167,8 @@ def sample_submission(slug: str) -> Response:
 def figure(slug: str, name: str) -> Response:
     """Send a figure as what it was checked to be."""
     site = current_site()
-    with site.database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = figures.get(session, competition=competition, name=name)
     answer = send_file(site.storage.open(found.sha256), mimetype=found.media_type, etag=found.sha256)
     answer.cache_control.private, answer.cache_control.max_age = True, KEPT_SECONDS
@@ -178,8 +179,8 @@ def figure(slug: str, name: str) -> Response:
 def public_log(slug: str) -> ResponseReturnValue:
     """Show a page of what everybody may read, the newest first."""
     number = asked_page()
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         found = log.public_page(session, competition=competition, page=number)
     return render_template("competitions/log.html", competition=view, page=found)
@@ -194,7 +195,7 @@ def _answer(error: NoScoringVersion) -> ResponseReturnValue:
     title = TABS.get(request.endpoint or "")
     if title is None or errors.wants_json():
         return errors.fairboard_error(error)
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+    with reading() as session:
+        competition = competition_of(session, (request.view_args or {})["slug"])
         view = CompetitionView(competition, db.now(session))
     return render_template("competitions/not_ready.html", competition=view, title=title)

@@ -8,7 +8,7 @@ from grader.models import ApiToken
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from webapp.http import operations
-from webapp.http.site import current_site
+from webapp.http.context import reading
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 
@@ -30,7 +30,7 @@ def _require_competition(token: ApiToken) -> None:
     """Raise OtherCompetition where a token is used outside the competition that it is bound to."""
     named = request.view_args or {}
     if "slug" not in named and "submission_id" in named:
-        with current_site().database.read() as session:
+        with reading() as session:
             api_tokens.require_submission(session, token, submission_id=named["submission_id"])
     elif token.competition is None or named.get("slug") != token.competition.slug:
         raise OtherCompetition(token)

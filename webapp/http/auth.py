@@ -5,9 +5,8 @@ reuses an old cookie. Flask's own signed session carries only the form token and
 login and logout.
 """
 
-import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import wraps
 from typing import Any
 from urllib.parse import unquote
@@ -18,17 +17,13 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
-from grader.models import ApiToken, Login, User
-from grader.services.accounts import api_tokens, login_addresses, login_guesses, logins
-from grader.storage import disk
-from webapp.http import devices
-from webapp.http.errors import LoginNeeded, wants_json
+from grader.models import User
+from grader.services.accounts import login_addresses, login_guesses, logins
+from webapp.http import context, devices
+from webapp.http.context import LoginNeeded, cookie_name, login_cookie
+from webapp.http.errors import wants_json
 from webapp.http.site import Site, current_site
 
-log = logging.getLogger(__name__)
-# Asked before anybody has a token, or at an address that is the secret itself.
-OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
-TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # asked by programs, with a token and no cookie
 View = Callable[..., ResponseReturnValue]
 
 
@@ -36,50 +31,13 @@ def init_app(app: Flask, site: Site) -> None:
     """Set up the cookies and find the person behind every request."""
     app.config.update(
         SECRET_KEY=site.settings.secret(),
-        SESSION_COOKIE_NAME=_cookie_name("fairboard_session", site),
+        SESSION_COOKIE_NAME=cookie_name("fairboard_session", site),
         SESSION_COOKIE_SECURE=site.is_https,
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
     )
-    app.before_request(identify)
+    context.init_app(app)
     app.add_template_global(way_back)
-
-
-def identify() -> None:
-    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone.
-
-    `g.asked_at` is the database's time at that moment.
-    """
-    g.user = g.login = g.token = g.organizer_role = g.asked_at = None
-    if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
-        return
-    site = current_site()
-    is_api = request.blueprint in TOKEN_BLUEPRINTS
-    secret = _sent_token() if is_api else request.cookies.get(login_cookie(site))
-    if not secret:
-        return
-    used: ApiToken | Login | None
-    with site.database.read() as db_session:
-        now = db.now(db_session)
-        if is_api:
-            used = g.token = api_tokens.find(db_session, token=secret, now=now)
-        else:
-            used = g.login = logins.find(db_session, token=secret, now=now)
-    if used is None:
-        return
-    g.user, g.asked_at = used.user, now
-    if logins.needs_touch(used, now=now):
-        _note_use(site, used, now)
-
-
-def _note_use(site: Site, used: ApiToken | Login, now: datetime) -> None:
-    try:
-        with site.database.write() as db_session:
-            logins.touch(db_session, used=used, now=now)
-    except Exception as error:
-        if not (disk.is_full(error) or db.is_unavailable(error)):
-            raise
-        log.warning("Could not store when a login was last used: %s", error)  # boards go on
 
 
 def login_required(view: View) -> View:
@@ -165,14 +123,9 @@ def log_out(*, everywhere: bool = False) -> Response:
     return response
 
 
-def login_cookie(site: Site) -> str:
-    """Return the name of the login cookie."""
-    return _cookie_name("fairboard_login", site)
-
-
 def device_cookie(site: Site) -> str:
     """Return the name of the cookie by which a device is known."""
-    return _cookie_name(devices.COOKIE, site)
+    return cookie_name(devices.COOKIE, site)
 
 
 def safe_target(target: str | None) -> str:
@@ -203,14 +156,6 @@ def _is_local_path(target: str) -> bool:
     return is_printable and plain.startswith("/") and not plain.startswith("//") and "\\" not in plain
 
 
-def _sent_token() -> str | None:
-    """Return the API token of a request; old kaggle commands send it as a password."""
-    authorization = request.authorization
-    if authorization is not None and authorization.type == "basic" and request.blueprint == "kaggle":
-        return authorization.password
-    return authorization.token if authorization and authorization.type == "bearer" else None
-
-
 def _note_address(db_session: Any, user: User) -> None:
     login_addresses.note_known_address(
         db_session,
@@ -225,8 +170,3 @@ def _note_address(db_session: Any, user: User) -> None:
 def _end_current_login(db_session: Any) -> None:
     if cookie := request.cookies.get(login_cookie(current_site())):
         logins.end(db_session, token=cookie)
-
-
-def _cookie_name(name: str, site: Site) -> str:
-    """Return a cookie's name; under https its prefix makes the browser bind it to this host."""
-    return f"__Host-{name}" if site.is_https else name

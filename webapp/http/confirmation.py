@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from flask import Flask, Response, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
+from webapp.http import context
 from webapp.http.errors import wants_json
 
 FIELD = "confirmed"
@@ -70,6 +71,7 @@ def _ask(unconfirmed: Unconfirmed) -> ResponseReturnValue:
     question = unconfirmed.question
     if wants_json():
         return _json(question), STATUS
+    context.identify()
     kept = [(name, value) for name, value in request.form.items(multi=True) if name not in _NOT_KEPT]
     page = render_template(
         "confirm.html",

@@ -22,6 +22,7 @@ from grader import db
 from grader.errors import ErrorKind, FairboardError, ParticipantError
 from grader.storage import disk
 from grader.storage.stores import StorageUnavailable
+from webapp.http import context
 from webapp.presentation import formats
 
 log = logging.getLogger(__name__)
@@ -83,14 +84,6 @@ class FileTooLarge(ParticipantError):
         super().__init__(f"{whose}; the limit is {limit}.")
 
 
-class LoginNeeded(ParticipantError):
-    """A page for people who are logged in."""
-
-    public_name = "login_needed"
-    kind = ErrorKind.LOGIN_NEEDED
-    message = "Please log in first."
-
-
 STATUSES = {
     ErrorKind.INVALID: 400,
     ErrorKind.LOGIN_NEEDED: 401,
@@ -147,6 +140,8 @@ def answer(
     if wants_json():
         return {"code": status, "error": name, "message": message, **extra}, status, headers or {}
     heading = HEADINGS.get(status, HEADINGS[400])
+    context.end_reading()  # its transaction may have failed
+    context.identify()
     page = render_template("error.html", status=status, heading=heading, message=message)
     return page, status, headers or {}
 

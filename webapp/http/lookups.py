@@ -7,10 +7,9 @@ from typing import Any
 from flask import g
 
 from grader import db
-from grader.models import Competition, CompetitionState, Role, ScoringVersion, Team
-from grader.services.accounts.api_tokens import OtherCompetition, Scope, ScopeMissing
+from grader.models import Competition, CompetitionState, ScoringVersion, Team
+from grader.services.accounts.api_tokens import Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers, phases
-from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.paging import Page, Part, Slice, page_of_list, slice_of_list
 from grader.services.rescoring import preparation
 from grader.services.submissions import accepting, situation, viewers
@@ -18,19 +17,10 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
+from webapp.http.context import competition_of, show
 
 PAGE_SIZE = 100
 STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # in the order of the list
-
-
-def competition_of(session: Any, slug: str) -> Competition:
-    """Return a competition and keep the current user's role in it as `g.organizer_role`.
-
-    Raises UnknownCompetition, also for a draft to whom it does not concern: the answer is the same.
-    """
-    competition, role = organizers.competition_and_role(session, slug=slug, user=g.user)
-    _show(competition, role)
-    return competition
 
 
 def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Situation:
@@ -40,25 +30,13 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
     """
     competition = lookup.get(session, slug=slug)
     found = situation.read(session, competition=competition, user=g.user, file=file, now=db.now(session))
-    _show(competition, found.role)
+    show(competition, found.role)
     return found
 
 
 def own_team(session: Any, competition: Competition) -> Team | None:
     """Return the team whose submissions are the current user's own; `competition_of` came before."""
     return accepting.team_of(session, competition=competition, user=g.user, role=g.organizer_role)
-
-
-def _show(competition: Competition, role: Role | None) -> None:
-    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one.
-
-    Raises OtherCompetition for a token that is bound to another one, unless that is such a draft.
-    """
-    if competition.state is CompetitionState.DRAFT and role is None:
-        raise UnknownCompetition(slug=competition.slug)
-    if g.token is not None and g.token.competition_id not in (None, competition.id):
-        raise OtherCompetition(g.token)
-    g.organizer_role = role
 
 
 def open_submission(session: Any, submission_id: int) -> Opened:

@@ -10,9 +10,9 @@ from flask.typing import ResponseReturnValue
 from grader.models import Role
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
-from webapp.http import auth, lookups
+from webapp.http import auth
 from webapp.http.auth import View
-from webapp.http.site import current_site
+from webapp.http.context import reading, require_role
 
 # In the order of the navigation: a page's family, and its words.
 PAGES = {
@@ -44,9 +44,8 @@ def organizers_only(role: Role) -> Callable[[View], View]:
         def guarded(*args: Any, slug: str, **kwargs: Any) -> ResponseReturnValue:
             if g.user is None:
                 return auth.ask_to_log_in()
-            with current_site().database.read() as session:
-                competition = lookups.competition_of(session, slug)
-                organizers.require(session, competition=competition, user=g.user, role=role)
+            with reading() as session:
+                require_role(session, slug, role)
             return view(*args, slug=slug, **kwargs)
 
         return guarded

@@ -10,14 +10,13 @@ from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
-from webapp.http import lookups
 from webapp.http.auth import View
+from webapp.http.context import competition_of, writing
 from webapp.http.errors import BadRequest
 from webapp.http.fields import Answer, Asked, Moment, Problems, Sent, Text
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import TEXT_MAX_LENGTH
-from webapp.http.site import current_site
 
 DESK = "/competitions/<slug>/organize"
 Outcome = TypeVar("Outcome")
@@ -102,8 +101,8 @@ def organizers_operation(role: Role, **described: Any) -> Callable[[Callable[...
 
 def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
     """Do the current user's act in a competition, in a transaction of its own, and return what it returns."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         return service(session, competition=competition, actor=actor(), now=db.now(session), **given)
 
 

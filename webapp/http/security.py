@@ -12,7 +12,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader.services.accounts import login_addresses
 from grader.settings import Settings
-from webapp.http.auth import TOKEN_BLUEPRINTS
+from webapp.http import context
+from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.rate_limit_store import TIMEOUTS, broker_url
 from webapp.http.site import Site
 
@@ -49,6 +50,7 @@ def address() -> str:
 
 def person() -> str:
     """Return who asks: the person, or the address of somebody who is not logged in."""
+    context.identify()
     return f"user {g.user.id}" if g.user is not None else address()
 
 

@@ -9,7 +9,7 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.teams import mail, waiting
 from grader.services.teams.waiting import Inbox, Waiting, WaitingKind
 from grader.storage import disk
-from webapp.http.site import current_site
+from webapp.http.context import reading
 
 log = logging.getLogger(__name__)
 FOR_EVERYBODY = (WaitingKind.INVITATION, WaitingKind.MERGER)
@@ -47,7 +47,7 @@ def _inbox() -> Inbox:
     if g.get("user") is None:
         return Inbox()
     if "waiting" not in g:
-        with current_site().database.read() as session:
+        with reading() as session:
             g.waiting = waiting.for_person(session, user=g.user, now=g.asked_at)
     found: Inbox = g.waiting
     return found

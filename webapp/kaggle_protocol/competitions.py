@@ -15,8 +15,8 @@ from grader.services.standings import places
 from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import SentFields
-from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
     COMPETITIONS,
     asked_paging,
@@ -42,7 +42,7 @@ PAGES = {
 def list_competitions(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the competitions that the person may see; all of them are the community's."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE, most=100)
-    with current_site().database.read() as session:
+    with reading() as session:
         found = _searched(_in_tab(session, sent), sent)
         _sort(found, sent.text("sortBy").removeprefix(SORT))
         asked = page_of_list(found, page=page, page_size=size)
@@ -53,16 +53,16 @@ def list_competitions(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "GetCompetition")
 def get_competition(sent: SentFields) -> ResponseReturnValue:
     """Return one competition."""
-    with current_site().database.read() as session:
-        return _line(session, lookups.competition_of(session, sent.text("competitionName")))
+    with reading() as session:
+        return _line(session, competition_of(session, sent.text("competitionName")))
 
 
 @call(COMPETITIONS, "ListCompetitionPages")
 def list_competition_pages(sent: SentFields) -> ResponseReturnValue:
     """Return the texts of a competition in Markdown, the evaluation with the formula of the score."""
     wanted = sent.text("pageName")
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         view = CompetitionView(competition, db.now(session))
     pages = [_page(view, competition, name) for name in PAGES if wanted in ("", name)]
     return {"pages": [page for page in pages if page["content"]]}

@@ -14,7 +14,8 @@ from grader.services.data_files import files as data_files
 from grader.services.data_files.files import SAMPLE_SUBMISSION
 from grader.services.paging import page_of_list
 from webapp.competitions import downloads
-from webapp.http import files, lookups
+from webapp.http import files
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import SentFields
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
@@ -27,8 +28,8 @@ PAGE_SIZE = 20
 def list_data_files(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the files, with the sample submission."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         found = data_files.list_all(session, competition=competition)
         listed = [_line(file.name, file.size_bytes, time_text(file.uploaded_at)) for file in found]
         version = competition.live_scoring_version
@@ -43,8 +44,8 @@ def list_data_files(sent: SentFields) -> ResponseReturnValue:
 def download_data_file(sent: SentFields) -> ResponseReturnValue:
     """Lead to a file that the person may download."""
     name = sent.text("fileName")
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         if name == SAMPLE_SUBMISSION:
             return offer("file", competition, name, version=downloads.sample(competition).blob.sha256)
         found = downloads.data_file(session, competition, name)
@@ -54,8 +55,8 @@ def download_data_file(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "DownloadDataFiles")
 def download_data_files(sent: SentFields) -> ResponseReturnValue:
     """Lead to a zip of all files that the person may download now."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         packed, _ = downloads.packed(session, competition)
     return offer("files", competition, f"{competition.slug}.zip", version=archive.version_of(packed))
 

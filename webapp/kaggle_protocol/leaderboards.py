@@ -22,8 +22,8 @@ from grader.services.teams import rosters
 from grader.text import csv_lines
 from grader.visibility import Phase
 from webapp.http import files, lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import SentFields
-from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
 from webapp.kaggle_protocol.signed_files import offer, sender
 
@@ -44,8 +44,8 @@ COLUMNS = (
 def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
     """Return a page of the public leaderboard, after the reveal of the private one; without benchmarks."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         board = _board(session, competition, Asked(page=page, page_size=size))
     listed = [
         {
@@ -62,8 +62,8 @@ def get_leaderboard(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "DownloadLeaderboard")
 def download_leaderboard(sent: SentFields) -> ResponseReturnValue:
     """Lead to the whole leaderboard as CSV in a zip."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         _board(session, competition, Asked(page_size=1))
     return offer("leaderboard", competition, f"{competition.slug}.zip")
 
@@ -81,9 +81,9 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
 @call(COMPETITIONS, "ListTeamPublicSubmissions")
 def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return the public scores that were a team's best when they came; only the own files are numbered."""
-    with current_site().database.read() as session:
+    with reading() as session:
         team, found = score_history.ranked_team(session, team_id=sent.number("teamId") or 0)
-        competition = lookups.competition_of(session, found.slug)
+        competition = competition_of(session, found.slug)
         own = rosters.find_team(session, competition=competition, user=g.user)
         (steps,) = score_history.of_teams(session, competition=competition, team_ids=[team.id])
         is_own = own is not None and own.id == team.id

@@ -21,7 +21,7 @@ from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters, UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.visibility import Phase
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
 from webapp.http.parameters import SentFields, Unreadable
@@ -59,7 +59,7 @@ class MayNotCreate(ParticipantError):
 
 def organized(session: Any, sent: SentFields, role: Role) -> Competition:
     """Return the competition that a call names; raise NotOrganizer below this role."""
-    competition = lookups.competition_of(session, sent.text("competitionName"))
+    competition = competition_of(session, sent.text("competitionName"))
     organizers.require(session, competition=competition, user=g.user, role=role)
     return competition
 
@@ -130,7 +130,7 @@ def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "GetCompetitionSolutionStatus", Scope.ORGANIZE)
 def get_competition_solution_status(sent: SentFields) -> ResponseReturnValue:
     """Return how far the newest solution is: waiting, with problems, checked, or accepted."""
-    with current_site().database.read() as session:
+    with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
         newest = solution_checks.newest(session, competition=competition, limit=1)
         if newest:
@@ -176,7 +176,7 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "ListCompetitionHosts", Scope.ORGANIZE)
 def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
     """List the organizers, for organizers."""
-    with current_site().database.read() as session:
+    with reading() as session:
         competition = organized(session, sent, Role.VIEWER)
         found = organizers.list_all(session, competition=competition)
         url = page_address("organize_organizers.index", slug=competition.slug)
@@ -276,7 +276,7 @@ def _counts(public_rows: int, private_rows: int) -> dict[str, int]:
 @call(COMPETITIONS, "GetCompetitionSettings", Scope.ORGANIZE)
 def get_competition_settings(sent: SentFields) -> ResponseReturnValue:
     """Return the settings of a competition, for organizers."""
-    with current_site().database.read() as session:
+    with reading() as session:
         return _told(organized(session, sent, Role.VIEWER))
 
 

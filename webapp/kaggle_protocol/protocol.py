@@ -16,7 +16,7 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.text import utc
 from webapp.http import errors, hosts
-from webapp.http.auth import OPEN_CALLS
+from webapp.http.context import OPEN_CALLS, reading
 from webapp.http.parameters import SentFields, Unreadable, whole_number
 from webapp.http.site import current_site
 
@@ -140,9 +140,8 @@ def introspect_token() -> ResponseReturnValue:
     The command breaks on an error 5xx here: whatever goes wrong is an error 400.
     """
     token = SentFields().text("token")
-    site = current_site()
     try:
-        with site.database.read() as session:
+        with reading() as session:
             found = api_tokens.find(session, token=token, now=db.now(session))
     except Exception as error:
         log.error("Could not check a token of the kaggle command: %s", error)  # noqa: TRY400

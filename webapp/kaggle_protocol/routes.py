@@ -7,8 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, hosts, lookups
-from webapp.http.site import current_site
+from webapp.http import auth, hosts
+from webapp.http.context import competition_of, reading
 from webapp.kaggle_protocol import (
     competitions,
     data,
@@ -29,8 +29,8 @@ CALLS = (protocol, competitions, data, uploads, submissions, leaderboards, organ
 @auth.login_required
 def show(slug: str) -> ResponseReturnValue:
     """Show how the official kaggle command works with this competition."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
     site = hosts.link("competitions.index").rstrip("/")
     return render_template(

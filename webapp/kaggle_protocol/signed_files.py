@@ -17,7 +17,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition
 from grader.services.accounts import api_tokens
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import address, blueprint
 
@@ -67,12 +67,12 @@ def signed_file(name: str) -> ResponseReturnValue:
         raise LinkExpired from error
     if signed_name != name:
         raise LinkExpired
-    with current_site().database.read() as session:
+    with reading() as session:
         g.token = api_tokens.get(session, token_id=token_id, now=db.now(session))
         if g.token is None or g.token.user_id != user_id:
             raise LinkExpired
         g.user = g.token.user
-        send = SENDERS[kind](session, lookups.competition_of(session, slug), name, version)
+        send = SENDERS[kind](session, competition_of(session, slug), name, version)
     return send()
 
 

@@ -22,6 +22,7 @@ from grader.services.uploads import UnknownUpload
 from grader.storage.stores import BlobMissing
 from grader.visibility import Viewer, visible_fields
 from webapp.http import files, lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import SentFields
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
@@ -68,7 +69,7 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
     site = current_site()
     with site.database.write() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+        competition = competition_of(session, sent.text("competitionName"))
         if is_test and g.organizer_role is None:
             raise NoSandbox
         upload, blob = whole_upload(session, token, competition=competition)
@@ -100,8 +101,8 @@ def create_code_submission(sent: SentFields) -> ResponseReturnValue:  # noqa: AR
 def list_submissions(sent: SentFields) -> ResponseReturnValue:
     """Return the submissions of the person's team, the newest first, with the scores that it may see."""
     page, size = asked_paging(sent, usual_size=PAGE_SIZE)
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, sent.text("competitionName"))
+    with reading() as session:
+        competition = competition_of(session, sent.text("competitionName"))
         team = lookups.own_team(session, competition)
         found = accepting.list_of(session, team=team, page=page, page_size=size)
         results = _results(session, competition, [each.id for each in found.rows]) if found.rows else {}
@@ -112,7 +113,7 @@ def list_submissions(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "GetSubmission")
 def get_submission(sent: SentFields) -> ResponseReturnValue:
     """Return one submission of the own team, or of a competition that the person organizes."""
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = _opened(session, sent.number("ref") or 0)
         own = opened.submission
         allowed = _allowed(session, own.competition, opened.viewer)
@@ -124,7 +125,7 @@ def get_submission(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "DownloadSubmission")
 def download_submission(sent: SentFields) -> ResponseReturnValue:
     """Lead to the file of a submission as it was uploaded."""
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = _opened(session, sent.number("submissionId") or 0)
         own = opened.submission
         accepting.require_file(own)
@@ -143,7 +144,7 @@ def send_submission(session: Any, _: Competition, name: str, version: str) -> Ca
 @call(COMPETITIONS, "GetSubmissionLimits")
 def get_submission_limits(sent: SentFields) -> ResponseReturnValue:
     """Return what the team has used, and how many files it may send now."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
     left = found.allowance.left
     allowed = NO_LIMIT if left is None or found.is_test else left

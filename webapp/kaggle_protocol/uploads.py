@@ -21,6 +21,7 @@ from grader.services.uploads import UnknownUpload
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from webapp.http import lookups
+from webapp.http.context import reading
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import SentFields, Unreadable
 from webapp.http.site import current_site
@@ -43,7 +44,7 @@ class UnreadableRange(BadRequest):
 @call(COMPETITIONS, "StartSubmissionUpload", Scope.SUBMIT)
 def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
     """Announce a submission, unless any file would be refused now; raises FileTooLarge and the refusals."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
         if refused := refusal(found):
             raise refused
@@ -57,7 +58,7 @@ def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
     kind = sent.text("type")
     if kind not in BLOB_TYPES:
         raise Unreadable("type", kind, "DATASET or COMPETITION_SOLUTION")
-    with current_site().database.read() as session:
+    with reading() as session:
         if not (drafts.may_create(session, user=g.user) or organizers.roles(session, user=g.user)):
             raise organizers.NotOrganizer(Role.EDITOR, None)
     return _announced(sent, sent.text("name"), BLOB_TYPES[kind])
@@ -128,7 +129,7 @@ def _announced(
 
 
 def _found() -> AnnouncedUpload:
-    with current_site().database.read() as session:
+    with reading() as session:
         return announced.find(session, token=(request.view_args or {})["token"], now=db.now(session))
 
 

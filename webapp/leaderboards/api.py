@@ -17,6 +17,7 @@ from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.operations import operation
 from webapp.http.parameters import Unreadable, asked_page
 from webapp.http.site import current_site
@@ -38,8 +39,8 @@ TAG = "leaderboards"
 def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     """Return a page of the public leaderboard, or with `split=private` of the private one."""
     split = requests.asked_split()
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         board = boards.board_of(
@@ -75,8 +76,8 @@ def _asked(query: BoardQuery, *, own_team_id: int | None) -> boards.Asked:
 @operation(None, answers=CountedSubmission, tag=TAG)
 def counted(slug: str, submission_id: int) -> CountedSubmission:
     """Return both splits' scores of a submission that counts for its team, after the reveal."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = counted_submissions.get_counted(
             session,
             competition=competition,
@@ -92,8 +93,8 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
 def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
     """Return a page of final standings as they were stored."""
     page = asked_page()
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = final_boards.page_of(
             session, competition=competition, number=number, page=page, page_size=query.page_size
         )
@@ -109,8 +110,8 @@ def final_standings(slug: str, number: int, query: PageQuery) -> FinalStandings:
 @operation(Scope.READ, answers=OwnResults, tag=TAG)
 def own_results(slug: str) -> OwnResults:
     """Return after the reveal what each file of the own team got, which one counted, and its places."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = team_results.of_team(
             session,
             competition=competition,
@@ -125,8 +126,8 @@ def own_results(slug: str) -> OwnResults:
 @operation(None, tag=TAG, answers_file="application/json")
 def published_diagnosis(slug: str, submission_id: int) -> Response:
     """Return after the reveal the published diagnosis of a submission that counted, by split."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         counted_submissions.get_counted(
             session,
             competition=competition,

@@ -24,6 +24,7 @@ from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
 from webapp.http.conditional import conditional
+from webapp.http.context import competition_of, reading
 from webapp.http.frontiers import Frontier
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
@@ -96,8 +97,8 @@ def public(slug: str) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/version")
 def version(slug: str) -> ResponseReturnValue:
     """Return as JSON what changes when the leaderboard does, and how many entries it has."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         phase = phases.phase(competition, db.now(session))
         is_shown = visible(Field.PUBLIC_RANK, lookups.viewer(), phase, competition.feedback)
         found = {
@@ -116,8 +117,8 @@ def private(slug: str) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/private/<int:submission_id>")
 def counted(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show both splits' results of a submission that counts for its team, after the reveal."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         found = counted_submissions.get_counted(
@@ -147,8 +148,8 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
 @blueprint.get("/leaderboard/private/<int:submission_id>/diagnosis")
 def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show after the reveal the diagnosis of a submission that counted, where it is published."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         found = counted_submissions.get_counted(
             session,
@@ -193,8 +194,8 @@ def private_csv(slug: str) -> ResponseReturnValue:
 def final(slug: str, number: int) -> ResponseReturnValue:
     """Show a page of final standings as they were stored."""
     page = asked_page()
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         found = final_standings.page_of(session, competition=competition, number=number, page=page)
@@ -215,8 +216,8 @@ def final(slug: str, number: int) -> ResponseReturnValue:
 @auth.login_required
 def results(slug: str) -> ResponseReturnValue:
     """Show after the reveal what each file of the own team got, which one counted, and why."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user)
@@ -235,8 +236,8 @@ def results(slug: str) -> ResponseReturnValue:
 
 
 def _board_page(slug: str, split: Split) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
@@ -304,8 +305,8 @@ def _frontier(session: Any, competition: Competition, split: Split) -> Frontier 
 
 
 def _csv(slug: str, split: Split) -> Response:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         board = leaderboard.board_of(
             session,
@@ -325,8 +326,8 @@ def _csv(slug: str, split: Split) -> Response:
 @blueprint.get("/rescoring")
 def rescored(slug: str) -> ResponseReturnValue:
     """Show the message and, to members of a team, the public score of each file before and now."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         published = mail.latest(competition)
         if published is None:
             abort(404)

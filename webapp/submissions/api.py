@@ -17,6 +17,7 @@ from grader.services.submissions import accepting, own_analysis, receipts, selec
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import end_reading, reading, writing
 from webapp.http.fields import Asked, FileForm
 from webapp.http.lists import ending
 from webapp.http.operations import operation
@@ -71,7 +72,7 @@ def submit(slug: str) -> Any:
 def check(slug: str) -> Checked:
     """Return all problems of a file without using a submission."""
     upload = uploads.arrived()
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug)
     checked = uploads.check(found.competition, upload)
     if checked is None:
@@ -88,7 +89,7 @@ def check(slug: str) -> Checked:
 @operation(Scope.READ, answers=SubmissionList, tag=TAG)
 def submission_list(slug: str, query: Asked) -> SubmissionList:
     """List the submissions of the person's team, the newest first, and what it may still send."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug)
         page = accepting.slice_of(session, team=found.team, part=query.part)
         competition, phase = found.competition, phases.phase(found.competition, found.now)
@@ -120,6 +121,7 @@ def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int,
     details = _details(submission_id)
     if not query.wait or details.status != SubmissionStatus.PENDING.value:
         return details, 200, {}
+    end_reading()
     retry_after = current_site().waits.for_result(g.user.id, submission_id=submission_id, seconds=query.wait)
     if retry_after is not None:
         return details, 200, {"Retry-After": str(retry_after)}
@@ -131,7 +133,7 @@ def submission(submission_id: int, query: Wait) -> tuple[SubmissionDetails, int,
 def submission_file(submission_id: int) -> Response:
     """Return the bytes of a submission as they were uploaded."""
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         own = lookups.open_submission(session, submission_id).submission
     accepting.require_file(own)
     return send_file(
@@ -147,7 +149,7 @@ def submission_file(submission_id: int) -> Response:
 @operation(Scope.SUBMIT, answers=Selected, tag=TAG)
 def select(submission_id: int, json: SelectRequest) -> Selected:
     """Select a submission for the private leaderboard, or deselect it with `selected` false."""
-    with current_site().database.write() as session:
+    with writing() as session:
         own = selections.select(session, user=g.user, submission_id=submission_id, is_selected=json.selected)
         choice = selections.would_count(
             session, competition=own.competition, team=own.team, now=db.now(session)
@@ -159,7 +161,7 @@ def select(submission_id: int, json: SelectRequest) -> Selected:
 @operation(Scope.SUBMIT, answers=SubmissionDetails, tag=TAG)
 def describe_submission(submission_id: int, json: DescribeRequest) -> SubmissionDetails:
     """Change the description of an own submission."""
-    with current_site().database.write() as session:
+    with writing() as session:
         accepting.describe(session, user=g.user, submission_id=submission_id, description=json.description)
     return _details(submission_id)
 
@@ -168,7 +170,7 @@ def describe_submission(submission_id: int, json: DescribeRequest) -> Submission
 @operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, creates=True)
 def submit_again(submission_id: int, json: DescribeRequest) -> Any:
     """Submit the bytes of an own submission once more."""
-    with current_site().database.read() as session:
+    with reading() as session:
         earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
     return _accepted(uploads.accept_again(earlier, description=json.description), 201)
 
@@ -177,7 +179,7 @@ def submit_again(submission_id: int, json: DescribeRequest) -> Any:
 @operation(Scope.READ, tag=TAG, answers_file="application/json")
 def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
     """Download the receipt of a submission's score, as much of it as the person may see."""
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         found = receipts.visible_to(
             session,
@@ -193,7 +195,7 @@ def submission_receipt(submission_id: int, query: ReceiptQuery) -> Response:
 @operation(Scope.READ, answers=Gains, tag=TAG)
 def submission_gains(submission_id: int) -> Gains:
     """Return the diagnosis of the public score from the displayed values: terms and AUCs, ranked."""
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         summary = _summary(session, opened)
         version = lookup.live(opened.submission.competition)
@@ -209,7 +211,7 @@ def submission_gains(submission_id: int) -> Gains:
 @operation(Scope.READ, answers=QuestionList, tag=TAG)
 def question_list(submission_id: int) -> QuestionList:
     """List the questions about a submission's score, and their answers."""
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         asked = disputes.of_submission(session, submission=opened.submission)
         return QuestionList(questions=[Question.model_validate(each) for each in asked], next=None)
@@ -219,13 +221,13 @@ def question_list(submission_id: int) -> QuestionList:
 @operation(Scope.SUBMIT, answers=Question, status=201, tag=TAG, creates=True)
 def ask_question(submission_id: int, json: QuestionRequest) -> tuple[Question, int]:
     """Question the score of an own submission; the organizers answer."""
-    with current_site().database.write() as session:
+    with writing() as session:
         asked = disputes.ask(session, user=g.user, submission_id=submission_id, question=json.question)
         return Question.model_validate(asked), 201
 
 
 def _details(submission_id: int) -> SubmissionDetails:
-    with current_site().database.read() as session:
+    with reading() as session:
         opened = lookups.open_submission(session, submission_id)
         return answers.details(opened.submission, _summary(session, opened))
 

@@ -19,8 +19,8 @@ from grader.services.submissions.comparison import Choice, Side
 from grader.visibility import Phase
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_number
-from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS, NAMES
 from webapp.submissions.pages import blueprint
@@ -250,8 +250,8 @@ def _signed(value: float, digits: int) -> str:
 def compare(slug: str) -> ResponseReturnValue:
     """Compare two submissions: those that the address names, else the newest scored one with the best."""
     asked = [asked_number(name) for name in ("candidate", "baseline")]
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         known = comparison.choices(
             session,

@@ -23,6 +23,7 @@ from grader.services.teams import participations
 from grader.visibility import Field, Phase, Viewer, visible_fields
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, errors, lookups
+from webapp.http.context import reading
 from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
 from webapp.presentation import formats
@@ -191,8 +192,7 @@ def index(slug: str) -> ResponseReturnValue:
 
 def page(slug: str, refusal: Refusal | None = None) -> str:
     """Return the page, with why a file was not submitted."""
-    site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug)
         competition, team, now = found.competition, found.team, found.now
         version, view = lookup.live(competition), CompetitionView(competition, now)

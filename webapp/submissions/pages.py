@@ -31,6 +31,7 @@ from grader.services.submissions import accepting, own_analysis, receipts, selec
 from grader.visibility import Viewer
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.parameters import asked_number, asked_page
 from webapp.http.site import current_site
 from webapp.presentation import formats
@@ -45,8 +46,8 @@ blueprint = Blueprint("submissions", __name__, url_prefix="/competitions/<slug>"
 @auth.login_required
 def statuses(slug: str) -> ResponseReturnValue:
     """Return the statuses of the submissions on one page of the list as JSON."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         page = accepting.list_of(session, team=lookups.own_team(session, competition), page=asked_page())
     return _statuses(page.rows).make_conditional(request)
 
@@ -55,9 +56,9 @@ def statuses(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def show(slug: str, submission_id: int) -> ResponseReturnValue:
     """Show what a submission got."""
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
-        competition = lookups.competition_of(session, slug)
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, now)
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
         submission = opened.submission
@@ -118,7 +119,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
 @auth.login_required
 def status(slug: str, submission_id: int) -> ResponseReturnValue:
     """Return the status of one submission as JSON."""
-    with current_site().database.read() as session:
+    with reading() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
         position, is_being_scored = _progress(session, submission, db.now(session))
@@ -132,7 +133,7 @@ def status(slug: str, submission_id: int) -> ResponseReturnValue:
 def file(slug: str, submission_id: int) -> Response:
     """Download a file, byte for byte as it was uploaded."""
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         submission = viewers.open_submission(session, user=g.user, submission_id=submission_id).submission
         _require_here(submission, slug)
         accepting.require_file(submission)
@@ -152,8 +153,8 @@ def receipt(slug: str, submission_id: int) -> Response:
 
     Organizers may ask for another scoring version than the live one: `?version=2`.
     """
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
         _require_here(opened.submission, slug)
         found = receipts.visible_to(
@@ -176,7 +177,7 @@ def receipt(slug: str, submission_id: int) -> Response:
 @auth.login_required
 def describe(slug: str, submission_id: int) -> ResponseReturnValue:
     """Change the description of a submission."""
-    with current_site().database.write() as session:
+    with writing() as session:
         description = request.form.get("description", "")
         described = accepting.describe(
             session, user=g.user, submission_id=submission_id, description=description
@@ -190,7 +191,7 @@ def describe(slug: str, submission_id: int) -> ResponseReturnValue:
 @auth.login_required
 def question(slug: str, submission_id: int) -> ResponseReturnValue:
     """Question the score of an own submission."""
-    with current_site().database.write() as session:
+    with writing() as session:
         asked = disputes.ask(
             session, user=g.user, submission_id=submission_id, question=request.form.get("question", "")
         )
@@ -204,7 +205,7 @@ def question(slug: str, submission_id: int) -> ResponseReturnValue:
 def select(slug: str, submission_id: int) -> ResponseReturnValue:
     """Select a submission for the private leaderboard, or deselect it."""
     is_selected = request.form.get("selected") == "yes"
-    with current_site().database.write() as session:
+    with writing() as session:
         picked = selections.select(session, user=g.user, submission_id=submission_id, is_selected=is_selected)
         _require_here(picked, slug)
     flash(f"#{submission_id} is {'selected' if is_selected else 'no longer selected'}.")

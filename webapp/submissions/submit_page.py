@@ -15,7 +15,7 @@ from grader.services.submissions import accepting, refusal, repeats
 from grader.services.submissions.repeats import IdenticalFile, SentFile
 from grader.worker.children.checker import Checked
 from webapp.http import auth, errors, lookups
-from webapp.http.site import current_site
+from webapp.http.context import reading
 from webapp.presentation import formats
 from webapp.submissions import own_page, uploads
 from webapp.submissions.own_page import Refusal
@@ -126,7 +126,7 @@ def submit(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
     """Submit the bytes of an own submission once more."""
-    with current_site().database.read() as session:
+    with reading() as session:
         earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
         if earlier.competition.slug != slug:
             raise accepting.UnknownSubmission(submission_id=submission_id)
@@ -149,7 +149,7 @@ def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
     """Answer with the page and the entered text; for its script, with the part that says why."""
     if not errors.wants_json():
         return own_page.page(slug, told), told.status, told.headers
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug)
     shown = render_template("submissions/refusal.html", refusal=told, **own_page.context(found))
     answer = {"code": told.status, "error": told.name, "message": told.message}
@@ -158,7 +158,7 @@ def _refused(slug: str, told: Refusal) -> ResponseReturnValue:
 
 def _checked(slug: str, upload: Upload) -> ResponseReturnValue:
     """Answer the page's script with what a check finds in a file, without using a submission."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug, file=SentFile(upload.sha256))
     refused = refusal.refusal(found)
     if refused is not None and not isinstance(refused, repeats.IdenticalFile):

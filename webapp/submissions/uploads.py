@@ -29,6 +29,7 @@ from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, early_answers, lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES
 from webapp.http.received import FairboardRequest, sha256_of
@@ -86,8 +87,8 @@ def set_limit() -> ResponseReturnValue | None:
         return None
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+    with reading() as session:
+        competition = competition_of(session, (request.view_args or {})["slug"])
         g.file_limit_bytes = accepting.size_cap(competition)
     request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
     if request.endpoint != CHECK_ENDPOINT:
@@ -116,8 +117,8 @@ def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None
     """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
     if g.user is None:
         return None if request.blueprint == "api" else auth.ask_to_log_in()
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, (request.view_args or {})["slug"])
+    with reading() as session:
+        competition = competition_of(session, (request.view_args or {})["slug"])
     if not organizers.reaches(g.organizer_role, Role.EDITOR):
         return None
     g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
@@ -163,7 +164,7 @@ def arrived() -> Upload:
 def require_acceptable(slug: str, upload: Upload) -> Competition:
     """Return the competition; raise what accepting the file would raise, before it is checked or stored."""
     file = SentFile(upload.sha256, upload.again, upload.idempotency_key)
-    with current_site().database.read() as session:
+    with reading() as session:
         found = lookups.situation_in(session, slug, file=file)
     if refused := refusal(found):
         raise refused
@@ -226,7 +227,7 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
     Raises ShareUsed where the person had enough checked for now.
     """
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         names = other_labels.names(session, competition_id=competition.id)
     sha256 = lookup.live(competition).solution.row_ids_sha256
     return site.checker.check(

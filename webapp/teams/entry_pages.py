@@ -5,15 +5,16 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import RequestState, Role
+from grader.services.competitions import acting
 from grader.services.people import names
 from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, lookups, organizer_access
+from webapp.http import auth, organizer_access
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.parameters import entered_number
-from webapp.http.site import current_site
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
 
@@ -29,11 +30,9 @@ def show(slug: str) -> ResponseReturnValue:
 def join(slug: str) -> ResponseReturnValue:
     """Let the person join, ask to join, or accept the rules again."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             joined = participations.join(
-                session,
-                competition=lookups.competition_of(session, slug),
-                user=g.user,
+                acting.as_person(session, competition_of(session, slug), g.user),
                 accepted_rules_version=entered_number("accepted_rules_version"),
                 code=request.form.get("code", ""),
             )
@@ -62,9 +61,9 @@ def decide(slug: str) -> ResponseReturnValue:
     """Admit a person, or refuse them."""
     admits = request.form.get("decision") == "admit"
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             user = names.get_user(session, name=request.form.get("name", ""))
-            competition = lookups.competition_of(session, slug)
+            competition = competition_of(session, slug)
             admissions.decide(
                 session, competition=competition, user=user, admits=admits, actor=organizer_access.actor()
             )
@@ -77,8 +76,8 @@ def decide(slug: str) -> ResponseReturnValue:
 
 
 def _page(slug: str, *, problem: str | None = None) -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         rules = prose.stored(competition, slug, competition.rules)
         membership = g.user and memberships.of_person(session, competition=competition, user=g.user, now=now)
     view = CompetitionView(competition, now)
@@ -93,8 +92,8 @@ def _page(slug: str, *, problem: str | None = None) -> str:
 
 
 def _requests_page(slug: str, *, problem: str | None = None) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         waiting = admissions.waiting(session, competition=competition)
         refused = admissions.refused(session, competition=competition)

@@ -6,9 +6,9 @@ from grader.services.leaderboards import team_results
 from grader.services.leaderboards.lines import BoardRow
 from webapp.http import hosts, lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Score
 from webapp.http.operations import operation
-from webapp.http.site import current_site
 
 TAG = "teams"
 
@@ -56,8 +56,8 @@ class TeamProfile(Answer):
 @operation(None, answers=TeamProfile, tag=TAG)
 def team_profile(slug: str, team_id: int) -> TeamProfile:
     """Return a team that is on a leaderboard: members, places, best scores over time."""
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         found = team_results.get_profile(
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )

@@ -18,7 +18,7 @@ from grader.services.teams import rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.conditional import conditional
-from webapp.http.site import current_site
+from webapp.http.context import competition_of, reading
 from webapp.presentation.terms import TERMS
 from webapp.teams.pages import blueprint
 
@@ -26,8 +26,8 @@ from webapp.teams.pages import blueprint
 @blueprint.get("/teams/<int:team_id>")
 def profile(slug: str, team_id: int) -> ResponseReturnValue:
     """Show a team that is on the leaderboard."""
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         found = team_results.get_profile(
             session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
         )

@@ -5,11 +5,10 @@ from typing import Any
 from grader.models import Participation, Role
 from grader.services.people import names
 from grader.services.teams import admissions
-from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import DESK, act, organizers_operation
-from webapp.http.site import current_site
 
 TAG = "running"
 
@@ -40,8 +39,8 @@ class EntryDecision(Sent):
 @organizers_operation(Role.VIEWER, answers=EntryRequestList, tag=TAG)
 def entry_requests(slug: str) -> EntryRequestList:
     """List who asks to join, and who was refused."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         return EntryRequestList(
             waiting=[_line(each) for each in admissions.waiting(session, competition=competition)],
             refused=[_line(each) for each in admissions.refused(session, competition=competition)],
@@ -52,7 +51,7 @@ def entry_requests(slug: str) -> EntryRequestList:
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def decide_entry(slug: str, json: EntryDecision) -> Any:
     """Admit a person, or refuse them."""
-    with current_site().database.read() as session:
+    with reading() as session:
         user = names.get_user(session, name=json.name)
     act(slug, admissions.decide, user=user, admits=json.admit)
     return "", 204

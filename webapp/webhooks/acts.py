@@ -26,8 +26,8 @@ from grader.services.teams import rosters
 from grader.services.webhooks import outbox
 from grader.services.webhooks.addresses import InvalidWebhookUrl
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.site import current_site
 from webapp.webhooks.views import FORMAT_WORDS, AttemptView, WebhookView, choices
@@ -72,8 +72,8 @@ def found(session: Any, competition: Competition, team: Team | None, webhook_id:
 
 def show_list(place: Place, slug: str, *, problem: ParticipantError | None = None, secret: str = "") -> str:
     """Show the webhooks and the form of a new one, with a secret that was just made."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         team = place.team(session, competition)
         webhooks = subscriptions.list_of(session, competition=competition, team=team)
         view = CompetitionView(competition, db.now(session))
@@ -97,8 +97,8 @@ def show_one(
     place: Place, slug: str, webhook_id: int, *, problem: ParticipantError | None = None, secret: str = ""
 ) -> str:
     """Show a webhook with its log, the form that changes it, and a secret that was just made."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         team = place.team(session, competition)
         webhook = found(session, competition, team, webhook_id)
         attempts = outbox.log_of(session, webhook=webhook)
@@ -121,8 +121,8 @@ def show_one(
 def create(place: Place, slug: str) -> ResponseReturnValue:
     """Add a webhook and show its secret once: the answer itself holds it."""
     try:
-        with current_site().database.write() as session:
-            competition = lookups.competition_of(session, slug)
+        with writing() as session:
+            competition = competition_of(session, slug)
             made = subscriptions.create(
                 session,
                 competition=competition,
@@ -144,8 +144,8 @@ def act(place: Place, slug: str, webhook_id: int, verb: str) -> ResponseReturnVa
     """Do something with a webhook, and show what came of it."""
     done, secret, is_gone = _DONE[verb], "", verb == "delete"
     try:
-        with current_site().database.write() as session:
-            competition = lookups.competition_of(session, slug)
+        with writing() as session:
+            competition = competition_of(session, slug)
             webhook = found(session, competition, place.team(session, competition), webhook_id)
             if question := _QUESTIONS.get(verb):
                 heading, sentence, button = question

@@ -21,6 +21,7 @@ from grader.services.teams import rosters
 from grader.services.webhooks import outbox
 from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.operations import operation
 from webapp.http.site import current_site
 from webapp.webhooks import acts, answers
@@ -60,7 +61,7 @@ class Owners:
 
     def find(self, session: Any, slug: str, *, role: Role = Role.VIEWER) -> tuple[Competition, Team | None]:
         """Return the competition, and the person's team; raise where the person is none of these."""
-        competition = lookups.competition_of(session, slug)
+        competition = competition_of(session, slug)
         if self.changing is Scope.ORGANIZE:
             organizers.require(session, competition=competition, user=g.user, role=role)
             return competition, None
@@ -92,7 +93,7 @@ def _add(owners: Owners) -> None:
     @add("GET", "", "{}_list", answers=WebhookList)
     def webhooks(slug: str) -> WebhookList:
         """List the webhooks."""
-        with current_site().database.read() as session:
+        with reading() as session:
             competition, team = owners.find(session, slug)
             found = subscriptions.list_of(session, competition=competition, team=team)
             return WebhookList(webhooks=[answers.webhook(each) for each in found], next=None)
@@ -100,7 +101,7 @@ def _add(owners: Owners) -> None:
     @add("POST", "", "create_{}", answers=NewWebhook, status=201, creates=True, shows_secret=True)
     def create(slug: str, json: WebhookRequest) -> tuple[NewWebhook, int]:
         """Add a webhook. Its secret is shown in this answer alone."""
-        with current_site().database.write() as session:
+        with writing() as session:
             competition, team = owners.find(session, slug, role=Role.EDITOR)
             made = subscriptions.create(
                 session,
@@ -117,13 +118,13 @@ def _add(owners: Owners) -> None:
     @add("GET", "/<int:webhook_id>", "{}", answers=WebhookAnswer)
     def webhook(slug: str, webhook_id: int) -> WebhookAnswer:
         """Return a webhook."""
-        with current_site().database.read() as session:
+        with reading() as session:
             return answers.webhook(owners.open(session, slug, webhook_id, role=Role.VIEWER))
 
     @add("PATCH", "/<int:webhook_id>", "change_{}", answers=WebhookAnswer)
     def change(slug: str, webhook_id: int, json: WebhookChange) -> WebhookAnswer:
         """Change what is given of a webhook; the person becomes its owner."""
-        with current_site().database.write() as session:
+        with writing() as session:
             found = owners.open(session, slug, webhook_id)
             given: dict[str, Any] = {"actor": Actor.of(g.user), "owner": g.user, "now": db.now(session)}
             if {json.url, json.format} != {None} or json.events is not None:
@@ -139,7 +140,7 @@ def _add(owners: Owners) -> None:
     @add("DELETE", "/<int:webhook_id>", "delete_{}", status=204)
     def delete(slug: str, webhook_id: int) -> tuple[str, int]:
         """Delete a webhook with its log."""
-        with current_site().database.write() as session:
+        with writing() as session:
             found = owners.open(session, slug, webhook_id)
             subscriptions.remove(session, webhook=found, actor=Actor.of(g.user), now=db.now(session))
         return "", 204
@@ -147,7 +148,7 @@ def _add(owners: Owners) -> None:
     @add("POST", "/<int:webhook_id>/secret", "rotate_{}", answers=NewWebhook, status=201, shows_secret=True)
     def rotate(slug: str, webhook_id: int) -> tuple[NewWebhook, int]:
         """Make a new secret, which this answer alone shows; the old one stops working."""
-        with current_site().database.write() as session:
+        with writing() as session:
             found = owners.open(session, slug, webhook_id)
             made = subscriptions.rotate(session, webhook=found, actor=Actor.of(g.user), now=db.now(session))
             return answers.with_secret(made), 201
@@ -155,7 +156,7 @@ def _add(owners: Owners) -> None:
     @add("POST", "/<int:webhook_id>/test", "test_{}", answers=WebhookAnswer, status=202, creates=True)
     def test(slug: str, webhook_id: int) -> tuple[WebhookAnswer, int]:
         """Send a test at once, and once."""
-        with current_site().database.write() as session:
+        with writing() as session:
             found = owners.open(session, slug, webhook_id)
             subscriptions.test(session, webhook=found, user=g.user, now=db.now(session))
             return answers.webhook(found), 202
@@ -170,7 +171,7 @@ def _add(owners: Owners) -> None:
     )
     def redeliver(slug: str, webhook_id: int, delivery: str) -> tuple[WebhookAnswer, int]:
         """Send an event of the log once more, with a new `delivery` and the old one as `redelivery_of`."""
-        with current_site().database.write() as session:
+        with writing() as session:
             found = owners.open(session, slug, webhook_id)
             subscriptions.redeliver(session, webhook=found, token=delivery, user=g.user, now=db.now(session))
             return answers.webhook(found), 202
@@ -178,7 +179,7 @@ def _add(owners: Owners) -> None:
     @add("GET", "/<int:webhook_id>/deliveries", "{}_deliveries", answers=DeliveryList)
     def deliveries(slug: str, webhook_id: int) -> DeliveryList:
         """List how the last events were sent, the newest first."""
-        with current_site().database.read() as session:
+        with reading() as session:
             found = owners.open(session, slug, webhook_id, role=Role.VIEWER)
             attempts = outbox.log_of(session, webhook=found)
         return DeliveryList(deliveries=[answers.delivery(each) for each in attempts], next=None)
@@ -197,8 +198,8 @@ def events(slug: str) -> Response:
     """
     site, user_id = current_site(), g.user.id
     read_to = Place.read(request.headers.get("Last-Event-ID", ""))
-    with site.database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         team = lookups.own_team(session, competition)
         since = now if read_to is None else read_to.at - OVERLAP
         if team is None:

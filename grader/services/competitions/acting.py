@@ -1,4 +1,4 @@
-"""One act of an organizer: the competition is locked, the time is read once, the audit log gets its entry."""
+"""One act on a competition: it is locked, the time is read once, the audit log gets its entry."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from grader import db
-from grader.models import Competition
+from grader.models import Competition, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -22,6 +22,13 @@ class Act:
     competition: Competition
     actor: Actor
     now: datetime
+
+    @property
+    def user(self) -> User:
+        """The person who acts; the shell and the calendar are none."""
+        if self.actor.user is None:
+            raise TypeError("A person has to do this.")
+        return self.actor.user
 
     def record(
         self,
@@ -57,3 +64,8 @@ def begin(session: Session, *, competition: Competition, actor: Actor, now: date
     """
     locked = lookup.lock(session, competition_id=competition.id)
     return Act(session, locked, actor, now or db.now(session))
+
+
+def as_person(session: Session, competition: Competition, user: User, *, now: datetime | None = None) -> Act:
+    """Begin an act of a person on the site, as `begin` does."""
+    return begin(session, competition=competition, actor=Actor.of(user), now=now)

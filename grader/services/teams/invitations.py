@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind
 from grader.models import Competition, Team, TeamInvite, TeamMember, User
+from grader.services.competitions.acting import Act
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import mail, participations, rosters
@@ -56,103 +57,90 @@ class MustLeave(TeamRefusal):
     message = "You are in the team {team.name}. Leave it before you join another."
 
 
-def make_link(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> str:
+def make_link(act: Act) -> str:
     """Return the token of a new invitation link, which is shown once and replaces the team's earlier one.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, TooMuchMail.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_led_team(session, competition=competition, user=user)
-    rosters.require_changeable(competition, now)
-    limits.count_link(session, team=team, now=now)
-    _end_links(session, team, now)
+    team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    rosters.require_changeable(act.competition, act.now)
+    limits.count_link(act.session, team=team, now=act.now)
+    _end_links(act.session, team, act.now)
     token = secrets.token_urlsafe(24)
-    session.add(
-        TeamInvite(team_id=team.id, token_sha256=_sha256(token), created_by_id=user.id, created_at=now)
+    act.session.add(
+        TeamInvite(
+            team_id=team.id, token_sha256=_sha256(token), created_by_id=act.user.id, created_at=act.now
+        )
     )
-    session.flush()
+    act.session.flush()
     return token
 
 
-def revoke_link(
-    session: Session, *, competition: Competition, user: User, now: datetime | None = None
-) -> None:
+def revoke_link(act: Act) -> None:
     """Make the team's invitation link useless; raise NotInTeam, NotLeader."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    _end_links(session, rosters.require_led_team(session, competition=competition, user=user), now)
+    _end_links(
+        act.session,
+        rosters.require_led_team(act.session, competition=act.competition, user=act.user),
+        act.now,
+    )
 
 
-def invite(
-    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
-) -> TeamInvite:
+def invite(act: Act, *, name: str) -> TeamInvite:
     """Invite a person by name; every member may.
 
     Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited, TooMuchMail.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_team(session, competition=competition, user=user)
-    rosters.require_changeable(competition, now)
-    _require_place(session, competition, team)
-    invited = names.get_user(session, name=name)
-    if any(member.user_id == invited.id for member in rosters.members(session, team=team)):
+    team = rosters.require_team(act.session, competition=act.competition, user=act.user)
+    rosters.require_changeable(act.competition, act.now)
+    _require_place(act.session, act.competition, team)
+    invited = names.get_user(act.session, name=name)
+    if any(member.user_id == invited.id for member in rosters.members(act.session, team=team)):
         raise AlreadyMember(name=invited.name)
-    if any(each.user_id == invited.id for each in of_team(session, team=team)):
+    if any(each.user_id == invited.id for each in of_team(act.session, team=team)):
         raise AlreadyInvited(name=invited.name)
-    limits.count_invitation(session, team=team, by=user, to=invited, now=now)
-    invitation = TeamInvite(team=team, user=invited, created_by_id=user.id, created_at=now)
-    session.add(invitation)
-    session.flush()
-    mail.invited(session, competition=competition, invitation=invitation, by=user, now=now)
+    limits.count_invitation(act.session, team=team, by=act.user, to=invited, now=act.now)
+    invitation = TeamInvite(team=team, user=invited, created_by_id=act.user.id, created_at=act.now)
+    act.session.add(invitation)
+    act.session.flush()
+    mail.invited(act.session, competition=act.competition, invitation=invitation, by=act.user, now=act.now)
     return invitation
 
 
-def withdraw(
-    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
-) -> None:
+def withdraw(act: Act, *, invite_id: int) -> None:
     """Take back an invitation of the person's team, as its leader or as who made it.
 
     Raises NotInTeam, UnknownInvitation, NotLeader.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_team(session, competition=competition, user=user)
-    invitation = next((each for each in of_team(session, team=team) if each.id == invite_id), None)
+    team = rosters.require_team(act.session, competition=act.competition, user=act.user)
+    invitation = next((each for each in of_team(act.session, team=team) if each.id == invite_id), None)
     if invitation is None:
         raise UnknownInvitation
-    if user.id not in (team.leader_id, invitation.created_by_id):
+    if act.user.id not in (team.leader_id, invitation.created_by_id):
         raise rosters.NotLeader(team)
-    invitation.ended_at = now
-    session.flush()
+    invitation.ended_at = act.now
+    act.session.flush()
 
 
-def decline(
-    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
-) -> None:
+def decline(act: Act, *, invite_id: int) -> None:
     """Turn an invitation down; raise UnknownInvitation if it is not the person's."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    _own(session, competition, user, invite_id).ended_at = now
-    session.flush()
+    _own(act.session, act.competition, act.user, invite_id).ended_at = act.now
+    act.session.flush()
 
 
-def accept(
-    session: Session, *, competition: Competition, user: User, invite_id: int, now: datetime | None = None
-) -> Team:
+def accept(act: Act, *, invite_id: int) -> Team:
     """Join the team that invited the person by name.
 
     Raises UnknownInvitation, and what `_enter` raises.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    invitation = _own(session, competition, user, invite_id)
-    _enter(session, competition, invitation.team, user, now)
+    invitation = _own(act.session, act.competition, act.user, invite_id)
+    _enter(act.session, act.competition, invitation.team, act.user, act.now)
     return invitation.team
 
 
-def accept_link(
-    session: Session, *, competition: Competition, user: User, token: str, now: datetime | None = None
-) -> Team:
+def accept_link(act: Act, *, token: str) -> Team:
     """Join the team whose link the person holds; raise UnknownInvitation, and what `_enter` raises."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = open_link(session, competition=competition, token=token, now=now).team
-    _enter(session, competition, team, user, now)
+    team = open_link(act.session, competition=act.competition, token=token, now=act.now).team
+    _enter(act.session, act.competition, team, act.user, act.now)
     return team
 
 

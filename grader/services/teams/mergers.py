@@ -19,9 +19,9 @@ from grader.models import (
     Submission,
     Team,
     TeamMember,
-    User,
 )
 from grader.services import notifications
+from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
 from grader.services.people import names
@@ -112,88 +112,73 @@ class Outlook:
     selection_count: int
 
 
-def request(
-    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
-) -> MergeRequest:
+def request(act: Act, *, name: str) -> MergeRequest:
     """Ask the leader of the team `name` to let the person's team take it in.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
     TooManySubmissions, TooMuchMail.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_led_team(session, competition=competition, user=user)
-    rosters.require_changeable(competition, now)
-    other = _find(session, competition, name)
+    team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    rosters.require_changeable(act.competition, act.now)
+    other = _find(act.session, act.competition, name)
     if other is None or other.id == team.id or other.leader is None or other.leader.deleted_at:
         raise UnknownTeam(name=name)
     between = {team.id, other.id}
-    if any({each.from_team_id, each.to_team_id} == between for each in of_team(session, team=team)):
+    if any({each.from_team_id, each.to_team_id} == between for each in of_team(act.session, team=team)):
         raise AlreadyAsked(name=other.name)
-    _require_mergeable(session, competition, team, other, now)
-    mail_limits.count_merge_request(session, team=team, by=user, to=other.leader, now=now)
-    made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=now)
-    session.add(made)
-    session.flush()
-    mail.merge_asked(session, competition=competition, request=made, now=now)
+    _require_mergeable(act.session, act.competition, team, other, act.now)
+    mail_limits.count_merge_request(act.session, team=team, by=act.user, to=other.leader, now=act.now)
+    made = MergeRequest(from_team=team, to_team=other, state=RequestState.OPEN, created_at=act.now)
+    act.session.add(made)
+    act.session.flush()
+    mail.merge_asked(act.session, competition=act.competition, request=made, now=act.now)
     return made
 
 
-def outlook(
-    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
-) -> Outlook:
+def outlook(act: Act, *, request_id: int) -> Outlook:
     """Return what accepting a request to the person's team would do; raise what `accept` raises."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    asked = rosters.require_led_team(session, competition=competition, user=user)
-    into = _open(session, request_id, MergeRequest.to_team_id == asked.id).from_team
-    rosters.require_changeable(competition, now)
-    _require_mergeable(session, competition, into, asked, now)
+    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    into = _open(act.session, request_id, MergeRequest.to_team_id == asked.id).from_team
+    rosters.require_changeable(act.competition, act.now)
+    _require_mergeable(act.session, act.competition, into, asked, act.now)
     return Outlook(
-        taken=_side(session, competition, asked, now),
-        into=_side(session, competition, into, now),
-        sum=together(session, competition=competition, teams=(into, asked), now=now),
-        max_daily=competition.max_daily_submissions,
-        selection_count=competition.selection_count,
+        taken=_side(act.session, act.competition, asked, act.now),
+        into=_side(act.session, act.competition, into, act.now),
+        sum=together(act.session, competition=act.competition, teams=(into, asked), now=act.now),
+        max_daily=act.competition.max_daily_submissions,
+        selection_count=act.competition.selection_count,
     )
 
 
-def accept(
-    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
-) -> Team:
+def accept(act: Act, *, request_id: int) -> Team:
     """Merge the person's team into the team that asked, and return the merged team.
 
     Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers,
     TooManySubmissions.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    asked = rosters.require_led_team(session, competition=competition, user=user)
-    found = _open(session, request_id, MergeRequest.to_team_id == asked.id)
-    rosters.require_changeable(competition, now)
-    _require_mergeable(session, competition, found.from_team, asked, now)
-    _decide(found, RequestState.ACCEPTED, now)
-    _merge(session, competition, taken=asked, into=found.from_team, now=now)
-    mail.merged(session, competition=competition, request=found, now=now)
+    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
+    rosters.require_changeable(act.competition, act.now)
+    _require_mergeable(act.session, act.competition, found.from_team, asked, act.now)
+    _decide(found, RequestState.ACCEPTED, act.now)
+    _merge(act.session, act.competition, taken=asked, into=found.from_team, now=act.now)
+    mail.merged(act.session, competition=act.competition, request=found, now=act.now)
     return found.from_team
 
 
-def refuse(
-    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
-) -> MergeRequest:
+def refuse(act: Act, *, request_id: int) -> MergeRequest:
     """Turn a request to the team that the person leads down; raise NotLeader, UnknownMergeRequest."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    asked = rosters.require_led_team(session, competition=competition, user=user)
-    found = _open(session, request_id, MergeRequest.to_team_id == asked.id)
-    mail.merge_refused(session, competition=competition, request=found, now=now)
-    return _decide(found, RequestState.REFUSED, now)
+    asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
+    mail.merge_refused(act.session, competition=act.competition, request=found, now=act.now)
+    return _decide(found, RequestState.REFUSED, act.now)
 
 
-def withdraw(
-    session: Session, *, competition: Competition, user: User, request_id: int, now: datetime | None = None
-) -> MergeRequest:
+def withdraw(act: Act, *, request_id: int) -> MergeRequest:
     """Take back a request of the team that the person leads; raise NotLeader, UnknownMergeRequest."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    asking = rosters.require_led_team(session, competition=competition, user=user)
-    found = _open(session, request_id, MergeRequest.from_team_id == asking.id)
-    return _decide(found, RequestState.WITHDRAWN, now)
+    asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    found = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
+    return _decide(found, RequestState.WITHDRAWN, act.now)
 
 
 def of_team(session: Session, *, team: Team) -> list[MergeRequest]:

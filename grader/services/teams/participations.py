@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, EntryMode, Participation, RequestState, Team, User
 from grader.services.competitions import organizers, phases
+from grader.services.competitions.acting import Act
 from grader.services.data_files import files
 from grader.services.people import names
 from grader.services.teams import mail, rosters
@@ -146,35 +147,33 @@ def state(competition: Competition, participation: Participation | None) -> Entr
 
 
 def join(
-    session: Session,
+    act: Act,
     *,
-    competition: Competition,
-    user: User,
     accepted_rules_version: int | None = None,
     code: str = "",
-    now: datetime | None = None,
 ) -> Participation:
     """Let a person join, ask to join, or accept the rules again; the accepted version is recorded.
 
     Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotAdmitted.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    found = find(session, competition=competition, user=user)
-    known = state(competition, found)
+    found = find(act.session, competition=act.competition, user=act.user)
+    known = state(act.competition, found)
     if known is EntryState.REFUSED:
         raise NotAdmitted
     if known is EntryState.OUTSIDE:
-        _require_entry(competition, code=code, now=now)
-    _require_rules(competition, accepted_rules_version)
+        _require_entry(act.competition, code=code, now=act.now)
+    _require_rules(act.competition, accepted_rules_version)
     if found is None or known is EntryState.OUTSIDE:
-        role = organizers.role_of(session, competition=competition, user=user)
-        waits = competition.entry_mode is EntryMode.APPROVAL and role is None
-        entered = _enter(session, competition, user, found, waits=waits, now=now)
+        role = organizers.role_of(act.session, competition=act.competition, user=act.user)
+        waits = act.competition.entry_mode is EntryMode.APPROVAL and role is None
+        entered = _enter(act.session, act.competition, act.user, found, waits=waits, now=act.now)
         if waits:
-            mail.asked_to_join(session, competition=competition, participation=entered, user=user, now=now)
+            mail.asked_to_join(
+                act.session, competition=act.competition, participation=entered, user=act.user, now=act.now
+            )
         return entered
-    found.rules_version = competition.rules_version
-    session.flush()
+    found.rules_version = act.competition.rules_version
+    act.session.flush()
     return found
 
 

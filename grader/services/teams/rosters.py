@@ -5,7 +5,6 @@ from datetime import datetime
 from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
-from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import (
     Competition,
@@ -19,7 +18,7 @@ from grader.models import (
     User,
     Webhook,
 )
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import phases
 from grader.services.people import names
 from grader.services.webhooks import outbox as webhooks
 from grader.visibility import Phase
@@ -209,12 +208,6 @@ def require_running(competition: Competition, now: datetime) -> None:
     """Raise TeamsFrozen after the close."""
     if phases.phase(competition, now) in (Phase.CLOSED, Phase.REVEALED):
         raise TeamsFrozen(competition.closes_at)
-
-
-def lock(session: Session, *, competition: Competition, now: datetime | None) -> tuple[Competition, datetime]:
-    """Lock a competition and return it as it is now, with the time under the lock."""
-    locked = lookup.lock(session, competition_id=competition.id)
-    return locked, now or db.now(session)
 
 
 def _enter(session: Session, team: Team, user: User, now: datetime) -> None:

@@ -1,11 +1,10 @@
 """What members do with their team: create it, rename it, leave it, make another member the leader."""
 
-from datetime import datetime
-
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
-from grader.models import Competition, Team, TeamMember, User
+from grader.models import Competition, Team, TeamMember
+from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import moderation, participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
@@ -32,68 +31,60 @@ class LastMember(TeamRefusal):
     message = "You are the last member of a team that has submitted, so you cannot leave it."
 
 
-def create(
-    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
-) -> Team:
+def create(act: Act, *, name: str) -> Team:
     """Make a team of one with a name of the person's choice.
 
     Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken, NameTakenAway.
     """
     shown = names.clean_name(name)
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    participation = participations.require_joined(session, competition=competition, user=user, now=now)
-    present = rosters.find_team(session, competition=competition, user=user)
+    participation = participations.require_joined(
+        act.session, competition=act.competition, user=act.user, now=act.now
+    )
+    present = rosters.find_team(act.session, competition=act.competition, user=act.user)
     if present is not None:
         raise AlreadyInTeam(team=present)
-    participations.require_unbound(session, participation)
-    _require_free(session, competition, shown)
-    return rosters.make_team(session, competition=competition, user=user, name=shown, now=now)
+    participations.require_unbound(act.session, participation)
+    _require_free(act.session, act.competition, shown)
+    return rosters.make_team(act.session, competition=act.competition, user=act.user, name=shown, now=act.now)
 
 
-def rename(
-    session: Session, *, competition: Competition, user: User, name: str, now: datetime | None = None
-) -> Team:
+def rename(act: Act, *, name: str) -> Team:
     """Give the team that the person leads another name, until the close.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld,
     NameTakenAway.
     """
     shown = names.clean_name(name)
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_led_team(session, competition=competition, user=user)
-    rosters.require_running(competition, now)
-    _require_free(session, competition, shown, but_for=team)
+    team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
+    rosters.require_running(act.competition, act.now)
+    _require_free(act.session, act.competition, shown, but_for=team)
     rosters.set_name(team, shown)
-    session.flush()
+    act.session.flush()
     return team
 
 
-def leave(session: Session, *, competition: Competition, user: User, now: datetime | None = None) -> Team:
+def leave(act: Act) -> Team:
     """Take the person out of their team, until the close; the longest member leads on.
 
     A team that nobody is left in ends, unless it has submitted. Raises NotInTeam, TeamsFrozen, LastMember.
     """
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_team(session, competition=competition, user=user)
-    rosters.require_running(competition, now)
-    others = [each for each in rosters.present(session, team=team) if each.user_id != user.id]
-    if not others and rosters.has_submissions(session, team=team):
+    team = rosters.require_team(act.session, competition=act.competition, user=act.user)
+    rosters.require_running(act.competition, act.now)
+    others = [each for each in rosters.present(act.session, team=team) if each.user_id != act.user.id]
+    if not others and rosters.has_submissions(act.session, team=team):
         raise LastMember
-    rosters.remove_member(session, team=team, user=user)
+    rosters.remove_member(act.session, team=team, user=act.user)
     return team
 
 
-def hand_over(
-    session: Session, *, competition: Competition, user: User, to_user_id: int, now: datetime | None = None
-) -> Team:
+def hand_over(act: Act, *, to_user_id: int) -> Team:
     """Let another member lead; raise NotInTeam, NotLeader, NotAMember."""
-    competition, now = rosters.lock(session, competition=competition, now=now)
-    team = rosters.require_led_team(session, competition=competition, user=user)
+    team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     is_member = exists().where(TeamMember.team_id == team.id, TeamMember.user_id == to_user_id)
-    if not session.scalar(select(is_member)):
+    if not act.session.scalar(select(is_member)):
         raise NotAMember
     team.leader_id = to_user_id
-    session.flush()
+    act.session.flush()
     return team
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import event, select
 
 from grader.models import Mail, User
 from grader.services.audit.log import Actor
-from grader.services.competitions import announcements
+from grader.services.competitions import acting, announcements
 from grader.services.competitions.announcements import InvalidAnnouncement, UnknownAnnouncement
 from grader.services.teams import participations
 
@@ -67,7 +67,7 @@ def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service
     service.submit(competition, user="bob")
     people = {name: service.user(name) for name in ("ada", "bob", "joined", "stranger")}
     with service.database.write() as session:
-        participations.join(session, competition=competition, user=people["joined"], now=service.now)
+        participations.join(acting.as_person(session, competition, people["joined"], now=service.now))
         for name, person in people.items():
             user = session.get_one(User, person.id)
             user.email, user.email_verified_at = f"{name}@example.org", service.now
@@ -89,7 +89,7 @@ def test_mails_to_many_are_written_in_a_few_statements(service: Any) -> None:
         for number, person in enumerate(people):
             user = session.get_one(User, person.id)
             user.email, user.email_verified_at = f"u{number}@example.org", service.now
-            participations.join(session, competition=competition, user=user, now=service.now)
+            participations.join(acting.as_person(session, competition, user, now=service.now))
     statements: list[str] = []
     event.listen(service.database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     post(service, competition, by_mail=True)

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from grader.models import Competition, CompetitionState, Team, Webhook
 from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
-from grader.services.competitions import announcements
+from grader.services.competitions import acting, announcements
 from grader.services.integrations import deadlines, subscriptions
 from grader.services.integrations.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
 from grader.services.teams import participations, rosters, teams
@@ -156,9 +156,10 @@ def test_a_team_that_ends_takes_its_webhooks_along(service: Any) -> None:
     competition, ada = service.competition(), service.user("ada")
     with service.database.write() as session:
         participations.join(
-            session, competition=competition, user=ada, accepted_rules_version=1, now=service.now
+            acting.as_person(session, competition, ada, now=service.now),
+            accepted_rules_version=1,
         )
-        team = teams.create(session, competition=competition, user=ada, name="Aces", now=service.now)
+        team = teams.create(acting.as_person(session, competition, ada, now=service.now), name="Aces")
     subscribe(service, competition, ada, URL, team=team)
     with service.database.write() as session:
         rosters.remove_member(session, team=team, user=ada)

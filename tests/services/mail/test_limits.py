@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from grader.services.competitions import acting
 from grader.services.mail import limits
 from grader.services.mail.limits import TooMuchMail
 from grader.services.teams import invitations, mergers, teams
+from tests.fixtures.services import call
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
@@ -24,9 +26,9 @@ def invite(service: Any, competition: Any, name: str, at: timedelta = timedelta(
     service.user(name)
     given = {"competition": competition, "user": service.user(by), "now": service.now + at}
     with service.database.write() as session:
-        made = invitations.invite(session, name=name, **given)
+        made = call(invitations.invite, session, name=name, **given)
     with service.database.write() as session:
-        invitations.withdraw(session, invite_id=made.id, **given)
+        call(invitations.withdraw, session, invite_id=made.id, **given)
 
 
 def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(
@@ -61,13 +63,14 @@ def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service: Any) -
         for round_ in range(9):
             with service.database.write() as session:
                 teams.create(
-                    session, competition=competition, user=ada, name=f"Team {round_}", now=service.now
+                    acting.as_person(session, competition, ada, now=service.now),
+                    name=f"Team {round_}",
                 )
             for place in range(10):
                 invite(service, competition, f"person {round_} {place}")
                 made += 1
             with service.database.write() as session:
-                teams.leave(session, competition=competition, user=ada, now=service.now)
+                teams.leave(acting.as_person(session, competition, ada, now=service.now))
     assert made in (20, 40)  # SQLite gives the number of an ended team away again
 
 
@@ -79,9 +82,9 @@ def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(
     def ask(at: timedelta) -> None:
         given = {"competition": competition, "user": service.user("ada"), "now": service.now + at}
         with service.database.write() as session:
-            made = mergers.request(session, name="bob", **given)
+            made = call(mergers.request, session, name="bob", **given)
         with service.database.write() as session:
-            mergers.withdraw(session, request_id=made.id, **given)
+            call(mergers.withdraw, session, request_id=made.id, **given)
 
     for place in range(3):
         ask(place * MINUTE)
@@ -94,9 +97,9 @@ def test_links_into_a_team_are_counted(service: Any, competition: Any) -> None:
     given = {"competition": competition, "user": service.user("ada"), "now": service.now}
     for _ in range(limits.LINKS[0].count):
         with service.database.write() as session:
-            invitations.make_link(session, **given)
+            call(invitations.make_link, session, **given)
     with pytest.raises(TooMuchMail, match="50 links within a day"), service.database.write() as session:
-        invitations.make_link(session, **given)
+        call(invitations.make_link, session, **given)
 
 
 def test_a_name_with_braces_is_told_as_it_is(service: Any, competition: Any) -> None:

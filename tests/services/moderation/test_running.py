@@ -21,7 +21,7 @@ from grader.models import (
     User,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind, NothingToExport
 from grader.services.jobs.leased_rows import Breakdown
@@ -188,7 +188,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> N
         user = service.user(name_of_user)
         with service.database.write() as session:
             here = lookup.get(session, slug=competition.slug)
-            return what(session, competition=here, user=user, name=name, now=service.now)
+            return what(acting.as_person(session, here, user, now=service.now), name=name)
 
     with pytest.raises(NotGiven):
         act(service, moderation.free_name, **call)

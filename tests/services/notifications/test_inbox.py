@@ -25,6 +25,7 @@ from grader.services.paging import Part
 from grader.services.rescoring import publication
 from grader.services.teams import admissions, invitations, mergers, moderation, participations, teams
 from tests.fixtures.rescorings import open_jobs
+from tests.fixtures.services import call
 from tests.fixtures.statements import recorded
 
 pytestmark = pytest.mark.both_databases
@@ -37,11 +38,11 @@ SHELL = Actor(None, "tests")
 def act(service: Any) -> Any:
     """Call a service in a transaction of its own."""
 
-    def call(function: Any, *, after: timedelta = timedelta(), **given: Any) -> Any:
+    def act_(function: Any, *, after: timedelta = timedelta(), **given: Any) -> Any:
         with service.database.write() as session:
-            return function(session, now=service.now + after, **given)
+            return call(function, session, now=service.now + after, **given)
 
-    return call
+    return act_
 
 
 @pytest.fixture

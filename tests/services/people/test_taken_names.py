@@ -7,6 +7,7 @@ import pytest
 from grader.models import User
 from grader.services.accounts import accounts
 from grader.services.accounts.accounts import InvalidAccount, NameTaken
+from grader.services.competitions import acting
 from grader.services.people import names
 from grader.services.people.names import ReservedName
 from grader.services.teams import rosters, teams
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.both_databases
 
 def rename(service: Any, competition: Any, user: str, name: str) -> None:
     with service.database.write() as session:
-        teams.rename(session, competition=competition, user=service.user(user), name=name, now=service.now)
+        teams.rename(acting.as_person(session, competition, service.user(user), now=service.now), name=name)
 
 
 def test_an_account_cannot_look_like_another_by_punctuation(service: Any) -> None:

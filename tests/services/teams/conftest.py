@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from grader.services.competitions import acting
+
 
 @pytest.fixture
 def act(service: Any) -> Any:
@@ -13,6 +15,6 @@ def act(service: Any) -> Any:
     def call(function: Any, competition: Any, user: str, *, after: Any = timedelta(), **given: Any) -> Any:
         who = service.user(user)
         with service.database.write() as session:
-            return function(session, competition=competition, user=who, now=service.now + after, **given)
+            return function(acting.as_person(session, competition, who, now=service.now + after), **given)
 
     return call

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from grader.models import EntryMode, RequestState, Team
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, settings
+from grader.services.competitions import acting, lookup, settings
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.setup.lifecycle import NotReady
 from grader.services.submissions import situation
@@ -30,9 +30,8 @@ DAY = timedelta(days=1)
 def join(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta(), **given: Any) -> Any:
     who = service.user(user)
     with service.database.write() as session:
-        return participations.join(
-            session, competition=competition, user=who, now=service.now + after, **given
-        )
+        act = acting.as_person(session, competition, who, now=service.now + after)
+        return participations.join(act, **given)
 
 
 def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:

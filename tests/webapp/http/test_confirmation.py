@@ -175,11 +175,11 @@ def test_leaving_and_handing_over_ask_with_who_leads_then(arena: Any, people: di
     assert ann.post(f"{team}/invitations", {"name": "Cay"}).status_code == 303
     assert cay.post(f"{team}/invitations/1/accept").status_code == 303
 
-    asked = ann.post(f"{team}/leader", {"user_id": str(cay.user.id)})
+    asked = ann.post(f"{team}/leader", {"name": "Cay"})
     assert asked.status_code == 409 and "Make Cay the leader of Ann?" in asked.text
     assert "Only Cay can then rename the team, create its link and answer merge requests." in asked.text
     assert led_by(arena, ann) == "Ann"
-    other = ann.post(f"{team}/leader", hidden_fields(asked.text) | {"user_id": str(ann.user.id)})
+    other = ann.post(f"{team}/leader", hidden_fields(asked.text) | {"name": "Ann"})
     assert (
         other.status_code == 409 and "Make Ann the leader of Ann?" in other.text
     )  # what was confirmed was Cay

@@ -14,12 +14,11 @@ from grader.services.exports import bundle as bundles
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
-from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor
 from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
-from webapp.http.site import current_site
 from webapp.organizers.closing import answers, pages
 from webapp.organizers.closing.answers import (
     Bundle,
@@ -98,10 +97,10 @@ def make_bundle(slug: str, json: BundleRequest) -> Any:
 @organizers_operation(Role.VIEWER, answers=Bundle, tag=TAG)
 def results_bundle(slug: str, number: int) -> Bundle:
     """Return how far a results bundle is, and where to download it."""
-    with current_site().database.read() as session:
+    with reading() as session:
         job = organizer_jobs.get(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             job_id=number,
             kind=OrganizerJobKind.BUNDLE,
         )
@@ -116,8 +115,8 @@ def results_file(slug: str, number: int) -> Response:
 
 
 def _decide(slug: str, service: Callable[..., object], *, unverified: bool, **given: Any) -> CloseAnswer:
-    with current_site().database.write() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with writing() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         state = checklist.state(session, competition=competition, now=now)
         service(session, competition=competition, actor=actor(), now=now, **given)
         if not (unverified or state.agrees):
@@ -126,8 +125,8 @@ def _decide(slug: str, service: Callable[..., object], *, unverified: bool, **gi
 
 
 def _close(slug: str) -> CloseAnswer:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         jobs = checklist.jobs(session, competition=competition)
         version = competition.live_scoring_version
         return answers.close(

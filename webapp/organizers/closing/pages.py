@@ -20,8 +20,8 @@ from grader.services.leaderboards import chart_points
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import BadRequest, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -50,8 +50,8 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
     """Return the states of the close's jobs as JSON."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         jobs = checklist.jobs(session, competition=competition)
         stage = phases.stage(competition, db.now(session))
     return _status(jobs, stage.value).make_conditional(request)
@@ -119,10 +119,10 @@ def download(slug: str, number: int) -> Response:
 def send_bundle(slug: str, number: int) -> Response:
     """Send a results bundle; raise UnknownOrganizerJob where it is not done."""
     site = current_site()
-    with site.database.read() as session:
+    with reading() as session:
         job = organizer_jobs.get(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             job_id=number,
             kind=OrganizerJobKind.BUNDLE,
         )
@@ -157,8 +157,8 @@ def _act(
     try:
         if must_confirm:
             require_confirmed()
-        with current_site().database.write() as session:
-            competition, now = lookups.competition_of(session, slug), db.now(session)
+        with writing() as session:
+            competition, now = competition_of(session, slug), db.now(session)
             state = checklist.state(session, competition=competition, now=now)
             question = ask(CompetitionView(competition, now), state) if ask is not None else None
             act(session, competition=competition, actor=actor(), now=now, **options)
@@ -215,9 +215,9 @@ def require_confirmed() -> None:
 
 
 def _page(slug: str, *, problem: str = "") -> str:
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
-        competition = lookups.competition_of(session, slug)
+        competition = competition_of(session, slug)
         state = checklist.state(session, competition=competition, now=now)
         view = CompetitionView(competition, now)
         jobs = checklist.jobs(session, competition=competition)

@@ -8,8 +8,8 @@ from grader.models import Role
 from grader.services.competitions import announcements
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -36,11 +36,11 @@ def post(slug: str) -> ResponseReturnValue:
     if form.get("act") == "preview":
         return _page(slug)
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             by_mail = sends_mail and form.get("by_mail") == "yes"
             posted = announcements.post(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 title=form.get("title", ""),
                 body=form.get("body", ""),
                 by_mail=by_mail,
@@ -82,10 +82,10 @@ def edit(slug: str, announcement_id: int) -> ResponseReturnValue:
     if form.get("act") == "preview":
         return _page(slug, edited_id=announcement_id)
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             announcements.edit(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 announcement_id=announcement_id,
                 title=form.get("title", ""),
                 body=form.get("body", ""),
@@ -102,8 +102,8 @@ def edit(slug: str, announcement_id: int) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
     """Show an announcement no longer."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         announcements.withdraw(
             session, competition=competition, announcement_id=announcement_id, actor=actor()
         )
@@ -129,8 +129,8 @@ def withdraw(slug: str, announcement_id: int) -> ResponseReturnValue:
 
 def _page(slug: str, *, problems: tuple[str, ...] = (), edited_id: int | None = None) -> str:
     form: dict[str, str] = request.form.to_dict()
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         posted = announcements.list_all(session, competition=competition)
         if edited_id is not None:
             edited = announcements.get(session, competition=competition, announcement_id=edited_id)

@@ -8,10 +8,9 @@ from grader.models import Role
 from grader.services.audit import log
 from grader.services.audit import log as audit_actions
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_page, asked_text
-from webapp.http.site import current_site
 from webapp.organizers.console.audit_view import EntryView
 
 blueprint = Blueprint("organize_audit", __name__, url_prefix="/competitions/<slug>/organize/audit")
@@ -22,8 +21,8 @@ blueprint = Blueprint("organize_audit", __name__, url_prefix="/competitions/<slu
 def index(slug: str) -> ResponseReturnValue:
     """Show a page of the audit, of one action or one person if asked."""
     action, person = asked_text("action"), asked_text("by")
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         found = log.list_page(
             session,

@@ -17,13 +17,12 @@ from grader.services.scoring import queue_health, retries
 from grader.services.setup import leak_budget
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
-from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
 from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
-from webapp.http.site import current_site
 from webapp.organizers.console import answers, exports_page, organizers_page
 from webapp.organizers.console.answers import (
     AnnouncementEdit,
@@ -80,8 +79,8 @@ def resume_submissions(slug: str, json: ResumeRequest) -> Console:
 @organizers_operation(Role.VIEWER, answers=DisputeList, tag=TAG)
 def dispute_list(slug: str, query: Asked) -> DisputeList:
     """List the teams' questions about scores, the newest first."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = disputes.slice_of(session, competition=competition, part=query.part)
         open_count = disputes.count_open(session, competition=competition)
     return DisputeList(
@@ -101,8 +100,8 @@ def answer_dispute(slug: str, dispute_id: int, json: DisputeAnswer) -> Any:
 @organizers_operation(Role.VIEWER, answers=AnnouncementList, tag=TAG)
 def announcement_list(slug: str) -> AnnouncementList:
     """List all announcements."""
-    with current_site().database.read() as session:
-        posted = announcements.list_all(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        posted = announcements.list_all(session, competition=competition_of(session, slug))
     return AnnouncementList(announcements=[answers.announcement(each) for each in posted])
 
 
@@ -143,7 +142,7 @@ def organizer_list(slug: str) -> OrganizerList:
 @organizers_operation(Role.OWNER, answers=OrganizerList, status=201, tag=TAG, creates=True)
 def add_organizer(slug: str, json: OrganizerRequest) -> Any:
     """Make a person an organizer."""
-    with current_site().database.read() as session:
+    with reading() as session:
         user = names.get_user(session, name=json.name)
     act(slug, organizers.add, user=user, role=json.role)
     return _organizers(slug), 201
@@ -177,10 +176,10 @@ def remove_organizer(slug: str, user_id: int) -> Any:
 @organizers_operation(Role.VIEWER, answers=AuditList, tag=TAG)
 def audit_list(slug: str, query: AuditQuery) -> AuditList:
     """List the acts of organizers, the newest first."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found, names = log.list_after(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             action=query.action,
             person=query.by,
             part=query.part,
@@ -226,8 +225,8 @@ def publish_ties(slug: str, json: Confirmation) -> Ties:
 
 
 def _console(slug: str) -> Console:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
         counts = activity.counts(session, competition=competition)
         return Console(
@@ -252,8 +251,8 @@ def _console(slug: str) -> Console:
 
 def _organizer(slug: str, user_id: int) -> Any:
     """Return the organizer of an id; of others nothing is said, not even a name."""
-    with current_site().database.read() as session:
-        found = organizers.list_all(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        found = organizers.list_all(session, competition=competition_of(session, slug))
     user = next((each.user for each in found if each.user_id == user_id), None)
     if user is None:
         raise names.UnknownUser(name=f"#{user_id}")
@@ -261,14 +260,14 @@ def _organizer(slug: str, user_id: int) -> Any:
 
 
 def _organizers(slug: str) -> OrganizerList:
-    with current_site().database.read() as session:
-        found = organizers.list_all(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        found = organizers.list_all(session, competition=competition_of(session, slug))
         return OrganizerList(organizers=[answers.organizer(each) for each in found])
 
 
 def _ties(slug: str) -> Ties:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         job = tied_teams.newest(session, competition=competition)
         boards = tied_teams.found(session, competition=competition, job=job)
     return Ties(

@@ -16,7 +16,7 @@ from grader.services.scoring import queue_health, retries
 from grader.services.setup import leak_budget
 from grader.storage import disk
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -43,10 +43,10 @@ def index(slug: str) -> ResponseReturnValue:
 def pause(slug: str) -> ResponseReturnValue:
     """Take no files for the moment, or change the sentence that uploaders read."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             pauses.pause(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 message=request.form.get("message", ""),
                 closes_at=moment("closes"),
                 actor=actor(),
@@ -62,10 +62,10 @@ def pause(slug: str) -> ResponseReturnValue:
 def resume(slug: str) -> ResponseReturnValue:
     """Take files again."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             pauses.resume(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 closes_at=moment("closes"),
                 actor=actor(),
             )
@@ -76,8 +76,8 @@ def resume(slug: str) -> ResponseReturnValue:
 
 
 def _page(slug: str, *, problem: str = "") -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         health = queue_health.of_competition(session, competition=competition, now=now)
         acts = log.list_page(session, competition=competition)
         leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)

@@ -10,7 +10,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.moderation import diagnoses
 from grader.services.moderation.decisions import UnknownSubmissionHere
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import UnreadableEntry, entered_number
@@ -35,10 +35,10 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
 def diagnose(slug: str, submission_id: int) -> ResponseReturnValue:
     """Have a submission diagnosed, and compared with another one if that is named."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             diagnoses.request(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 submission_id=submission_id,
                 against_id=entered_number("against"),
                 actor=actor(),
@@ -58,10 +58,10 @@ def publish_diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
     """Let everybody see the diagnosis of a submission that counted."""
     try:
         require_confirmed()
-        with current_site().database.write() as session:
+        with writing() as session:
             diagnoses.publish(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 submission_id=submission_id,
                 actor=actor(),
                 now=db.now(session),
@@ -78,8 +78,8 @@ def publish_diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def diagnosis_status(slug: str, submission_id: int) -> ResponseReturnValue:
     """Return the state of a submission's newest diagnosis as JSON."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         diagnoses.get(session, competition=competition, submission_id=submission_id)
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     return _status(job).make_conditional(request)
@@ -89,8 +89,8 @@ def diagnosis_status(slug: str, submission_id: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
     """Download a diagnosis: all of it as JSON, or one split as a page that needs nothing else."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         diagnoses.get(session, competition=competition, submission_id=submission_id)
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)
@@ -108,8 +108,8 @@ def diagnosis_file(slug: str, submission_id: int, form: str) -> Response:
 
 
 def _page(slug: str, submission_id: int, *, problem: str = "") -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         submission = diagnoses.get(session, competition=competition, submission_id=submission_id)
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
         view = CompetitionView(competition, db.now(session))

@@ -7,11 +7,10 @@ from grader import db
 from grader.models import Role
 from grader.services.moderation import disputes
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_page
-from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_disputes", __name__, url_prefix="/competitions/<slug>/organize/disputes")
 
@@ -28,10 +27,10 @@ def index(slug: str) -> ResponseReturnValue:
 def answer(slug: str, dispute_id: int) -> ResponseReturnValue:
     """Answer a question, or put another answer in the place of the first."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             disputes.answer(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 dispute_id=dispute_id,
                 answer=request.form.get("answer", ""),
                 actor=actor(),
@@ -43,8 +42,8 @@ def answer(slug: str, dispute_id: int) -> ResponseReturnValue:
 
 
 def _page(slug: str, *, problem: str = "", problem_of: int | None = None) -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         page = disputes.page_of(session, competition=competition, page=asked_page())
         open_count = disputes.count_open(session, competition=competition)
     return render_template(

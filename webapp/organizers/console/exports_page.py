@@ -8,10 +8,9 @@ from flask.typing import ResponseReturnValue
 from grader.models import Competition, Role
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_number
-from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
 TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
@@ -26,8 +25,8 @@ def download(slug: str, kind: str, form: str) -> ResponseReturnValue:
 
 def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) -> Response:
     """Send an export piece by piece; raise NothingToExport."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         tables.require_there(session, competition=competition, kind=wanted, version_number=number)
     answer = Response(
         stream_with_context(_pieces(competition, wanted, format_, number)), mimetype=TYPES[format_]
@@ -39,7 +38,7 @@ def send_export(slug: str, wanted: Kind, format_: Format, number: int | None) ->
 
 
 def _pieces(competition: Competition, kind: Kind, format_: Format, number: int | None) -> Iterator[str]:
-    with current_site().database.read() as session:
+    with reading() as session:
         yield from tables.write(
             session, competition=competition, kind=kind, format_=format_, version_number=number
         )

@@ -14,8 +14,9 @@ from grader.services.accounts.passwords import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.people import names
 from webapp.competitions.views import CompetitionView
-from webapp.http import hosts, lookups
+from webapp.http import hosts
 from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -89,10 +90,10 @@ def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str
     site = current_site()
     with site.passwords.turn():  # before the transaction, because hashing is slow
         password_hash = accounts.unknown_password(site.passwords)
-    with site.database.write() as session:
+    with writing() as session:
         made = class_accounts.create_all(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             names=names,
             with_tokens=with_tokens,
             password_hash=password_hash,
@@ -113,10 +114,10 @@ def _act(
     slug: str, act: Callable[..., object], name: str, done: str, *, with_role: bool = False
 ) -> ResponseReturnValue:
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             user = names.get_user(session, name=name)
             given: dict[str, Any] = {"role": _role()} if with_role else {}
-            competition = lookups.competition_of(session, slug)
+            competition = competition_of(session, slug)
             act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
             stays = organizers.role_of(session, competition=competition, user=g.user) is not None
             if not with_role or (user.id == g.user.id and act is organizers.change):
@@ -158,8 +159,8 @@ def _page(
     class_problem: OrganizerError | TooManyHashes | None = None,
     made: list[dict[str, Any]] | None = None,
 ) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         found = organizers.list_all(session, competition=competition)
     return render_template(

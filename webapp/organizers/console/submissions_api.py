@@ -9,9 +9,9 @@ from grader.reports import html_page
 from grader.services.moderation import decisions, diagnoses, submission_search
 from grader.services.moderation.submission_search import Wanted
 from grader.services.scoring import retries
-from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.http.site import current_site
@@ -39,8 +39,8 @@ DIAGNOSIS = f"{SUBMISSION}/diagnosis"
 def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmissionList:
     """List the submissions of all teams that are asked for, the newest first."""
     wanted = Wanted(status=query.state, kind=query.kind, team_id=query.team, text=query.q)
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = submission_search.find_after(session, competition=competition, wanted=wanted, part=query.part)
     return OrganizersSubmissionList(
         submissions=[answers.submission(line) for line in found.rows], **ending(found)
@@ -51,8 +51,8 @@ def organized_submissions(slug: str, query: SubmissionQuery) -> OrganizersSubmis
 @organizers_operation(Role.VIEWER, answers=EqualFileList, tag=TAG)
 def equal_file_list(slug: str) -> EqualFileList:
     """List the files that more than one team sent."""
-    with current_site().database.read() as session:
-        groups = submission_search.equal_files(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        groups = submission_search.equal_files(session, competition=competition_of(session, slug))
     return EqualFileList(files=[answers.equal_file(group) for group in groups])
 
 
@@ -105,8 +105,8 @@ def publish_diagnosis(slug: str, submission_id: int, json: Confirmation) -> Diag
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="text/html")
 def diagnosis_page(slug: str, submission_id: int, query: ReportQuery) -> Response:
     """Return one split of a diagnosis as a page that needs nothing else."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         diagnoses.get(session, competition=competition, submission_id=submission_id)
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)
@@ -124,8 +124,8 @@ def _retried(job_ids: list[int]) -> Any:
 
 
 def _diagnosis(slug: str, submission_id: int) -> Diagnosis:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         diagnoses.get(session, competition=competition, submission_id=submission_id)
         job = diagnoses.newest(session, competition=competition, submission_id=submission_id)
     reports = diagnoses.reports(current_site().storage, job)

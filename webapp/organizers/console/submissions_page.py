@@ -13,7 +13,8 @@ from grader.services.moderation import decisions, submission_search, team_search
 from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import retries
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, lookups
+from webapp.http import auth
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_choice, asked_number, asked_page, asked_text
 from webapp.http.site import current_site
@@ -38,8 +39,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 def index(slug: str) -> ResponseReturnValue:
     """List the submissions that are asked for."""
     wanted = _wanted()
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         page = submission_search.find(session, competition=competition, wanted=wanted)
         failed_count = retries.count_failed(session, competition=competition)
         team = (
@@ -65,8 +66,8 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def same_bytes(slug: str) -> ResponseReturnValue:
     """List the files that more than one team sent."""
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         groups = submission_search.equal_files(session, competition=competition)
     return render_template(
         "running/equal_files.html", competition=CompetitionView(competition, now), groups=groups
@@ -77,8 +78,8 @@ def same_bytes(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def retry(slug: str, submission_id: int) -> ResponseReturnValue:
     """Try a failed submission again."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         job_ids = retries.retry(session, competition=competition, submission_id=submission_id, actor=actor())
     return _back(slug, f"#{submission_id} is being retried.", job_ids)
 
@@ -87,8 +88,8 @@ def retry(slug: str, submission_id: int) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def retry_all(slug: str) -> ResponseReturnValue:
     """Retry all failed submissions."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         job_ids = retries.retry_all(session, competition=competition, actor=actor())
     return _back(slug, "All failed submissions are being retried.", job_ids)
 
@@ -98,8 +99,8 @@ def retry_all(slug: str) -> ResponseReturnValue:
 def mark(slug: str, submission_id: int) -> ResponseReturnValue:
     """Make a submission a benchmark, hide it, or let it rank again."""
     kind = _choice(SubmissionKind, request.form.get("kind")) or SubmissionKind.NORMAL
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         decisions.mark(
             session, competition=competition, submission_id=submission_id, kind=kind, actor=actor()
         )

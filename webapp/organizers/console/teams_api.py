@@ -7,11 +7,10 @@ from grader.models import Competition, Role
 from grader.services.limits import grants, limits
 from grader.services.moderation import decisions, team_search
 from grader.services.teams import moderation
-from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Reasoned, act, organizers_operation
-from webapp.http.site import current_site
 from webapp.organizers.console import answers
 from webapp.organizers.console.answers import (
     Disqualification,
@@ -34,10 +33,10 @@ TEAM = f"{TEAMS}/<int:team_id>"
 @organizers_operation(Role.VIEWER, answers=OrganizersTeamList, tag=TAG)
 def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
     """List the teams that are asked for, the newest first."""
-    with current_site().database.read() as session:
+    with reading() as session:
         found = team_search.find_after(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             text=query.q,
             disqualified_only=query.disqualified,
             part=query.part,
@@ -87,8 +86,8 @@ def reinstate_team(slug: str, team_id: int, json: Reasoned) -> OrganizersTeamDet
 @organizers_operation(Role.VIEWER, answers=GrantList, tag=TAG)
 def grant_list(slug: str) -> GrantList:
     """List the newest extra submissions, of one team or of all."""
-    with current_site().database.read() as session:
-        given = grants.list_newest(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        given = grants.list_newest(session, competition=competition_of(session, slug))
     return GrantList(grants=[answers.grant(each) for each in given])
 
 
@@ -107,8 +106,8 @@ def grant_submissions_to_all(slug: str, json: GrantRequest) -> Any:
 
 
 def _team(slug: str, team_id: int) -> OrganizersTeamDetails:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         line = team_search.get(session, competition=competition, team_id=team_id)
         given = grants.list_newest(session, competition=competition, team=line.team)
         left = limits.allowance(session, competition=competition, team=line.team, now=now)

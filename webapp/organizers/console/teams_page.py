@@ -15,12 +15,11 @@ from grader.services.moderation import decisions, team_search
 from grader.services.people import names
 from grader.services.teams import moderation
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
-from webapp.http.site import current_site
 from webapp.presentation import formats
 from webapp.submissions.views import AllowanceView
 
@@ -135,8 +134,8 @@ def _decide(
 ) -> ResponseReturnValue:
     """Decide about a team; show a refusal on its page and keep the entered text."""
     try:
-        with current_site().database.write() as session:
-            competition = lookups.competition_of(session, slug)
+        with writing() as session:
+            competition = competition_of(session, slug)
             team = team_search.get_team(session, competition=competition, team_id=team_id)
             act(session, competition=competition, team=team.name, actor=actor(), **given)
     except REFUSALS as error:
@@ -148,8 +147,8 @@ def _decide(
 def _grant(slug: str, team_id: int | None) -> str:
     """Give extra submissions; return in words how long they are valid."""
     form = request.form
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         team = None
         if team_id is not None:
             team = team_search.get_team(session, competition=competition, team_id=team_id)
@@ -179,8 +178,8 @@ def _day(text: str) -> date | None:
 
 def _list(slug: str, *, problem: FairboardError | None = None) -> str:
     text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         page = team_search.find(
             session,
             competition=competition,
@@ -204,8 +203,8 @@ def _list(slug: str, *, problem: FairboardError | None = None) -> str:
 
 
 def _team(slug: str, team_id: int, *, problem: FairboardError | None = None) -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         line = team_search.get(session, competition=competition, team_id=team_id)
         given = grants.list_newest(session, competition=competition, team=line.team)
         days = grants.choice(competition, now=now)

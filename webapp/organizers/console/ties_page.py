@@ -8,10 +8,9 @@ from grader.models import OrganizerJob, Role, Split
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import ties as tied_teams
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import wants_json
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.http.site import current_site
 from webapp.organizers.closing.pages import NotConfirmed, require_confirmed
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.console.console_page import blueprint
@@ -30,10 +29,10 @@ def publish_ties(slug: str) -> ResponseReturnValue:
     """Let everybody see which teams are tied on the private leaderboard."""
     try:
         require_confirmed()
-        with current_site().database.write() as session:
+        with writing() as session:
             tied_teams.publish(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 actor=actor(),
                 now=db.now(session),
             )
@@ -46,8 +45,8 @@ def publish_ties(slug: str) -> ResponseReturnValue:
 
 
 def _page(slug: str, *, problem: str = "") -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         job = tied_teams.newest(session, competition=competition)
         boards = tied_teams.found(session, competition=competition, job=job)
@@ -70,8 +69,8 @@ def _page(slug: str, *, problem: str = "") -> str:
 @organizers_only(Role.EDITOR)
 def compare_teams(slug: str) -> ResponseReturnValue:
     """Have the teams compared again."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         tied_teams.request(session, competition=competition, actor=actor(), now=db.now(session))
     flash("The teams are being compared.")
     return redirect(url_for(".ties", slug=slug), 303)
@@ -81,8 +80,8 @@ def compare_teams(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def ties_status(slug: str) -> ResponseReturnValue:
     """Return the state of the comparison as JSON."""
-    with current_site().database.read() as session:
-        job = tied_teams.newest(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        job = tied_teams.newest(session, competition=competition_of(session, slug))
     return _status(job).make_conditional(request)
 
 

@@ -9,10 +9,9 @@ from grader.services.fair_play import marks, report
 from grader.services.fair_play.report import Report
 from grader.services.jobs import organizer_jobs
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.http.site import current_site
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.fair_play.views import Lines, lines_of
 
@@ -30,8 +29,8 @@ def index(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def look(slug: str) -> ResponseReturnValue:
     """Have the submissions looked through now."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         report.request(session, competition=competition, actor=actor(), now=db.now(session))
     flash("The submissions are being looked at.")
     return redirect(url_for(".index", slug=slug), 303)
@@ -42,10 +41,10 @@ def look(slug: str) -> ResponseReturnValue:
 def mark(slug: str) -> ResponseReturnValue:
     """Mark a line as looked at, with the reason."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             marks.mark(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 line=request.form.get("line", ""),
                 reason=request.form.get("reason", ""),
                 actor=actor(),
@@ -60,15 +59,15 @@ def mark(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def status(slug: str) -> ResponseReturnValue:
     """Return the state of the newest look as JSON."""
-    with current_site().database.read() as session:
-        job = report.newest(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        job = report.newest(session, competition=competition_of(session, slug))
     return _status(job).make_conditional(request)
 
 
 def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Report | None, Lines | None]:
     """Return the newest job, the last that ended well, what it found, and its lines."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         newest, last = report.newest(session, competition=competition), None
         last = report.last(session, competition=competition)
         if last is None:
@@ -84,8 +83,8 @@ def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Re
 
 def _page(slug: str, *, problem: str = "") -> str:
     newest, done, found, lines = found_lines(slug)
-    with current_site().database.read() as session:
-        view = CompetitionView(lookups.competition_of(session, slug), db.now(session))
+    with reading() as session:
+        view = CompetitionView(competition_of(session, slug), db.now(session))
     return render_template(
         "fair_play/show.html",
         competition=view,

@@ -1,8 +1,8 @@
 """API for organizers: what teams share, as evidence that accuses nobody."""
 
 from grader.models import Role
-from webapp.http import lookups
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading
 from webapp.http.organizer_operations import organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.fair_play.api import HERE, TAG
@@ -25,8 +25,8 @@ def same_people(slug: str) -> SamePeopleAnswer:
     No address and no browser is shown. A place that many teams share says nothing, and names nobody.
     """
     site = current_site()
-    with site.database.read() as session:
-        found = shared_by_teams(session, lookups.competition_of(session, slug))
+    with reading() as session:
+        found = shared_by_teams(session, competition_of(session, slug))
     return SamePeopleAnswer(
         is_noted=site.settings.note_shared_logins,
         places=[

@@ -12,7 +12,7 @@ from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.services.moderation import submission_search
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.organizer_access import organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.fair_play.pages import blueprint
@@ -22,8 +22,8 @@ from webapp.organizers.fair_play.pages import blueprint
 @organizers_only(Role.EDITOR)
 def same(slug: str) -> ResponseReturnValue:
     """Show what teams share."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = shared_by_teams(session, competition)
         view = CompetitionView(competition, db.now(session))
     return render_template(

@@ -14,6 +14,7 @@ from grader.services.solutions import checks
 from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor
 from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
 from webapp.http.site import current_site
@@ -45,8 +46,8 @@ TABLES = {
 @organizers_operation(Role.VIEWER, answers=ScoringVersionList, tag=TAG)
 def scoring_versions(slug: str) -> ScoringVersionList:
     """List the scoring versions."""
-    with current_site().database.read() as session:
-        found = preparation.list_all(session, competition=lookups.competition_of(session, slug))
+    with reading() as session:
+        found = preparation.list_all(session, competition=competition_of(session, slug))
         return ScoringVersionList(
             versions=[ScoringVersionLine(**answers.version_fields(each)) for each in found], next=None
         )
@@ -56,8 +57,8 @@ def scoring_versions(slug: str) -> ScoringVersionList:
 @organizers_operation(Role.EDITOR, answers=VersionStarted, status=202, tag=TAG, creates=True)
 def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
     """Prepare a rescoring with a checked solution or checked settings; the leaderboards stay as they are."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         solution, changes = pages.checked_solution(
             session, competition, solution_check=json.solution or 0, settings_check=json.settings
         )
@@ -77,8 +78,8 @@ def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
 @organizers_operation(Role.EDITOR, answers=MetricInUse, tag=TAG)
 def rescoring_settings(slug: str) -> MetricInUse:
     """Return the settings that a rescoring may change, and the newest check of changed ones."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         rules = Rules.from_dict(lookup.live(competition).metric_settings)
         job = checks.newest_settings_check(session, competition=competition)
         return MetricInUse(
@@ -109,7 +110,7 @@ def scoring_version(slug: str, number: int) -> ScoringVersionDetails:
 def rescoring_changes(slug: str, number: int) -> DifferenceAnswer:
     """Return what a version changes on complete leaderboards, before and after it is published."""
     tables = {name: url_for("api.rescoring_table", slug=slug, number=number, table=name) for name in TABLES}
-    with current_site().database.read() as session:
+    with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = difference_page.compared(session, competition, version)
         found = current_site().differences.preview(session, competition=competition, versions=versions)
@@ -127,7 +128,7 @@ def rescoring_table(slug: str, number: int, table: str) -> Any:
 @organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
 def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> ScoringVersionDetails:
     """Publish a prepared version: all leaderboards use it at once. A message is e-mailed to every team."""
-    with current_site().database.write() as session:
+    with writing() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         publication.publish(
             session,
@@ -160,7 +161,7 @@ def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> Scorin
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def drop_rescoring(slug: str, number: int) -> Any:
     """Drop a version that is being prepared; the leaderboards stay as they are."""
-    with current_site().database.write() as session:
+    with writing() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         preparation.drop(session, scoring_version_id=version.id, actor=actor())
     return "", 204
@@ -172,7 +173,7 @@ def _started(slug: str, number: int) -> Any:
 
 
 def _version(slug: str, number: int) -> ScoringVersionDetails:
-    with current_site().database.read() as session:
+    with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         progress = preparation.progress(session, scoring_version_id=version.id, now=db.now(session))
         gaps = rescoring_difference.gaps(session, competition=competition, version=version)

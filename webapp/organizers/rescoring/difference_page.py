@@ -12,6 +12,7 @@ from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring.difference import Compared, Preview
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
+from webapp.http.context import reading
 from webapp.http.organizer_access import organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
@@ -22,7 +23,7 @@ from webapp.organizers.rescoring.views import DifferenceView, VersionView
 @organizers_only(Role.VIEWER)
 def difference(slug: str, number: int) -> ResponseReturnValue:
     """Show what a version changes on complete leaderboards, before and after it is published."""
-    with current_site().database.read() as session:
+    with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         versions = compared(session, competition, version)
         found = _preview(session, competition, versions)
@@ -85,7 +86,7 @@ def _csv(
     slug: str, number: int, name: str, lines: Callable[[Any, Competition, Compared], Iterator[str]]
 ) -> Response:
     database = current_site().database
-    with database.read() as session:
+    with reading() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         before, after = (each.number for each in compared(session, competition, version))
 

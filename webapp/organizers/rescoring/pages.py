@@ -16,7 +16,7 @@ from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_number, entered_number
@@ -42,8 +42,8 @@ def index(slug: str) -> ResponseReturnValue:
 def prepare(slug: str) -> ResponseReturnValue:
     """Begin a rescoring with a checked solution."""
     try:
-        with current_site().database.write() as session:
-            competition = lookups.competition_of(session, slug)
+        with writing() as session:
+            competition = competition_of(session, slug)
             solution, changes = checked_solution(
                 session,
                 competition,
@@ -78,8 +78,8 @@ def settings(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def check_settings(slug: str) -> ResponseReturnValue:
     """Have changed settings checked against the solution in use."""
-    with current_site().database.write() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with writing() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         before = competition_settings.of(competition)
         form = forms.form_of(RESCORING, before, is_sent=True)
         changes, problem = form.changes(before), ""
@@ -101,10 +101,8 @@ def check_settings(slug: str) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def settings_status(slug: str) -> ResponseReturnValue:
     """Return the state of the check of changed settings as JSON."""
-    with current_site().database.read() as session:
-        job = solution_checks.newest_settings_check(
-            session, competition=lookups.competition_of(session, slug)
-        )
+    with reading() as session:
+        job = solution_checks.newest_settings_check(session, competition=competition_of(session, slug))
     return _settings_status(job).make_conditional(request)
 
 
@@ -128,8 +126,8 @@ def checked_solution(
 
 
 def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         if form is None:
             live = Rules.from_dict(lookup.live(competition).metric_settings)
             in_use = competition_settings.of(competition)
@@ -145,8 +143,8 @@ def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None)
 
 
 def _index(slug: str, *, problem: str | None = None) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         versions = preparation.list_all(session, competition=competition)
         preparing = next((each for each in versions if VersionView(each).is_preparing), None)
         progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)

@@ -18,6 +18,7 @@ from grader.text import counted
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.context import reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -37,7 +38,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def status(slug: str, number: int) -> ResponseReturnValue:
     """Return how far a scoring version is."""
-    with current_site().database.read() as session:
+    with reading() as session:
         _, version = lookups.scoring_version_of(session, slug, number)
         progress = preparation.progress(session, scoring_version_id=version.id)
     return _status(ProgressView(progress)).make_conditional(request)
@@ -81,7 +82,7 @@ def roll_back(slug: str, number: int) -> ResponseReturnValue:
 def drop(slug: str, number: int) -> ResponseReturnValue:
     """Give a version up that is being prepared."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             _, version = lookups.scoring_version_of(session, slug, number)
             progress = preparation.progress(session, scoring_version_id=version.id)
             preparation.drop(session, scoring_version_id=version.id, actor=actor())
@@ -128,11 +129,11 @@ def _switch(
     form, done = PublishForm(), words.done
     if wants_to_change():
         return _show(slug, number, form=form)
-    with current_site().database.read() as session:  # computed here, it is kept for the locked transaction
+    with reading() as session:  # computed here, it is kept for the locked transaction
         _summary(session, *lookups.scoring_version_of(session, slug, number))
     try:
         given = {"amends": form.amends(), "lose_scores": form.lose_scores.data, "actor": actor()}
-        with current_site().database.write() as session:
+        with writing() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
             lookup.lock(session, competition_id=competition.id)
             summary = _summary(session, competition, version)
@@ -187,7 +188,7 @@ def _told(form: PublishForm) -> tuple[str, ...]:
 def _show(
     slug: str, number: int, *, problems: list[str] | None = None, form: PublishForm | None = None
 ) -> str:
-    with current_site().database.read() as session:
+    with reading() as session:
         now = db.now(session)
         competition, version = lookups.scoring_version_of(session, slug, number)
         progress = ProgressView(preparation.progress(session, scoring_version_id=version.id, now=now))

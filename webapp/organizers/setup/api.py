@@ -27,10 +27,10 @@ from grader.services.solutions.canary_rows import CanaryRequest
 from grader.services.submissions import benchmark_entries
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
-from webapp.http import lookups
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
 from webapp.http.conditional import expected_versions
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.fields import FileForm
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor
@@ -97,12 +97,12 @@ class RefusedSettings(InvalidCompetition):
 @operation(Scope.ORGANIZE, answers=Draft, status=201, tag=TAG, creates=True)
 def create_competition(json: NewCompetition) -> Any:
     """Make a draft, which only its organizers see, new or as a copy of another competition."""
-    with current_site().database.write() as session:
+    with writing() as session:
         if not drafts.may_create(session, user=g.user):
             raise Forbidden
         g.organizer_role, now = Role.OWNER, db.now(session)  # of what is being made
         if json.source:
-            source = lookups.competition_of(session, json.source)
+            source = competition_of(session, json.source)
             organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
             made: dict[str, Any] = {"source": source, "actor": actor(), "now": now}
             draft = drafts.clone(session, slug=json.slug, title=json.title, with_data=json.with_data, **made)
@@ -155,8 +155,8 @@ def change_settings(slug: str, json: SettingsSent, query: SettingsQuery) -> Any:
 @organizers_operation(Role.VIEWER, tag=TAG, answers_file="application/toml")
 def settings_text(slug: str) -> Response:
     """Return the settings as a file for `fairboard competition create` and `apply`."""
-    with current_site().database.read() as session:
-        found = competition_settings.of(lookups.competition_of(session, slug))
+    with reading() as session:
+        found = competition_settings.of(competition_of(session, slug))
     return Response(settings_file.write(slug, found), mimetype="application/toml")
 
 
@@ -189,8 +189,8 @@ def upload_solution(slug: str) -> Any:
 @organizers_operation(Role.VIEWER, answers=SolutionCheck, tag=TAG)
 def solution_check(slug: str, job_id: int) -> SolutionCheck:
     """Return how far the check of a solution is, then its report and the roles of the columns."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         job = solution_checks.get(session, competition=competition, job_id=job_id)
         return answers.check(competition, job)
 
@@ -199,8 +199,8 @@ def solution_check(slug: str, job_id: int) -> SolutionCheck:
 @organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG)
 def change_solution_roles(slug: str, job_id: int, json: RolesRequest) -> Any:
     """Check the same file again with other roles of its columns."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         job = solution_checks.get(session, competition=competition, job_id=job_id)
         found = {each.name: ColumnRole(each.role) for each in answers.check(competition, job).columns}
         again = solution_checks.add_again(
@@ -231,8 +231,8 @@ def accept_solution(slug: str, job_id: int) -> SolutionAnswer:
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def dismiss_solution_check(slug: str, job_id: int) -> Any:
     """Dismiss a check; one under way ends."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         job = solution_checks.get(session, competition=competition, job_id=job_id)
         organizer_jobs.dismiss(session, job=job, now=db.now(session))
     return "", 204
@@ -249,8 +249,8 @@ def solution_changes(slug: str, job_id: int) -> Response:
 @organizers_operation(Role.VIEWER, answers=DataAnswer, tag=TAG)
 def organized_data(slug: str) -> DataAnswer:
     """List the data files with what their checks found, and the benchmarks."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         job = data_checks.newest(session, competition=competition)
         files = data_files.list_all(session, competition=competition)
         benchmarks = benchmark_entries.list_all(session, competition=competition)
@@ -313,8 +313,8 @@ def add_baseline(slug: str) -> Any:
 @organizers_operation(Role.VIEWER, answers=FigureList, tag=TAG)
 def figure_list(slug: str) -> FigureList:
     """List the figures that the texts can show, as `![what it shows](name "caption")`."""
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         found = figures.list_all(session, competition=competition)
         return FigureList(figures=[answers.figure(slug, each) for each in found])
 
@@ -381,8 +381,8 @@ def delete_draft(slug: str, query: Confirmation) -> Any:
 
 
 def _solution(slug: str) -> SolutionAnswer:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         checks = solution_checks.newest(session, competition=competition)
         live = competition.live_scoring_version
         return SolutionAnswer(
@@ -392,8 +392,8 @@ def _solution(slug: str) -> SolutionAnswer:
 
 
 def _settings(slug: str) -> dict[str, Any]:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         found = competition_settings.of(competition)
         warnings = [
             *dates.warnings(competition, now),
@@ -412,8 +412,8 @@ def _settings(slug: str) -> dict[str, Any]:
 
 
 def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any:
-    with current_site().database.write() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with writing() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         expected = expected_versions()
         if expected is not None and not competition_settings.has_version(
             session, competition=competition, expected=expected
@@ -434,8 +434,8 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
 
 
 def _publication(slug: str) -> Publication:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         is_draft = competition.state is CompetitionState.DRAFT
         lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
         missing = lifecycle.missing(competition, now=now) if is_draft else []

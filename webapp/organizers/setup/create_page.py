@@ -12,8 +12,8 @@ from grader.services.rescoring import versions
 from grader.services.setup import drafts
 from webapp.competitions import prose
 from webapp.http import auth, lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor
-from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
 
@@ -32,13 +32,13 @@ def create() -> ResponseReturnValue:
     slug, title = (request.form.get(name, "").strip() for name in ("slug", "title"))
     source_slug = request.form.get("source", "")
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             if not drafts.may_create(session, user=g.user):
                 abort(403)
             now = db.now(session)
             slug = slug or drafts.proposed_slug(session, title=title)
             if source_slug:
-                source = lookups.competition_of(session, source_slug)
+                source = competition_of(session, source_slug)
                 organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
                 draft = drafts.clone(
                     session,
@@ -63,7 +63,7 @@ def create() -> ResponseReturnValue:
 
 
 def _page(problems: list[str] | None = None) -> str:
-    with current_site().database.read() as session:
+    with reading() as session:
         if not drafts.may_create(session, user=g.user):
             abort(403)
         own = organizers.roles(session, user=g.user)

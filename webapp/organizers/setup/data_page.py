@@ -12,11 +12,10 @@ from grader.services.data_files import release
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.refusal import NothingToScore
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.http.site import current_site
 from webapp.organizers.setup import marks, receiving
 from webapp.organizers.setup.data_check_view import ChecksView
 from webapp.organizers.setup.wizard_steps import DATA
@@ -58,8 +57,8 @@ def upload(slug: str) -> ResponseReturnValue:
 def remove(slug: str) -> ResponseReturnValue:
     """Take a data file away."""
     name = request.form.get("name", "")
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         data_files.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
         confirm(
             Question(
@@ -79,10 +78,10 @@ def allow(slug: str) -> ResponseReturnValue:
     """Give a file out that its check holds back, once what becomes public was typed."""
     name = request.form.get("name", "")
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             release.allow(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 name=name,
                 typed=request.form.get("typed", ""),
                 reason=request.form.get("reason", ""),
@@ -100,10 +99,10 @@ def allow(slug: str) -> ResponseReturnValue:
 def check_again(slug: str) -> ResponseReturnValue:
     """Check a file again."""
     name = request.form.get("name", "")
-    with current_site().database.write() as session:
+    with writing() as session:
         release.check_again(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             name=name,
             actor=actor(),
             now=db.now(session),
@@ -140,8 +139,8 @@ def _refused(slug: str, error: OrganizerError | ParticipantError) -> ResponseRet
 
 
 def _page(slug: str, *, problems: list[str] | None = None) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         setup = marks.wizard(session, competition, now=now, current=DATA)
@@ -165,8 +164,8 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
 
 
 def _checks(slug: str) -> ChecksView:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         return ChecksView(
             data_files.list_all(session, competition=competition),
             data_checks.newest(session, competition=competition),

@@ -5,9 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from grader.models import Role
 from webapp.competitions import prose
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.organizer_access import organizers_only
-from webapp.http.site import current_site
 
 blueprint = Blueprint("organize_preview", __name__, url_prefix="/competitions/<slug>/organize/preview")
 
@@ -16,7 +15,7 @@ blueprint = Blueprint("organize_preview", __name__, url_prefix="/competitions/<s
 @organizers_only(Role.EDITOR)
 def draw(slug: str) -> ResponseReturnValue:
     """Return a text as a piece of a page; nothing is stored."""
-    with current_site().database.read() as session:
-        texts = prose.Texts.of(session, lookups.competition_of(session, slug))
+    with reading() as session:
+        texts = prose.Texts.of(session, competition_of(session, slug))
     drawn = texts.preview(request.form.get("text", ""))
     return render_template("setup/preview.html", drawn=drawn)

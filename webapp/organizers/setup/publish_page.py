@@ -12,8 +12,8 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.setup import drafts, leak_budget, lifecycle
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.setup import marks
@@ -36,8 +36,8 @@ def publish(slug: str) -> ResponseReturnValue:
     """Publish a draft, with the sample submission as its first benchmark."""
     site = current_site()
     try:
-        with site.database.write() as session:
-            competition, now = lookups.competition_of(session, slug), db.now(session)
+        with writing() as session:
+            competition, now = competition_of(session, slug), db.now(session)
             settings = competition_settings.of(competition)
             entered = benchmark_entries.publish(
                 session, storage=site.storage, competition=competition, actor=actor(), now=now
@@ -56,8 +56,8 @@ def archive(slug: str) -> ResponseReturnValue:
     """Put a competition away, or bring it back."""
     is_back = bool(request.form.get("back"))
     act = lifecycle.unarchive if is_back else lifecycle.archive
-    with current_site().database.write() as session:
-        competition, reason = lookups.competition_of(session, slug), request.form.get("reason", "")
+    with writing() as session:
+        competition, reason = competition_of(session, slug), request.form.get("reason", "")
         act(session, competition=competition, actor=actor(), reason=reason)
         if not is_back:
             words = "It stays readable but accepts no files. You can unarchive it later."
@@ -74,10 +74,10 @@ def delete(slug: str) -> ResponseReturnValue:
     if request.form.get("confirm") != "yes":
         return _page(slug, problem="Nothing was deleted. Tick the box first."), 422
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             drafts.delete_draft(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 actor=actor(),
                 now=db.now(session),
             )
@@ -107,8 +107,8 @@ def _question(slug: str, settings: CompetitionSettings, now: datetime) -> Questi
 
 
 def _page(slug: str, *, problem: str = "") -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         leaks = leak_budget.of(competition, settings, now=now)
         view = CompetitionView(competition, now)

@@ -18,7 +18,7 @@ from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
 from webapp.competitions import prose
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
 from webapp.http.site import current_site
@@ -51,7 +51,7 @@ def add_data_file(slug: str) -> str:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         data_files.add(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             name=name,
             description=request.values.get("description", ""),
             blob=blob,
@@ -73,7 +73,7 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         figures.add(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             name=name,
             picture=picture,
             blob=blob,
@@ -98,7 +98,7 @@ def add_solution(slug: str) -> OrganizerJob:
             blobs.hold(session, storage=site.storage, sha256=each.sha256)
         return solution_checks.add(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             file=sent,
             test=test,
             canaries=asked_canaries(request.values),
@@ -118,8 +118,8 @@ def asked_canaries(form: Mapping[str, str]) -> CanaryRequest | None:
 def add_baseline(slug: str) -> Entered:
     """Enter the predictions of this request as a benchmark; raise BaselineRefused."""
     site = current_site()
-    with site.database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
     sent = uploads.arrived()
     checked = uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:

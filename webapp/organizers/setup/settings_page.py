@@ -29,11 +29,10 @@ from grader.visibility import Feedback
 from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
 from webapp.http.confirmation import Question, confirm, wants_to_change
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.http.site import current_site
 from webapp.organizers.setup import forms, identity_ticks, marks, metric_check, receiving
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution_view import check_json
@@ -75,8 +74,8 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     told: metric_check.Told | None = None
     written: list[str] = []
     expected = request.form.get("version")
-    with current_site().database.write() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with writing() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         is_stale = expected is not None and not competition_settings.has_version(
             session, competition=competition, expected=(expected,), names=_settings_of(page)
         )
@@ -145,8 +144,8 @@ def upload_figure(slug: str, step: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
     """Remove a figure, and show the page again with what was entered."""
-    with current_site().database.write() as session:
-        competition = lookups.competition_of(session, slug)
+    with writing() as session:
+        competition = competition_of(session, slug)
         figures.remove(session, competition=competition, name=name, actor=actor(), now=db.now(session))
     prose.format_saved(slug)
     return _page(slug, BY_KEY[step], is_sent=True)
@@ -156,10 +155,10 @@ def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
     """Score a draft by a choice of identities and formula that was checked with its solution."""
-    with current_site().database.write() as session:
+    with writing() as session:
         versions.accept_settings(
             session,
-            competition=lookups.competition_of(session, slug),
+            competition=competition_of(session, slug),
             job_id=job_id,
             actor=actor(),
             now=db.now(session),
@@ -172,8 +171,8 @@ def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def metric_status(slug: str) -> ResponseReturnValue:
     """Return the progress of the check of another metric for a draft."""
-    with current_site().database.read() as session:
-        job = identity_ticks.pending_check(session, lookups.competition_of(session, slug))
+    with reading() as session:
+        job = identity_ticks.pending_check(session, competition_of(session, slug))
     return _status(job).make_conditional(request)
 
 
@@ -185,8 +184,8 @@ def _status(job: OrganizerJob | None) -> Response:
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     """Return the warnings about dates in the past; those shown at a field are only counted."""
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)
         shown = {fault.sentence for fault in dates.warnings(competition, now)}
     beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
@@ -263,8 +262,8 @@ def _page(
     figure_problem: str = "",
     new_figure: str = "",
 ) -> str:
-    with current_site().database.read() as session:
-        competition, now = lookups.competition_of(session, slug), db.now(session)
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         locks = competition_settings.locks(competition, now)
         setup = marks.wizard(session, competition, now=now, current=step.key)

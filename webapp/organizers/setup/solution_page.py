@@ -24,7 +24,7 @@ from grader.services.rescoring import versions
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import NotAcceptable
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
@@ -71,7 +71,7 @@ def show(slug: str, job_id: int) -> ResponseReturnValue:
 @organizers_only(Role.VIEWER)
 def status(slug: str, job_id: int) -> ResponseReturnValue:
     """Return the state of a check as JSON."""
-    with current_site().database.read() as session:
+    with reading() as session:
         job = _found(session, slug, job_id)[1]
     return _status(job).make_conditional(request)
 
@@ -80,7 +80,7 @@ def status(slug: str, job_id: int) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def change_roles(slug: str, job_id: int) -> ResponseReturnValue:
     """Check the same file again with the roles that were chosen."""
-    with current_site().database.write() as session:
+    with writing() as session:
         competition, job = _found(session, slug, job_id)
         again = solution_checks.add_again(
             session,
@@ -99,10 +99,10 @@ def change_roles(slug: str, job_id: int) -> ResponseReturnValue:
 def accept(slug: str, job_id: int) -> ResponseReturnValue:
     """Make a checked solution the draft's."""
     try:
-        with current_site().database.write() as session:
+        with writing() as session:
             versions.accept_check(
                 session,
-                competition=lookups.competition_of(session, slug),
+                competition=competition_of(session, slug),
                 job_id=job_id,
                 actor=actor(),
                 now=db.now(session),
@@ -119,7 +119,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
 @organizers_only(Role.EDITOR)
 def dismiss(slug: str, job_id: int) -> ResponseReturnValue:
     """Put a check away; one under way ends."""
-    with current_site().database.write() as session:
+    with writing() as session:
         _, job = _found(session, slug, job_id)
         organizer_jobs.dismiss(session, job=job, now=db.now(session))
     flash("Check dismissed.")
@@ -135,7 +135,7 @@ def changes(slug: str, job_id: int) -> ResponseReturnValue:
 
 def send_changes(slug: str, job_id: int) -> Response:
     """Send the table of a check's changes; raise UnknownOrganizerJob where it has none."""
-    with current_site().database.read() as session:
+    with reading() as session:
         _, job = _found(session, slug, job_id)
     sha256 = (job.result or {}).get("changes_sha256")
     if sha256 is None:
@@ -147,7 +147,7 @@ def send_changes(slug: str, job_id: int) -> Response:
 
 
 def _found(session: Any, slug: str, job_id: int) -> tuple[Competition, OrganizerJob]:
-    competition = lookups.competition_of(session, slug)
+    competition = competition_of(session, slug)
     return competition, solution_checks.get(session, competition=competition, job_id=job_id)
 
 
@@ -158,8 +158,8 @@ def _status(job: OrganizerJob) -> Response:
 
 
 def _index(slug: str, *, problem: str | None = None) -> str:
-    with current_site().database.read() as session:
-        competition = lookups.competition_of(session, slug)
+    with reading() as session:
+        competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
         setup = marks.wizard(session, competition, now=now, current=SOLUTION)
@@ -178,7 +178,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
 
 
 def _show(slug: str, job_id: int, *, problem: str | None = None) -> str:
-    with current_site().database.read() as session:
+    with reading() as session:
         competition, job = _found(session, slug, job_id)
         now = db.now(session)
         view = CompetitionView(competition, now)

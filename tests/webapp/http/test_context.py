@@ -1,0 +1,126 @@
+"""The context of a request: the person, their role and the action in one transaction."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from grader.models import Role
+from grader.services.accounts import logins
+from grader.services.audit.log import Actor
+from grader.services.competitions import lookup, organizers
+from grader.services.people import names
+from tests.fixtures.statements import recorded
+
+HERE = "/competitions/toxicity"
+API = "/api/v1/competitions/toxicity"
+
+
+@pytest.fixture
+def before_writing(arena: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let something else happen in the moment before a request opens its transaction that writes."""
+
+    def prepare(happens: Any) -> None:
+        write, waiting = arena.database.write, [happens]
+
+        @contextmanager
+        def delayed() -> Iterator[Any]:
+            while waiting:
+                with write() as session:
+                    waiting.pop()(session)
+            with write() as session:
+                yield session
+
+        monkeypatch.setattr(arena.database, "write", delayed)
+
+    return prepare
+
+
+@pytest.fixture
+def organizer(arena: Any) -> Any:
+    """Edda may edit the competition; Ann has the team “Aces”."""
+    arena.competition()
+    edda, ann = arena.person("Edda"), arena.person("Ann")
+    with arena.database.write() as session:
+        competition = lookup.get(session, slug="toxicity")
+        user = names.get_user(session, name="Edda")
+        organizers.add(
+            session,
+            competition=competition,
+            user=user,
+            role=Role.EDITOR,
+            actor=Actor.shell(),
+            now=arena.now(),
+        )
+    assert ann.post(f"{HERE}/team", {"name": "Aces"}).status_code == 303
+    return edda
+
+
+def remove_edda(session: Any) -> None:
+    competition = lookup.get(session, slug="toxicity")
+    user = names.get_user(session, name="Edda")
+    organizers.remove(
+        session, competition=competition, user=user, actor=Actor.shell(), now=competition.created_at
+    )
+
+
+def paused(arena: Any) -> bool:
+    with arena.database.read() as session:
+        return lookup.get(session, slug="toxicity").paused_at is not None
+
+
+def test_an_organizer_who_is_removed_after_the_page_was_asked_for_does_nothing(
+    arena: Any, organizer: Any, before_writing: Any
+) -> None:
+    path = f"{HERE}/organize/pause"
+    assert organizer.browser.get(f"{HERE}/organize").status_code == 200
+    token = arena.form_token(organizer.browser, f"{HERE}/organize")
+    before_writing(remove_edda)
+    answer = organizer.browser.post(path, data={"csrf_token": token, "message": "A break."})
+    assert (answer.status_code, paused(arena)) == (403, False)
+
+
+def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(
+    arena: Any, organizer: Any, before_writing: Any
+) -> None:
+    client = arena.app.test_client()
+    assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
+    before_writing(remove_edda)
+    answer = client.post(f"{API}/organize/pause", json={"message": "A break."}, headers=organizer.bearer)
+    assert (answer.status_code, answer.json["error"], paused(arena)) == (403, "not_organizer", False)
+
+
+def transactions(sent: Any) -> list[str]:
+    return [line for line in sent.lines if line in ("read", "write")]
+
+
+def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena: Any, organizer: Any) -> None:
+    bea = arena.person("Bea")
+    assert bea.post(f"{HERE}/team", {"name": "Bees"}).status_code == 303
+    token = arena.form_token(bea.browser, "/account")
+    with recorded(arena.database) as sent:
+        form = {"csrf_token": token, "name": "Wasps"}
+        assert bea.browser.post(f"{HERE}/team/name", data=form).status_code == 303
+        assert transactions(sent) == ["write"]
+        assert "Wasps" in bea.browser.get(f"{HERE}/team").text
+    assert transactions(sent) == ["write", "read"]
+
+
+def test_renaming_a_team_by_the_api_takes_two_transactions(arena: Any, organizer: Any) -> None:
+    bea, client = arena.person("Bea"), arena.app.test_client()
+    for path, name in ((f"{API}/team", "Bees"), (f"{API}/team/name", "Wasps")):
+        with recorded(arena.database) as sent:
+            answer = client.post(path, json={"name": name}, headers=bea.bearer)
+        assert answer.json["team"]["name"] == name
+    assert transactions(sent) == ["read", "write"]
+
+
+def test_somebody_who_was_logged_out_meanwhile_does_nothing(
+    arena: Any, organizer: Any, before_writing: Any
+) -> None:
+    path = f"{HERE}/organize/pause"
+    token = arena.form_token(organizer.browser, f"{HERE}/organize")
+    before_writing(lambda session: logins.end_all(session, user=organizer.user))
+    answer = organizer.browser.post(path, data={"csrf_token": token, "message": "A break."})
+    assert (answer.status_code, paused(arena)) == (401, False)

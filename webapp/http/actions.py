@@ -1,0 +1,148 @@
+"""Actions: what people do, each declared once and registered as a form of a page and as an API operation.
+
+An action runs in one transaction, in which the person is identified, the competition locked and the role
+checked. Its function gets the `Act`, the input, and the values of the address.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, request
+from flask.typing import ResponseReturnValue
+from pydantic import BaseModel
+
+from grader.errors import FairboardError
+from grader.models import Competition, Role
+from grader.services.accounts.api_tokens import Scope
+from grader.services.competitions import acting
+from webapp.http import api, auth, context
+from webapp.http.context import competition_of, require_role, writing
+from webapp.http.errors import headers_of, status_of, wants_json
+from webapp.http.fields import Sent
+from webapp.http.operations import operation
+from webapp.http.organizer_access import organizers_only
+from webapp.http.parameters import entered_number
+
+Action = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Actions with the same page and the same kind of response.
+
+    `show` renders the page, with a refusal as `problem`; `home` is the address to which a successful form
+    leads. Both get the values of the action's address. `answer` returns the response of the API. Actions for
+    organizers have the `role` that they need.
+    """
+
+    pages: Blueprint
+    tag: str
+    refusals: tuple[type[FairboardError], ...]
+    show: Callable[..., str]
+    home: Callable[..., str]
+    answers: type[BaseModel]
+    answer: Callable[..., Any]
+    role: Role | None = None
+
+    def action(
+        self,
+        path: str,
+        *,
+        page: str,
+        done: str | Mapping[str, str],
+        method: str = "POST",
+        page_path: str | None = None,
+        form: Callable[[], Sent] | None = None,
+        find: Callable[[Any, str], Competition] = competition_of,
+        shown: Callable[..., ResponseReturnValue] | None = None,
+        answers: type[BaseModel] | None = None,
+        answer: Callable[..., Any] | None = None,
+        status: int = 200,
+        **described: Any,
+    ) -> Callable[[Action], Action]:
+        """Register a function as the form `page` and as the operation with the function's name.
+
+        `done` is the message of success, by the `verb` of the address where there are several. `page_path` is
+        the address of the form if it is another one, and `form` reads the input if its fields have other
+        names. `find` returns the competition of the form. `shown` and `answer` make the responses of an
+        action that shows its outcome.
+        """
+
+        def register(run: Action) -> Action:
+            takes = run.__annotations__.get("sent")
+            read = form or (None if takes is None else lambda: entered(takes))
+            rule = self._form(run, read, done, shown, find)
+            self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
+            context.ACTIONS.add(f"{self.pages.name}.{page}")
+            view = self._view(run, takes, answer or self.answer, status)
+            scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
+            model = answers or self.answers
+            checked = operation(scope, answers=model, status=status, tag=self.tag, **described)(view)
+            if self.role is not None:
+                checked = organizers_only(self.role)(checked)
+            address = f"/competitions/<slug>{path}"
+            api.blueprint.add_url_rule(address, run.__name__, checked, methods=[method])
+            return run
+
+        return register
+
+    def _form(
+        self,
+        run: Action,
+        read: Callable[[], Sent] | None,
+        done: str | Mapping[str, str],
+        shown: Callable[..., ResponseReturnValue] | None,
+        find: Callable[[Any, str], Competition],
+    ) -> Callable[..., ResponseReturnValue]:
+        def form(slug: str, **given: Any) -> ResponseReturnValue:
+            if not context.has_login():
+                return auth.ask_to_log_in()
+            try:
+                with writing() as session:
+                    if g.user is None:
+                        return auth.ask_to_log_in()
+                    competition = find(session, slug)
+                    if self.role is not None:
+                        require_role(session, slug, self.role)
+                    act = acting.as_person(session, competition, g.user)
+                    sent = {} if read is None else {"sent": read()}
+                    outcome = run(act, **sent, **given)
+            except self.refusals as error:
+                if wants_json():
+                    raise
+                return self.show(slug=slug, problem=error, **given), status_of(error), headers_of(error)
+            if shown is not None:
+                return shown(outcome, slug=slug, **given)
+            flash(done if isinstance(done, str) else done[given["verb"]])
+            return redirect(self.home(slug=slug, **given), 303)
+
+        return form
+
+    def _view(
+        self, run: Action, takes: type[Sent] | None, answer: Callable[..., Any], status: int
+    ) -> Callable[..., Any]:
+        def view(slug: str, json: Any = None, **given: Any) -> Any:
+            sent = {} if json is None else {"sent": json}
+            with writing() as session:
+                act = acting.as_person(session, competition_of(session, slug), g.user)
+                outcome = run(act, **sent, **given)
+                return answer(act, outcome, **given), status
+
+        view.__name__, view.__doc__ = run.__name__, run.__doc__
+        view.__annotations__ = {} if takes is None else {"json": takes}
+        return view
+
+
+def entered(takes: type[Sent]) -> Any:
+    """Return the fields of a form as the input of an action; a field that is missing is empty."""
+    found: dict[str, Any] = {}
+    for name, field in takes.model_fields.items():
+        is_text = field.annotation in (str, str | None)
+        found[name] = request.form.get(name, "") if is_text else entered_number(name)
+    return takes.model_construct(**found)
+
+
+def is_form() -> bool:
+    """Return whether the action comes from a page, which may ask for a confirmation; the API never asks."""
+    return request.blueprint != "api"

@@ -1,0 +1,234 @@
+"""The context of a request: the person, their role, and the transaction that all of it shares.
+
+A GET request has one transaction, which only reads. An action has one that writes: the person is identified
+in it, the role is checked in it, and the action runs in it. Nobody acts with a login or a role that ended
+before.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import Any
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import Unauthorized
+
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.models import ApiToken, Competition, CompetitionState, Login, Role
+from grader.services.accounts import api_tokens, logins
+from grader.services.accounts.api_tokens import OtherCompetition
+from grader.services.competitions import organizers
+from grader.services.competitions.lookup import UnknownCompetition
+from grader.storage import disk
+from webapp.http.site import Site, current_site
+
+log = logging.getLogger(__name__)
+# Requested before anybody has a token, or at an address that is the secret itself.
+OPEN_CALLS = frozenset({"kaggle.introspect_token", "kaggle.receive", "kaggle.signed_file"})
+TOKEN_BLUEPRINTS = frozenset({"api", "kaggle"})  # programs, which send a token and no cookie
+ACTIONS: set[str] = set()
+"""Endpoints of pages whose actions identify the person themselves, in the transaction that writes."""
+
+
+class LoginNeeded(ParticipantError):
+    """A page for people who are logged in."""
+
+    public_name = "login_needed"
+    kind = ErrorKind.LOGIN_NEEDED
+    message = "Please log in first."
+
+
+def init_app(app: Flask) -> None:
+    """Identify the person of every request, and end its transaction when the response is complete."""
+    app.before_request(_begin)
+    app.after_request(_end)
+    app.teardown_request(lambda _error: end_reading())
+
+
+def has_login() -> bool:
+    """Return whether the request carries a login or a token, which may have ended."""
+    return _secret() is not None
+
+
+def identify() -> None:
+    """Set `g.user` unless it is known: where an action was not run, nobody knows who asks."""
+    if "user" not in g:
+        with reading():
+            pass
+
+
+@contextmanager
+def reading() -> Iterator[Any]:
+    """Return the open transaction of the request, or begin one that only reads.
+
+    A GET request keeps it, so that its whole response shows one state of the database.
+    """
+    if g.get("session") is None and request.method in ("GET", "HEAD"):
+        g.transaction = ExitStack()
+        g.session = g.transaction.enter_context(current_site().database.read())
+    if g.get("session") is not None:
+        _know(g.session)
+        yield g.session
+    else:
+        with current_site().database.read() as session:
+            _know(session)
+            yield session
+
+
+def end_reading() -> None:
+    """End the transaction that a GET request keeps: before it waits, writes, or streams its response."""
+    transaction = g.pop("transaction", None)
+    if transaction is not None:
+        g.session = None
+        try:
+            transaction.close()
+        except Exception as error:
+            if not db.is_unavailable(error):  # there is nothing to commit
+                raise
+
+
+@contextmanager
+def writing() -> Iterator[Any]:
+    """Begin the transaction of an action: the person is identified in it, and their role is checked again.
+
+    Raises LoginNeeded and NotOrganizer where the login or the role has ended meanwhile.
+    """
+    end_reading()
+    with current_site().database.write() as session:
+        g.session = session
+        try:
+            _identify_again(session)
+            yield session
+        finally:
+            g.session = None
+
+
+def competition_of(session: Any, slug: str) -> Competition:
+    """Return a competition and keep the current user's role in it as `g.organizer_role`.
+
+    Raises UnknownCompetition, also for a draft to whom it does not concern: the response is the same.
+    """
+    found: dict[str, tuple[Competition, Role | None]] = session.info.setdefault("competitions", {})
+    if slug not in found:
+        found[slug] = organizers.competition_and_role(session, slug=slug, user=g.user)
+    competition, role = found[slug]
+    show(competition, role)
+    return competition
+
+
+def show(competition: Competition, role: Role | None) -> None:
+    """Keep the current user's role in a competition; raise UnknownCompetition for a draft without one.
+
+    Raises OtherCompetition for a token that is bound to another one, unless that is such a draft.
+    """
+    if competition.state is CompetitionState.DRAFT and role is None:
+        raise UnknownCompetition(slug=competition.slug)
+    if g.token is not None and g.token.competition_id not in (None, competition.id):
+        raise OtherCompetition(g.token)
+    g.organizer_role = role
+
+
+def require_role(session: Any, slug: str, role: Role) -> Competition:
+    """Return a competition in which the current user has this role or a higher one; raise NotOrganizer.
+
+    An action that follows in this request checks the role again.
+    """
+    g.required = (slug, role)
+    competition = competition_of(session, slug)
+    if not organizers.reaches(g.organizer_role, role):
+        raise organizers.NotOrganizer(role, g.organizer_role)
+    return competition
+
+
+def login_cookie(site: Site) -> str:
+    """Return the name of the login cookie."""
+    return cookie_name("fairboard_login", site)
+
+
+def cookie_name(name: str, site: Site) -> str:
+    """Return a cookie's name; under https its prefix makes the browser bind it to this host."""
+    return f"__Host-{name}" if site.is_https else name
+
+
+def _begin() -> None:
+    g.login = g.token = g.organizer_role = g.asked_at = g.session = None
+    if request.endpoint in ACTIONS:
+        return
+    identify()
+    used = g.token or g.login
+    if used is not None and logins.needs_touch(used, now=g.asked_at):
+        end_reading()
+        _note_use(used, g.asked_at)
+
+
+def _end(response: Response) -> Response:
+    end_reading()
+    return response
+
+
+def _know(session: Any) -> None:
+    """Set `g.user` unless it is known."""
+    if "user" not in g:
+        _identify(session)
+
+
+def _identify(session: Any) -> None:
+    """Set `g.user` and `g.login` from the login cookie; in the API `g.user` from the bearer token alone.
+
+    `g.asked_at` is the database's time at that moment.
+    """
+    g.user = g.login = g.token = None
+    secret = _secret()
+    if not secret:
+        return
+    now = db.now(session)
+    used: ApiToken | Login | None
+    if request.blueprint in TOKEN_BLUEPRINTS:
+        used = g.token = api_tokens.find(session, token=secret, now=now)
+    else:
+        used = g.login = logins.find(session, token=secret, now=now)
+    if used is not None:
+        g.user, g.asked_at = used.user, now
+        session.expunge_all()  # their values are needed after this transaction, also after a rollback
+
+
+def _identify_again(session: Any) -> None:
+    was_known = g.get("user") is not None
+    if request.endpoint in OPEN_CALLS:
+        return
+    _identify(session)
+    if was_known and g.user is None:
+        raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
+    if used := g.token or g.login:
+        logins.touch(session, used=used, now=g.asked_at)
+    if required := g.get("required"):
+        require_role(session, *required)
+
+
+def _secret() -> str | None:
+    """Return the token or the cookie that identifies the person; None where nobody is asked for one."""
+    if request.endpoint in (None, "static", *OPEN_CALLS) or request.blueprint == "health":
+        return None
+    if request.blueprint in TOKEN_BLUEPRINTS:
+        return _sent_token()
+    return request.cookies.get(login_cookie(current_site()))
+
+
+def _sent_token() -> str | None:
+    """Return the API token of a request; old kaggle commands send it as a password."""
+    authorization = request.authorization
+    if authorization is not None and authorization.type == "basic" and request.blueprint == "kaggle":
+        return authorization.password
+    return authorization.token if authorization and authorization.type == "bearer" else None
+
+
+def _note_use(used: ApiToken | Login, now: datetime) -> None:
+    try:
+        with current_site().database.write() as session:
+            logins.touch(session, used=used, now=now)
+    except Exception as error:
+        if not (disk.is_full(error) or db.is_unavailable(error)):
+            raise
+        log.warning("Could not store when a login was last used: %s", error)  # boards go on
