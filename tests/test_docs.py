@@ -9,7 +9,7 @@ import click
 import pytest
 
 from grader.cli import main
-from grader.cli.competition.commands import create
+from grader.cli.organize.setup import create
 from grader.models import Competition
 from grader.services.competitions import dates
 from grader.services.competitions.settings_model import NAMES, CompetitionSettings

@@ -26,7 +26,7 @@ from webapp.http import (
     waiting,
 )
 from webapp.http.received import FairboardRequest
-from webapp.http.site import Hinting, Site
+from webapp.http.site import Hinting, Shell, Site
 from webapp.http.waits import Waits
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, avatars, formats
@@ -43,8 +43,12 @@ def create_app(
     database: Database | None = None,
     storage: Storage | None = None,
     hints: Hinting | None = None,
+    shell: Shell | None = None,
 ) -> Flask:
-    """Return the application of one site; the parts that are not given are opened as the settings say."""
+    """Return the application of one site; the parts that are not given are opened as the settings say.
+
+    Only a command in this process may ask one that is made for a `shell`.
+    """
     database = database or Database(settings.database(), pool_size=settings.web_threads)
     site = Site(
         settings=settings,
@@ -57,10 +61,12 @@ def create_app(
         formatter=Formatter(),
         passwords=password_hasher(settings),
         waits=Waits(database, threads=settings.web_threads),
+        shell=shell,
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files
     app.request_class = FairboardRequest
     app.extensions["fairboard"] = site
+    app.config["PROPAGATE_EXCEPTIONS"] = shell is not None  # a command says itself what nobody foresaw
     parameters.init_app(app)
     # Of any request; `uploads` sets another limit for the files of a competition.
     app.config.update(

@@ -6,7 +6,7 @@ Exit code 2 says that a file was rejected, so click's usage errors, which would 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from grader.errors import FairboardError
 
 REJECTED = 2
 SERVER = "FAIRBOARD_SERVER"
-OVER_HTTP = "grader.cli.over_http"  # of a context: whether the line names a server
+NAMES_SERVER = "grader.cli.names_server"  # of a context: whether the line names one
 WHOLE = 200  # characters: no first sentence has as many
 
 
@@ -28,8 +28,6 @@ class Entry:
     module: str
     summary: str
     extra: str = "server"
-    over_http: str = ""
-    """The module that has it for a site of another machine, of the commands that also work on this one's."""
 
 
 def imported(module: str, attribute: str, words: str, extra: str) -> click.Command:
@@ -39,12 +37,17 @@ def imported(module: str, attribute: str, words: str, extra: str) -> click.Comma
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in {"grader", "webapp", "migrations"}:
             raise
-        raise click.ClickException(
-            f"`{words}` needs {error.name}, which is not installed: Install the wheel that "
-            f"`make wheel` builds with all that the {extra} needs, pip install "
-            f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
-        ) from error
+        raise lacking(error, words, extra) from error
     return command
+
+
+def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
+    """Return what to say where a package of an extra is not installed."""
+    return click.ClickException(
+        f"`{words}` needs {error.name}, which is not installed: Install the wheel that "
+        f"`make wheel` builds with all that the {extra} needs, pip install "
+        f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
+    )
 
 
 class SubcommandGroup(click.Group):
@@ -57,7 +60,7 @@ class SubcommandGroup(click.Group):
             )
 
 
-class RemoteGroup(SubcommandGroup):
+class PartlyLocalGroup(SubcommandGroup):
     """A group over HTTP that also offers the commands which exist only for this machine's installation.
 
     `local` has for each of them its module and its summary; `help` and completion import none.
@@ -66,9 +69,7 @@ class RemoteGroup(SubcommandGroup):
     def __init__(self, *args: Any, local: Mapping[str, tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
         self._local = local
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *self._local])
+        self.commands |= dict.fromkeys(local)  # type: ignore[operator] # for `help` and "Did you mean …?"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._local:
@@ -81,15 +82,16 @@ class RemoteGroup(SubcommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] in self._local and "--help" not in args:
+        if ctx.meta.get(NAMES_SERVER) and args and args[0] in self._local and "--help" not in args:
             click.echo(
                 f"{ctx.info_name} {args[0]} works on this machine, not on the site of {SERVER}.", err=True
             )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items()}
-        lines |= {name: f"{summary} (on this machine)" for name, (_, summary) in self._local.items()}
+        where = " (on this machine)" if ctx.meta.get(NAMES_SERVER) else ""
+        lines = {name: summary + where for name, (_, summary) in self._local.items()}
+        lines |= {name: each.get_short_help_str(WHOLE) for name, each in self.commands.items() if each}
         with formatter.section("Commands"):
             formatter.write_dl([(name, lines[name]) for name in self.list_commands(ctx)])
 
@@ -109,18 +111,16 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a line; one that names a server works over HTTP and opens nothing here."""
+        """Find the command of a line, and note whether the line names a server."""
         words = args[: args.index("--")] if "--" in args else args
         names_server = any(word == "--server" or word.startswith("--server=") for word in words)
-        ctx.meta[OVER_HTTP] = names_server or bool(os.environ.get(SERVER))
+        ctx.meta[NAMES_SERVER] = names_server or bool(os.environ.get(SERVER))
         return super().resolve_command(ctx, args)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._entries:
             return None
         entry = self._entries[cmd_name]
-        if ctx.meta.get(OVER_HTTP) and entry.over_http:
-            entry = replace(entry, module=entry.over_http, extra="client")
         return imported(entry.module, cmd_name, cmd_name, entry.extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from grader.client.errors import NotScoredInTime, Refused, Unusable
 from grader.client.files import CountedFile, OnProgress, as_file, download
-from grader.client.organizer import Organizer, quoted
+from grader.client.organizer import OnWait, Organizer, quoted
 from grader.client.records import (
     BoardRow,
     Check,
@@ -30,6 +30,7 @@ from grader.client.transport import (
 )
 
 if TYPE_CHECKING:
+    import httpx
     import pandas as pd
 
 WAIT_SECONDS = 30  # how long the server may hold one question
@@ -55,6 +56,11 @@ class Client:
         How long to wait for each piece of an answer.
     on_pause : callable, optional
         Gets the error and the seconds before each pause between two tries.
+    http : httpx.BaseTransport, optional
+        What carries the requests; by default the network.
+    on_wait : callable, optional
+        Gets a competition before each pause of waiting for work of the server, and returns whether some of it
+        was done meanwhile, so that no pause is needed.
 
     Notes
     -----
@@ -78,6 +84,8 @@ class Client:
         patience_seconds: float = PATIENCE_SECONDS,
         timeout_seconds: float = TIMEOUT_SECONDS,
         on_pause: OnPause | None = None,
+        http: "httpx.BaseTransport | None" = None,
+        on_wait: OnWait | None = None,
     ) -> None:
         self._transport = Transport(
             server,
@@ -85,7 +93,9 @@ class Client:
             patience_seconds=patience_seconds,
             timeout_seconds=timeout_seconds,
             on_pause=on_pause,
+            http=http,
         )
+        self._on_wait = on_wait
         self._competition = competition
 
     def __enter__(self) -> Self:
@@ -117,7 +127,7 @@ class Client:
 
     def organize(self, competition: str | None = None) -> Organizer:
         """Return the organizers' part of a competition; the token needs the scope ``organize``."""
-        return Organizer(self._transport, self._slug(competition))
+        return Organizer(self._transport, self._slug(competition), on_wait=self._on_wait)
 
     def scopes(self) -> frozenset[str]:
         """Return the token's scopes: ``read``, ``submit``, ``organize``, ``admin``."""

@@ -11,6 +11,7 @@ from grader.client.files import CountedFile, OnProgress, download
 from grader.client.transport import Json, Transport
 
 POLL_SECONDS = 0.5
+OnWait = Callable[[str], bool]
 OnJob = Callable[[Mapping[str, Any]], None]
 
 
@@ -24,11 +25,14 @@ class Organizer:
     transport : Transport
     slug : str
         The competition.
+    on_wait : callable, optional
+        Gets the competition before each pause of waiting for work, and returns whether some of it was done.
     """
 
-    def __init__(self, transport: Transport, slug: str) -> None:
+    def __init__(self, transport: Transport, slug: str, *, on_wait: OnWait | None = None) -> None:
         self._transport = transport
         self.slug = slug
+        self._on_wait = on_wait
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
         """Send a request below the organizers' part of the competition."""
@@ -85,6 +89,8 @@ class Organizer:
                 return answer
             if on_progress:
                 on_progress(state["progress"])
+            if self._on_wait is not None and self._on_wait(self.slug):
+                continue
             if time.monotonic() > deadline:
                 raise Unusable(f"{path} has not ended within {timeout_seconds:.0f} s; it goes on there.")
             time.sleep(POLL_SECONDS)
@@ -102,14 +108,20 @@ class Organizer:
         return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
 
     def check_solution(
-        self, file: Path | str, *, test: Path | str | None = None, on_progress: OnJob | None = None
+        self,
+        file: Path | str,
+        *,
+        test: Path | str | None = None,
+        finds_test: bool = True,
+        on_progress: OnJob | None = None,
     ) -> Json:
         """Send a solution, and return its finished check with the report.
 
         ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, to compare
-        its ids.
+        its ids; without one the test.csv of the data files is compared, if there is one and `finds_test`.
         """
-        begun = self.upload("solution", file, test=test)
+        fields = {} if finds_test else {"finds_test": "false"}
+        begun = self.upload("solution", file, test=test, fields=fields)
         return self.ended(f"solution/{begun['id']}", on_progress=on_progress)
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:

@@ -56,6 +56,8 @@ class Transport:
         How long to wait in all between the tries of one request.
     on_pause : callable, optional
         Gets the error and the seconds before each pause.
+    http : httpx.BaseTransport, optional
+        What carries the requests; by default the network.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Transport:
         patience_seconds: float = PATIENCE_SECONDS,
         timeout_seconds: float = TIMEOUT_SECONDS,
         on_pause: OnPause | None = None,
+        http: httpx.BaseTransport | None = None,
     ) -> None:
         self.server = site_address(server)
         self._patience_seconds = patience_seconds
@@ -79,7 +82,9 @@ class Transport:
             headers["Authorization"] = f"Bearer {token}"
         try:
             self._http = httpx.Client(
-                headers=headers, timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
+                headers=headers,
+                timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+                transport=http,
             )
         except UnicodeEncodeError:
             raise Unusable("A token is plain ASCII; this one is not.") from None

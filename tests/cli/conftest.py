@@ -29,7 +29,7 @@ class ScoringHere:
 @pytest.fixture
 def scoring_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rescorings score in the test's own process."""
-    monkeypatch.setattr("grader.cli.competition.rescore.JobChild", ScoringHere)
+    monkeypatch.setattr("grader.cli.organize.here.JobChild", ScoringHere)
 
 
 @pytest.fixture

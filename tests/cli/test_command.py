@@ -86,5 +86,5 @@ def test_a_command_without_its_packages_says_how_to_install_them():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
     assert done.returncode == 1
-    assert "`user` needs sqlalchemy, which is not installed" in done.stderr
+    assert "`user create` needs sqlalchemy, which is not installed" in done.stderr
     assert "pip install './fairboard-VERSION-py3-none-any.whl[server]'" in done.stderr

@@ -133,7 +133,7 @@ def test_a_change_of_nothing_is_a_usage_error(create, admin):
 def test_accounts_are_admitted_and_refused(create, admin, service):
     create("--entry", "approval")
     assert state(service, "ada") is EntryState.OUTSIDE
-    assert "ada is admitted to toxicity." in admin("competition", "admit", "toxicity", "ADA").stdout
+    assert "ADA is admitted to toxicity." in admin("competition", "admit", "toxicity", "ADA").stdout
     assert state(service, "ada") is EntryState.JOINED
     refused = admin("competition", "admit", "toxicity", "ada", "--refuse")
     assert "ada is not admitted to toxicity." in refused.stdout

@@ -1,11 +1,13 @@
 """Organizers, the audit, the archive and administrators from the shell."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.models import CompetitionState, Role
-from grader.services.competitions import organizers
+from grader.services.audit import log
+from grader.services.competitions import lookup, organizers
 from grader.services.people import names
 
 
@@ -71,11 +73,41 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
 
 
-def test_a_team_is_renamed_and_its_name_is_freed(admin: Any, service: Any) -> None:
-    service.submit(service.competition("other"))
-    rename = ("competition", "rename-team", "other", "ada", "Aces", "--reason", "It insults.")
-    assert admin(*rename).output == "ada is now called Aces.\n"
-    free = ("competition", "free-team-name", "other", "Aces")
-    assert admin(*free).output == "Aces can choose its name again.\n"
-    refused = admin(*free)
-    assert (refused.exit_code, "Aces chose its own name" in refused.output) == (1, True)
+def test_a_running_competition_is_steered(admin: Any, service: Any, tmp_path: Path) -> None:
+    competition = service.competition("cup", max_daily_submissions=3)
+    for place, name in enumerate(("ann", "bob", "cem")):
+        service.score(service.submit(competition, user=name, seed=place))
+
+    def said(*words: str) -> str:
+        result = admin("competition", *words)
+        assert result.exit_code == 0, result.output
+        return str(result.stdout)
+
+    (tmp_path / "text.md").write_text("Hello **all**.")
+    assert said("pause", "cup", "--message", "Wait.").endswith("People who try to submit see: Wait.\n")
+    assert said("resume", "cup") == "Submissions to cup are open again.\n"
+    assert said("announce", "cup", tmp_path / "text.md", "--title", "Hi").startswith("Announcement 1 is on")
+    assert "ann can send 2 more on " in said("grant", "cup", "2", "--team", "ann", "--reason", "an outage")
+    assert "Every team can send 1 more on " in said("grant", "cup", "1", "--reason", "an outage")
+    assert said("rename-team", "cup", "bob", "Bees", "--reason", "rude") == "bob is now called Bees.\n"
+    assert said("free-team-name", "cup", "Bees") == "Bees can choose its name again.\n"
+    assert "cem is disqualified" in said("disqualify", "cup", "cem", "--reason", "two accounts")
+    assert "cem is back" in said("reinstate", "cup", "cem")
+    assert said("mark", "cup", "3", "hidden") == "Submission #3 of cup is hidden.\n"
+    assert said("admit", "cup", "ann") == "ann is admitted to cup.\n"
+    assert said("export", "cup", "submissions").count("\n") == 4
+    assert admin("competition", "retry", "cup").exit_code == 1  # none has failed
+    with service.database.read() as session:
+        found = lookup.get(session, slug="cup")
+        acts = log.list_page(session, competition=found).rows
+        assert {(each.actor, each.origin.partition(" ")[0]) for each in acts[:9]} == {(None, "shell")}
+
+
+def test_names_of_a_class_are_read_in_utf_8_with_or_without_a_mark(admin: Any, tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("dora", encoding="utf-8-sig")
+    made = admin("competition", "accounts", "toxicity", names)
+    assert made.stdout.startswith("dora,http"), made.output
+    names.write_bytes("J\xfcrgen".encode("latin-1"))
+    refused = admin("competition", "accounts", "toxicity", names)
+    assert (refused.exit_code, "is not UTF-8: byte 2." in refused.stderr) == (1, True), refused.output

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import main
-from grader.cli.competition import rescoring_publication
+from grader.cli.organize import rescoring
 from grader.files import ColumnRole, read_solution
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
@@ -123,7 +123,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     with service.database.read() as session:
         report = lookup.live(lookup.get(session, slug="toxicity")).solution.report
     kept = [report[name] for name in ("id", "label", "other_labels", "slices", "unused_columns")]
-    assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim", "comment"]]
+    assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim"]]
 
 
 def test_a_rollback_scores_what_is_missing_first(
@@ -197,7 +197,7 @@ def answered_yes_after(first: Callable[[], None], monkeypatch: Any) -> list[str]
             first()
         return True
 
-    monkeypatch.setattr(rescoring_publication, "is_answered_yes", answer)
+    monkeypatch.setattr(rescoring, "is_answered_yes", answer)
     return asked
 
 

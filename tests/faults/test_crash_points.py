@@ -63,7 +63,7 @@ REACHED_IN = {
         "A scoring version and its jobs are written and not committed.",
     ),
     "rescoring.after_prepare": (
-        "grader/cli/competition/rescore.py",
+        "grader/cli/organize/rescoring.py",
         "A scoring version is being prepared and nobody works on it.",
     ),
     "publish.before_commit": (
@@ -71,11 +71,11 @@ REACHED_IN = {
         "A publication or rollback has written everything, and nothing is committed.",
     ),
     "publish.after_commit": (
-        "grader/cli/competition/rescore.py",
+        "grader/cli/organize/rescoring.py",
         "Every leaderboard has switched; the client has no answer yet.",
     ),
     "rollback.after_commit": (
-        "grader/cli/competition/rescore.py",
+        "grader/cli/organize/rescoring.py",
         "A rollback is committed; who asked for it has no answer yet.",
     ),
     "webhook.after_claim": (

@@ -1,6 +1,6 @@
 """The API's answers about competitions: a line of the list, and all that a program needs to send a file."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ class CompetitionLine(Answer):
     slug: str
     title: str
     phase: Phase
+    state: Literal["draft", "scheduled", "open", "closed", "revealed", "archived"]
     opens_at: Moment | None
     closes_at: Moment | None
     rows: int
@@ -183,6 +184,7 @@ def _line(view: CompetitionView) -> dict[str, Any]:
         "slug": view.slug,
         "title": view.title,
         "phase": view.phase.value,
+        "state": view.state,
         "opens_at": view.opens_at,
         "closes_at": view.closes_at,
         "rows": view.row_count,

@@ -53,6 +53,8 @@ def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
 def format_saved(slug: str) -> dict[str, Drawn]:
     """Format the texts that a request has saved, after its commit; the sweeper formats what is left."""
     site = current_site()
+    if site.shell is not None:
+        return {}
     try:
         return site.formatter.format_waiting(site.database, slug=slug, who=g.user.id)
     except ShareUsed:

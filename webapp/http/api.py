@@ -9,6 +9,7 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from webapp.http import operations
 from webapp.http.context import reading
+from webapp.http.site import current_site
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 
@@ -17,6 +18,8 @@ blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
 def require_token() -> None:
     """Refuse a request without a token that may do this; what is open answers requests without any too."""
     operation = operations.current()
+    if current_site().shell is not None:
+        return  # asked in this process, by the operator
     if operation.scope is None and "Authorization" not in request.headers:
         return
     if g.token is None:

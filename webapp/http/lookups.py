@@ -17,7 +17,7 @@ from grader.services.submissions.repeats import SentFile
 from grader.services.submissions.situation import Situation
 from grader.services.submissions.viewers import Opened
 from grader.visibility import Viewer
-from webapp.http.context import competition_of, show
+from webapp.http.context import competition_of, is_shell, show
 
 PAGE_SIZE = 100
 STATES = ("open", "scheduled", "draft", "closed", "revealed", "archived")  # in the order of the list
@@ -44,6 +44,8 @@ def open_submission(session: Any, submission_id: int) -> Opened:
 
     Raises UnknownSubmission, and ScopeMissing for an organizer's token without the scope `organize`.
     """
+    if is_shell():
+        return viewers.open_as_operator(session, submission_id=submission_id)
     opened = viewers.open_submission(session, user=g.user, submission_id=submission_id)
     if opened.viewer is not Viewer.ORGANIZER or _may_organize():
         return opened
@@ -83,7 +85,7 @@ def listed(session: Any) -> list[Competition]:
     found = lookup.list_all(session)
     if g.token is not None and g.token.competition_id is not None:
         found = [each for each in found if each.id == g.token.competition_id]
-    if g.user is not None and g.user.is_admin:
+    if is_shell() or (g.user is not None and g.user.is_admin):
         return found
     own = organizers.roles(session, user=g.user)
     return [each for each in found if each.state is not CompetitionState.DRAFT or each.id in own]

@@ -174,7 +174,8 @@ def operation(
 
         @wraps(checked)
         def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
-            if creates and KEY_HEADER in request.headers:
+            # No connection can be cut between an application and its own shell.
+            if creates and KEY_HEADER in request.headers and current_site().shell is None:
                 return _once(known, lambda: checked(*args, **kwargs))
             answer: Response = checked(*args, **kwargs)
             is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]

@@ -30,8 +30,22 @@ class Hinting(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Shell:
+    """A command on the operator's machine, which asks an application of its own in the same process.
+
+    It may do everything, under the name of the shell, or as the person whom it names.
+    """
+
+    acts_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
-    """The parts that the requests of one process share."""
+    """The parts that the requests of one process share.
+
+    `shell` is set in an application that one command made for itself. No such application listens anywhere:
+    nothing that a request holds makes it one of the shell.
+    """
 
     settings: Settings
     database: Database
@@ -43,6 +57,7 @@ class Site:
     formatter: Formatter
     passwords: BoundedHasher
     waits: Waits
+    shell: Shell | None = None
     differences: Differences = field(default_factory=Differences)
     frontiers: Frontiers = field(default_factory=Frontiers)
 

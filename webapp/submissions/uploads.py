@@ -29,7 +29,7 @@ from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, early_answers, lookups
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, is_shell, reading
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import YES
 from webapp.http.received import FairboardRequest, sha256_of
@@ -115,7 +115,7 @@ def received_file() -> FileStorage:
 
 def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
     """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
-    if g.user is None:
+    if g.user is None and not is_shell():
         return None if request.blueprint == "api" else auth.ask_to_log_in()
     with reading() as session:
         competition = competition_of(session, (request.view_args or {})["slug"])

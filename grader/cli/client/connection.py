@@ -12,14 +12,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.client import stored_login
-from grader.cli.group import SERVER
-from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable
+from grader.cli.group import REJECTED, SERVER
+from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import site_address
 
 REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class FileRefused(Unusable):
+    """A file was read, and rejected for everything that the message lists."""
 
 
 def connection_options(command: Command) -> Command:
@@ -85,12 +89,12 @@ def target(server: str | None) -> tuple[str, str]:
 
 
 @contextmanager
-def failures_in_a_sentence(*, as_json: bool) -> Iterator[None]:
-    """End a command where the client fails: 3 refused, 4 not in time, 5 not reached, 1 anything else."""
+def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator[None]:
+    """End a command where the client fails: 4 not in time, 5 not reached, `refused`, 1 anything else."""
     try:
         yield
     except ClientError as error:
-        _end(error, as_json=as_json)
+        _end(error, as_json=as_json, refused=refused)
 
 
 def is_unprotected(address: str) -> bool:
@@ -99,10 +103,10 @@ def is_unprotected(address: str) -> bool:
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
 
-def _end(error: ClientError, *, as_json: bool) -> NoReturn:
-    code = 1
+def _end(error: ClientError, *, as_json: bool, refused: int) -> NoReturn:
+    code = REJECTED if isinstance(error, FileRefused) else 1
     if isinstance(error, Refused):
-        code = REFUSED
+        code = refused
     elif isinstance(error, NotScoredInTime):
         code = NOT_IN_TIME
     elif isinstance(error, Unreachable):
@@ -110,9 +114,10 @@ def _end(error: ClientError, *, as_json: bool) -> NoReturn:
     if as_json:
         answer = {"error": error.public_name, "message": error.message, **error.details}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    click.echo(f"Error: {error.message}", err=True)
+    click.echo(error.message if code == REJECTED else f"Error: {error.message}", err=True)
     for problem in getattr(error, "problems", ()):
-        click.echo(f"- {problem['message']}", err=True)
+        if problem["message"] not in error.message:
+            click.echo(f"- {problem['message']}", err=True)
     if isinstance(error, TokenRefused):
         click.echo("`fairboard login` stores another token; the account page of the site has them.", err=True)
     raise click.exceptions.Exit(code) from error

@@ -212,9 +212,9 @@ def list_page(
 
 
 def list_after(
-    session: Session, *, competition: Competition, action: str = "", person: str = "", part: Part
+    session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
 ) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return a part of the entries of a competition's audit, the newest first, and the names for `told`."""
+    """Return a part of the entries that `list_page` lists, the newest first, and the names for `told`."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
     found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     return found, names(session, found.rows)

@@ -34,16 +34,21 @@ class UnknownCompetition(ParticipantError):
 
 def slug_problems(session: Session, slug: str) -> list[str]:
     """Return why a slug cannot be that of a new competition."""
-    if not _SLUG.fullmatch(slug):
-        return [
-            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
-            "with a letter or digit at both ends."
-        ]
-    if slug in RESERVED_SLUGS:
-        return [f"The slug {slug!r} is reserved."]
+    if problem := slug_fault(slug):
+        return [problem]
     if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
         return [slug_is_taken(slug)]
     return []
+
+
+def slug_fault(slug: str) -> str:
+    """Return why no competition can have a slug; empty where one can."""
+    if not _SLUG.fullmatch(slug):
+        return (
+            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
+            "with a letter or digit at both ends."
+        )
+    return f"The slug {slug!r} is reserved." if slug in RESERVED_SLUGS else ""
 
 
 def slug_is_taken(slug: str) -> str:

@@ -93,6 +93,13 @@ def newest(
     return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
 
 
+def open_of(session: Session, *, competition: Competition) -> list[OrganizerJob]:
+    """Return the jobs of a competition that wait or are under way, the oldest first."""
+    is_open = OrganizerJob.state.in_(OPEN_STATES) & OrganizerJob.dismissed_at.is_(None)
+    query = _of(competition, None).where(is_open)
+    return list(session.scalars(query.order_by(OrganizerJob.id)))
+
+
 def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
     """Return the kinds of job of which the newest one failed by an error on our side."""
     last = (

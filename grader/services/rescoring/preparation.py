@@ -147,6 +147,24 @@ def prepare(
     return version
 
 
+def begun(session: Session, *, competition: Competition, solution: StoredSolution) -> ScoringVersion | None:
+    """Return the version of this very rescoring, being prepared or published, whose command was interrupted.
+
+    None where another version is being prepared, or none and the live one is of another rescoring.
+    """
+    version = open_version(session, competition=competition)
+    if version is None and lookup.live(competition).replaced_number is not None:
+        version = lookup.live(competition)
+    if version is None:
+        return None
+    is_same = (
+        version.solution.prepared_sha256 == solution.prepared_sha256
+        and version.metric_settings == solution.rules.as_dict()
+        and version.metric_code_version == solution.metric_code_version
+    )
+    return version if is_same else None
+
+
 def begin_again(
     session: Session, *, competition: Competition, version: ScoringVersion, actor: Actor, now: datetime
 ) -> None:

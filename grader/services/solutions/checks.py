@@ -81,6 +81,7 @@ def add(
     competition: Competition,
     file: UploadedFile,
     test: UploadedFile | None = None,
+    finds_test: bool = True,
     roles: Mapping[str, ColumnRole] | None = None,
     canaries: CanaryRequest | None = None,
     actor: Actor,
@@ -88,12 +89,14 @@ def add(
 ) -> OrganizerJob:
     """Add the job of checking a solution; without `roles` they are guessed. Raises CanariesRefused.
 
-    Without a `test` the test.csv among the competition's data files is compared, if there is one.
+    Without a `test` the test.csv among the competition's data files is compared, if there is one and
+    `finds_test`.
     """
     purpose = purpose_of(competition)
     if canaries is not None and purpose is not Purpose.DRAFT:
         raise CanariesRefused("Canary rows are drawn before a competition is published.")
-    test = test or _test_of(session, competition)
+    if test is None and finds_test:
+        test = _test_of(session, competition)
     job = organizer_jobs.add(
         session,
         competition=competition,
@@ -141,6 +144,7 @@ def add_again(
         competition=competition,
         file=asked.file,
         test=asked.test,
+        finds_test=asked.test is not None,
         roles=roles,
         canaries=canaries,
         actor=actor,

@@ -6,10 +6,11 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from grader.errors import OrganizerError
 from grader.models import Competition, Organizer, Role, Submission, SubmissionKind, SubmissionStatus, User
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import lookup, organizers
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
 from grader.services.submissions.accepting import Entered, versions_in_use
@@ -21,6 +22,13 @@ from grader.text import one_line
 SAMPLE_NAME = "Sample submission"
 BASELINE_NAME = "Baseline"
 DESCRIPTION_MAX_LENGTH = 64
+
+
+class NobodyToEnter(OrganizerError):
+    """A file is entered in somebody's name, and nobody organizes the competition."""
+
+    public_name = "nobody_to_enter"
+    message = "A baseline is entered in an organizer's name: give the draft an --owner."
 
 
 def publish(
@@ -121,6 +129,14 @@ def _sample(storage: Storage, competition: Competition) -> StoredBlob:
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with storage.open(sha256) as file:
         return StoredBlob(sha256, file.seek(0, os.SEEK_END))
+
+
+def first_organizer(session: Session, *, competition: Competition) -> User:
+    """Return in whose name the operator's shell enters a file; raise NobodyToEnter."""
+    found = organizers.list_all(session, competition=competition)
+    if not found:
+        raise NobodyToEnter
+    return found[0].user
 
 
 def _first_owner(session: Session, competition: Competition) -> User | None:

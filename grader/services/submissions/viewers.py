@@ -26,6 +26,21 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
 
     An organizer's eyes are an organizer's also on a file of the own team.
     """
+    submission = _find(session, submission_id)
+    is_own = accepting.is_own(session, submission=submission, user=user)
+    if organizers.role_of(session, competition=submission.competition, user=user) is not None:
+        return Opened(submission, Viewer.ORGANIZER, is_own)
+    if not is_own:
+        raise UnknownSubmission(submission_id=submission_id)
+    return Opened(submission, Viewer.TEAM, is_own)
+
+
+def open_as_operator(session: Session, *, submission_id: int) -> Opened:
+    """Return a submission with an organizer's eyes, for a command on the machine; raise UnknownSubmission."""
+    return Opened(_find(session, submission_id), Viewer.ORGANIZER, is_own=False)
+
+
+def _find(session: Session, submission_id: int) -> Submission:
     submission = session.scalar(
         select(Submission)
         .where(Submission.id == submission_id)
@@ -39,12 +54,7 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
     )
     if submission is None:
         raise UnknownSubmission(submission_id=submission_id)
-    is_own = accepting.is_own(session, submission=submission, user=user)
-    if organizers.role_of(session, competition=submission.competition, user=user) is not None:
-        return Opened(submission, Viewer.ORGANIZER, is_own)
-    if not is_own:
-        raise UnknownSubmission(submission_id=submission_id)
-    return Opened(submission, Viewer.TEAM, is_own)
+    return submission
 
 
 @dataclass(frozen=True, slots=True)

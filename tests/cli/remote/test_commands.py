@@ -1,8 +1,9 @@
-"""Commands of organizers over HTTP: which line goes where, and that both say the same."""
+"""Commands of organizers over HTTP: which line goes where."""
 
 import json
-from collections.abc import Iterator
-from importlib import import_module
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,47 +11,39 @@ import pytest
 
 from grader.cli import main
 
-ENTRIES = {name: entry for name, entry in main._entries.items() if entry.over_http}
+SLUG = "toxicity"
+FILE = """
+slug = "hate"
+title = "Hateful comments"
+
+[classes]
+positive = "hateful"
+negative = "not hateful"
+
+[dates]
+closes = 2999-03-01
+
+[limits]
+daily = 3
+
+[files]
+solution = "solution.csv"
+data = ["test.csv"]
+"""
+GROUPS = ("competition", "user")
 
 
-def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        for each, below in command.commands.items():
-            yield from commands(below, f"{name} {each}")
-    else:
-        yield name, command
-
-
-def of_both(name: str) -> tuple[dict[str, click.Command], dict[str, click.Command]]:
-    entry = ENTRIES[name]
-    here, there = (getattr(import_module(module), name) for module in (entry.module, entry.over_http))
-    return dict(commands(here, name)), dict(commands(there, name))
-
-
-@pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_a_command_takes_the_same_words_here_and_over_http(name: str) -> None:
-    here, there = of_both(name)
-    assert set(there) <= set(here)
-    for words, command in there.items():
-        taken = [
-            {(each.name, tuple(each.opts), each.required, each.nargs) for each in both.params}
-            for both in (here[words], command)
-        ]
-        extra = {("server", ("--server",), False, 1), ("as_json", ("--json",), False, 1)}
-        assert taken[1] - taken[0] <= extra, words
-        assert taken[0] <= taken[1], words
-
-
-@pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_every_command_remains_available_when_a_server_is_named(
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_command_of_this_machine_is_available_when_a_server_is_named(
     name: str, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    here = run(name, "--help").stdout
     monkeypatch.setenv("FAIRBOARD_SERVER", "http://127.0.0.1:9")
-    here, there = of_both(name)
-    page = run(name, "--help").stdout
-    for words in set(here) - set(there):
-        assert f"  {words.split()[1]} " in page
-        help_page = run(*words.split(), "--help")
+    there = run(name, "--help").stdout
+    assert re.findall(r"^  ([a-z-]+) ", there, re.M) == re.findall(r"^  ([a-z-]+) ", here, re.M)
+    assert "(on this machine)" in " ".join(there.split()) and "(on this machine)" not in here
+    for command in main.get_command(click.Context(main), name)._local:
+        help_page = run(name, command, "--help")
         assert (help_page.exit_code, help_page.stderr) == (0, "")
         assert "Usage: " in help_page.stdout
 
@@ -113,3 +106,85 @@ def test_a_stored_login_redirects_no_command_of_organizers(
     asked = len(live_site.requests)
     assert run("token", "list", "ada").exit_code == 0
     assert len(live_site.requests) == asked
+
+
+@pytest.fixture
+def folder(tmp_path: Path, solution_csv: Any) -> Path:
+    """The files of a competition."""
+    (tmp_path / "competition.toml").write_text(FILE)
+    (tmp_path / "solution.csv").write_bytes(solution_csv())
+    (tmp_path / "test.csv").write_bytes(b"id,comment_text\nr0,hello\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_file_makes_a_whole_competition_on_another_machine(
+    olga: Any, run: Any, service: Any, folder: Path, monkeypatch: Any
+) -> None:
+    made = olga("competition", "create", folder / "competition.toml", "--publish")
+    assert made.exit_code == 0, made.output
+    assert made.stdout.startswith("hate is a draft.\n")
+    assert "2 identities count in the score: female, muslim." in made.stdout
+    assert made.stdout.endswith("test.csv is a data file.\nhate is published.\n")
+    for name, value in service.settings.environment().items():
+        monkeypatch.setenv(name, value)
+    for words in (("settings", "hate"), ("data", "hate")):
+        assert olga("competition", *words).stdout == run("competition", *words).stdout
+    (folder / "new.toml").write_text("[limits]\ndaily = 7\n")
+    assert olga("competition", "apply", "hate", folder / "new.toml").stdout == "Changed: limits.daily.\n"
+    assert olga("competition", "change", "hate", "--daily-limit", "none").stdout == "Changed hate.\n"
+    soon = f"{datetime.now(UTC) + timedelta(hours=3):%Y-%m-%dT%H:%M:00}"
+    (folder / "soon.toml").write_text(f"[dates]\ncloses = {soon}\n")
+    for words in (("apply", "hate", folder / "soon.toml"), ("change", "hate", "--closes", soon)):
+        kept = olga("competition", *words)
+        assert (kept.exit_code, "less than a day away" in kept.stderr) == (1, True), kept.output
+        assert "Nothing was changed. Answer y to save" in kept.stderr
+    assert olga("competition", *words, input="y\n").stdout == "Changed hate.\n"
+    later = olga("competition", "change", "hate", "--closes", "2999-03-01")
+    assert later.exit_code == 0, later.output
+    assert olga("competition", "apply", "hate", folder / "soon.toml", "--yes").exit_code == 0
+    assert json.loads(olga("competition", "settings", "hate", "--json").stdout)["settings"]["title"]
+    again = olga("competition", "apply", "hate", folder / "competition.toml")
+    assert (again.exit_code, "start a rescoring" in again.stderr) == (1, True), again.output
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_nothing_stays_of_a_competition_whose_solution_is_refused(olga: Any, folder: Path) -> None:
+    words = ("--title", "Spam", "--solution", folder / "solution.csv", "--closes", "2999-01-01")
+    made = olga("competition", "create", "spam", *words, "--daily-limit", "2")
+    assert made.exit_code == 0, made.output
+    assert re.search(r"\n\nspam opens .* UTC, closes 2999-01-01 23:59 UTC\.\n", made.stdout)
+    (folder / "solution.csv").write_text("id,target\n1,maybe\n")
+    refused = olga("competition", "create", "spam-2", *words)
+    assert (refused.exit_code, "maybe" in refused.stderr) == (2, True)
+    assert "spam-2" not in olga("competition", "list").stdout
+
+
+def corrected(solution: bytes) -> bytes:
+    """Return a solution with the label of one row turned round."""
+    head, row, *others = solution.decode().splitlines()
+    row_id, label, *rest = row.split(",")
+    return "\n".join([head, ",".join([row_id, str(1 - int(label)), *rest]), *others]).encode()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_corrected_solution_is_previewed_published_and_rolled_back(
+    olga: Any, service: Any, solution_csv: Any, tmp_path: Path
+) -> None:
+    competition = service.competition(SLUG)
+    for place, name in enumerate(["ann", "bob", "cem"]):
+        service.score(service.submit(competition, user=name, seed=place, skill=1 + place / 4))
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(corrected(solution_csv()))
+    preview = olga("rescore", SLUG, path, "--reason", "one label", "--preview", "--csv", tmp_path / "out")
+    assert preview.exit_code == 0, preview.output
+    assert preview.stdout.endswith(f"`fairboard rescore {SLUG} --publish` publishes it.\n")
+    assert (tmp_path / "out" / "teams.csv").read_text().count("\n") == 7
+    asked = olga("rescore", SLUG, "--publish", input="n\n")
+    assert (asked.exit_code, "Nothing was switched" in asked.stderr) == (1, True)
+    done = olga("rescore", SLUG, "--publish", "--yes")
+    assert done.stdout.endswith(f"All leaderboards of {SLUG} now use scoring version 2.\n"), done.output
+    back = olga("rescore", SLUG, "--rollback", "1", "--reason", "it was right", "--yes")
+    assert back.stdout.endswith(f"All leaderboards of {SLUG} now use scoring version 1.\n"), back.output
+    assert "No rescoring" in olga("rescore", SLUG, "--drop").stderr
+    assert olga("competition", "mark", SLUG, "99", "hidden").exit_code == 3

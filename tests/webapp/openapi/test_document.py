@@ -91,7 +91,7 @@ def test_uploads_document_their_form_and_parameters(described: Any) -> None:
     found = operations(described)
     fields = {
         "submit": {"description", "again"},
-        "upload_solution": {"test", "canaries", "canaries_from_scored"},
+        "upload_solution": {"test", "finds_test", "canaries", "canaries_from_scored"},
         "upload_data_file": {"description"},
         "add_baseline": {"name"},
     }

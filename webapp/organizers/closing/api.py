@@ -1,6 +1,6 @@
 """API: close a competition: verify, reveal, make final, publish the solution, pack the results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Response, url_for
@@ -38,7 +38,13 @@ class NotVerified(OrganizerError):
     """What competes was not verified, and the request did not say to go on all the same."""
 
     public_name = "not_verified"
+    why: str
     message = "{why} Verify first, or send `unverified` as true."
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """Why it does not count as verified."""
+        return {"why": self.why}
 
 
 @blueprint.get(HERE)

@@ -5,7 +5,8 @@ from typing import Any
 from flask import Response, url_for
 
 from grader import db
-from grader.models import Role
+from grader.models import Competition, Role
+from grader.services.accounts.api_tokens import Scope
 from grader.services.audit import log
 from grader.services.competitions import announcements, organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
@@ -19,9 +20,11 @@ from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
+from webapp.http.auth import admin_required
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
 from webapp.http.lists import ending
+from webapp.http.operations import operation
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.organizers.console import answers, exports_page, organizers_page
 from webapp.organizers.console.answers import (
@@ -177,15 +180,16 @@ def remove_organizer(slug: str, user_id: int) -> Any:
 def audit_list(slug: str, query: AuditQuery) -> AuditList:
     """List the acts of organizers, the newest first."""
     with reading() as session:
-        found, names = log.list_after(
-            session,
-            competition=competition_of(session, slug),
-            action=query.action,
-            person=query.by,
-            part=query.part,
-        )
-        entries = [answers.audit(entry, names) for entry in found.rows]
-    return AuditList(entries=entries, **ending(found))
+        return _audit(session, competition_of(session, slug), query)
+
+
+@blueprint.get("/audit")
+@admin_required
+@operation(Scope.ADMIN, answers=AuditList, tag=TAG)
+def site_audit_list(query: AuditQuery) -> AuditList:
+    """List the acts on the site as a whole, and on drafts that were deleted, the newest first."""
+    with reading() as session:
+        return _audit(session, None, query)
 
 
 @blueprint.get(f"{EXPORT}.csv")
@@ -222,6 +226,13 @@ def publish_ties(slug: str, json: Confirmation) -> Ties:
     """Let everybody see which teams are tied on the private leaderboard."""
     act(slug, tied_teams.publish)
     return _ties(slug)
+
+
+def _audit(session: Any, competition: Competition | None, query: AuditQuery) -> AuditList:
+    found, names = log.list_after(
+        session, competition=competition, action=query.action, person=query.by, part=query.part
+    )
+    return AuditList(entries=[answers.audit(entry, names) for entry in found.rows], **ending(found))
 
 
 def _console(slug: str) -> Console:

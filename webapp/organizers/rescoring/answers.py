@@ -10,7 +10,7 @@ from grader.models import ScoringVersion, ScoringVersionState
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import Preview
+from grader.services.rescoring.difference import TOPS, Preview
 from grader.services.rescoring.preparation import Progress
 from grader.services.rescoring.publication import Amends
 from grader.services.rescoring.summary import Summary
@@ -86,6 +86,9 @@ class PublicationRequest(Sent):
     closes_at: Moment | None = None
     selection_deadline: Moment | None = None
     lose_scores: bool = False
+    agreed: Annotated[
+        str | None, Field(description="The `digest` of the difference that was read; null to read none.")
+    ] = None
 
     def amends(self) -> Amends:
         """Return what participants get."""
@@ -131,6 +134,14 @@ class TeamMove(Answer):
     submission_after: int | None
 
 
+class TopDifference(Answer):
+    """Which teams enter and leave the first `top` of a leaderboard."""
+
+    top: int
+    entering: list[str]
+    leaving: list[str]
+
+
 class BoardDifference(Answer):
     """What changes on a leaderboard; `moved` has the teams that move most."""
 
@@ -138,6 +149,7 @@ class BoardDifference(Answer):
     moved_count: int
     moved: list[TeamMove]
     leader_changes: bool
+    tops: list[TopDifference]
 
 
 class DifferenceAnswer(Answer):
@@ -146,6 +158,7 @@ class DifferenceAnswer(Answer):
     before: int
     after: int
     sentences: list[str]
+    digest: Annotated[str, Field(description="Names this difference: another digest is another one.")]
     is_complete: bool
     unfinished: int
     lost: int
@@ -154,6 +167,9 @@ class DifferenceAnswer(Answer):
     public: BoardDifference
     private: BoardDifference
     selection_count: int
+    term_changes: Annotated[
+        dict[str, dict[str, float]], Field(description="The mean change of each term, by split.")
+    ]
     tables: dict[str, str]
 
 
@@ -192,10 +208,12 @@ def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVe
 
 def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
     """Return what a version changes."""
+    summary = Summary.of(found)
     return DifferenceAnswer(
         before=found.versions.before.number,
         after=found.versions.after.number,
-        sentences=list(Summary.of(found).sentences),
+        sentences=list(summary.sentences),
+        digest=summary.digest,
         is_complete=found.is_complete,
         unfinished=found.gaps.unfinished,
         lost=found.gaps.lost,
@@ -204,6 +222,7 @@ def difference(found: Preview, *, tables: dict[str, str]) -> DifferenceAnswer:
         public=_board(found, found.difference.public),
         private=_board(found, found.difference.private),
         selection_count=len(found.difference.selections),
+        term_changes={split: dict(changes) for split, changes in found.term_changes.items()},
         tables=tables,
     )
 
@@ -214,6 +233,14 @@ def _board(found: Preview, board: BoardChange) -> BoardDifference:
         moved_count=len(board.moved),
         moved=[_move(found, team) for team in board.most_moved(MOST_MOVED)],
         leader_changes=bool(board.entering(1)),
+        tops=[
+            TopDifference(
+                top=top,
+                entering=[found.teams[each.team_id] for each in board.entering(top)],
+                leaving=[found.teams[each.team_id] for each in board.leaving(top)],
+            )
+            for top in TOPS
+        ],
     )
 
 

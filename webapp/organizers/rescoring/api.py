@@ -1,11 +1,13 @@
 """API: score all submissions again: prepare a version, see its difference, publish it, roll back."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import url_for
 
 from grader import db
-from grader.models import Role, ScoringVersionState
+from grader.errors import OrganizerError
+from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import difference as rescoring_difference
@@ -42,6 +44,18 @@ TABLES = {
 }
 
 
+class DifferenceNotAgreed(OrganizerError):
+    """A switch of the leaderboards changes something else than what was agreed to."""
+
+    public_name = "difference_not_agreed"
+    digest: str
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What to send as `agreed`."""
+        return {"digest": self.digest}
+
+
 @blueprint.get(HERE)
 @organizers_operation(Role.VIEWER, answers=ScoringVersionList, tag=TAG)
 def scoring_versions(slug: str) -> ScoringVersionList:
@@ -56,20 +70,25 @@ def scoring_versions(slug: str) -> ScoringVersionList:
 @blueprint.post(HERE)
 @organizers_operation(Role.EDITOR, answers=VersionStarted, status=202, tag=TAG, creates=True)
 def prepare_rescoring(slug: str, json: RescoringRequest) -> Any:
-    """Prepare a rescoring with a checked solution or checked settings; the leaderboards stay as they are."""
+    """Prepare a rescoring with a checked solution or checked settings; the leaderboards stay as they are.
+
+    The same rescoring once more is the one that is being prepared, or that was published.
+    """
     with writing() as session:
         competition = competition_of(session, slug)
         solution, changes = pages.checked_solution(
             session, competition, solution_check=json.solution or 0, settings_check=json.settings
         )
-        version = preparation.prepare(
-            session,
-            competition=competition,
-            solution=solution,
-            reason=json.reason,
-            changes=changes,
-            actor=actor(),
-        )
+        version = preparation.begun(session, competition=competition, solution=solution)
+        if version is None:
+            version = preparation.prepare(
+                session,
+                competition=competition,
+                solution=solution,
+                reason=json.reason,
+                changes=changes,
+                actor=actor(),
+            )
     current_site().hints.send_rescoring(version.id)
     return _started(slug, version.number)
 
@@ -128,15 +147,11 @@ def rescoring_table(slug: str, number: int, table: str) -> Any:
 @organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
 def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> ScoringVersionDetails:
     """Publish a prepared version: all leaderboards use it at once. A message is e-mailed to every team."""
-    with writing() as session:
-        _, version = lookups.scoring_version_of(session, slug, number)
-        publication.publish(
-            session,
-            scoring_version_id=version.id,
-            amends=json.amends(),
-            lose_scores=json.lose_scores,
-            actor=actor(),
-        )
+
+    def publish(session: Any, _competition: Competition, version: ScoringVersion, **given: Any) -> None:
+        publication.publish(session, scoring_version_id=version.id, **given)
+
+    _switch(slug, number, json, publish)
     return _version(slug, number)
 
 
@@ -144,14 +159,11 @@ def publish_rescoring(slug: str, number: int, json: PublicationRequest) -> Scori
 @organizers_operation(Role.EDITOR, answers=ScoringVersionDetails, tag=TAG)
 def roll_back_rescoring(slug: str, number: int, json: RollbackRequest) -> ScoringVersionDetails:
     """Make an earlier version live again, or prepare it again where it lacks submissions."""
-    version = act(
-        slug,
-        publication.roll_back,
-        number=number,
-        reason=json.reason,
-        amends=json.amends(),
-        lose_scores=json.lose_scores,
-    )
+
+    def roll_back(session: Any, competition: Competition, _version: ScoringVersion, **given: Any) -> None:
+        publication.roll_back(session, competition=competition, number=number, reason=json.reason, **given)
+
+    version = _switch(slug, number, json, roll_back)
     if version.state is ScoringVersionState.PREPARING:
         current_site().hints.send_rescoring(version.id)
     return _version(slug, number)
@@ -165,6 +177,24 @@ def drop_rescoring(slug: str, number: int) -> Any:
         _, version = lookups.scoring_version_of(session, slug, number)
         preparation.drop(session, scoring_version_id=version.id, actor=actor())
     return "", 204
+
+
+def _switch(slug: str, number: int, json: PublicationRequest, service: Callable[..., None]) -> ScoringVersion:
+    """Do what switches the leaderboards to a version, unless its difference is another than agreed to.
+
+    The act comes before the comparison, and is undone with it: what refuses it is told first.
+    """
+    with current_site().database.write() as session:
+        competition, version = lookups.scoring_version_of(session, slug, number)
+        lookup.lock(session, competition_id=competition.id)
+        summary = difference_page.summary(session, competition, version) if json.agreed is not None else None
+        service(
+            session, competition, version, amends=json.amends(), lose_scores=json.lose_scores, actor=actor()
+        )
+        is_live = version.state is ScoringVersionState.LIVE
+        if is_live and summary is not None and summary.digest != json.agreed:
+            raise DifferenceNotAgreed(summary.text, digest=summary.digest)
+        return version
 
 
 def _started(slug: str, number: int) -> Any:

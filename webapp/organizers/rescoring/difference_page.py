@@ -8,8 +8,10 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, Role, ScoringVersion
+from grader.services.competitions import lookup
 from grader.services.rescoring import difference as rescoring_difference
 from grader.services.rescoring.difference import Compared, Preview
+from grader.services.rescoring.summary import Summary
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import reading
@@ -72,6 +74,13 @@ def selections_csv(slug: str, number: int) -> ResponseReturnValue:
 
 def _preview(session: Any, competition: Competition, versions: Compared) -> Preview:
     return current_site().differences.preview(session, competition=competition, versions=versions)
+
+
+def summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
+    """Return what a switch to a version changes; None of the live one."""
+    if competition.live_scoring_version_id == version.id:
+        return None
+    return Summary.of(_preview(session, competition, Compared(lookup.live(competition), version)))
 
 
 def compared(session: Any, competition: Competition, version: ScoringVersion) -> Compared:

@@ -122,7 +122,7 @@ def checked_solution(
         ), None
     solution = solution_checks.accepted(session, competition=competition, job_id=solution_check)
     check = solution_checks.get(session, competition=competition, job_id=solution_check)
-    return solution, {**check.result["changes"], "check": solution_check}
+    return solution, {**(check.result["changes"] or {}), "check": solution_check}
 
 
 def _settings(slug: str, *, problem: str = "", form: SettingsForm | None = None) -> str:

@@ -22,6 +22,7 @@ from webapp.http.context import reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
+from webapp.organizers.rescoring import difference_page
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.publication_form import PublishForm
 from webapp.organizers.rescoring.views import ProgressView, VersionView, changed_settings, suggested_notice
@@ -130,13 +131,13 @@ def _switch(
     if wants_to_change():
         return _show(slug, number, form=form)
     with reading() as session:  # computed here, it is kept for the locked transaction
-        _summary(session, *lookups.scoring_version_of(session, slug, number))
+        difference_page.summary(session, *lookups.scoring_version_of(session, slug, number))
     try:
         given = {"amends": form.amends(), "lose_scores": form.lose_scores.data, "actor": actor()}
         with writing() as session:
             competition, version = lookups.scoring_version_of(session, slug, number)
             lookup.lock(session, competition_id=competition.id)
-            summary = _summary(session, competition, version)
+            summary = difference_page.summary(session, competition, version)
             act(session, competition, version, given)
             is_live = competition.live_scoring_version_id == version.id
             if is_live and summary is not None:
@@ -153,14 +154,6 @@ def _switch(
         )
     flash(done)
     return redirect(url_for(".show", slug=slug, number=number), 303)
-
-
-def _summary(session: Any, competition: Competition, version: ScoringVersion) -> Summary | None:
-    """Return what a switch to a version changes; None of the live one."""
-    if competition.live_scoring_version_id == version.id:
-        return None
-    versions = difference.Compared(lookup.live(competition), version)
-    return Summary.of(current_site().differences.preview(session, competition=competition, versions=versions))
 
 
 def _question(slug: str, number: int, words: _Words, summary: Summary, form: PublishForm) -> Question:

@@ -34,6 +34,7 @@ class NewCompetition(Sent):
     slug: Text
     title: Text = ""
     source: Text = ""
+    owner: Annotated[Text, Field(description="Another account that owns it too; empty for none.")] = ""
     with_data: bool = False
     with_solution: bool = False
 
@@ -115,6 +116,9 @@ class SolutionForm(FileForm):
     """A solution to check, for a published competition a corrected one."""
 
     test: Annotated[Any, Binary] = None
+    finds_test: Annotated[
+        bool, Field(description="False compares no test.csv but one that is sent too; else that of the data.")
+    ] = True
     canaries: int = 0
     canaries_from_scored: bool = False
 

@@ -11,7 +11,7 @@ from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions import dates, organizers, safe_step, settings_problems
+from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
@@ -20,6 +20,7 @@ from grader.services.data_files import files as data_files
 from grader.services.data_files import findings, release
 from grader.services.figures import figures
 from grader.services.jobs import organizer_jobs
+from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, leak_budget, lifecycle, settings_file
 from grader.services.solutions import checks as solution_checks
@@ -30,7 +31,7 @@ from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
 from webapp.http.conditional import expected_versions
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import competition_of, is_shell, reading, require_role, writing
 from webapp.http.fields import FileForm
 from webapp.http.operations import operation
 from webapp.http.organizer_access import actor
@@ -98,21 +99,24 @@ class RefusedSettings(InvalidCompetition):
 def create_competition(json: NewCompetition) -> Any:
     """Make a draft, which only its organizers see, new or as a copy of another competition."""
     with writing() as session:
-        if not drafts.may_create(session, user=g.user):
+        if not (is_shell() or drafts.may_create(session, user=g.user)):
             raise Forbidden
+        owner = names.get_user(session, name=json.owner) if json.owner else None
         g.organizer_role, now = Role.OWNER, db.now(session)  # of what is being made
         if json.source:
-            source = competition_of(session, json.source)
-            organizers.require(session, competition=source, user=g.user, role=Role.EDITOR)
+            source = require_role(session, json.source, Role.EDITOR)
             made: dict[str, Any] = {"source": source, "actor": actor(), "now": now}
-            draft = drafts.clone(session, slug=json.slug, title=json.title, with_data=json.with_data, **made)
+            copied: dict[str, Any] = {"title": json.title, "with_data": json.with_data, "owner": owner}
+            draft = drafts.clone(session, slug=json.slug, **copied, **made)
             if json.with_solution:
                 versions.copy_solution(session, draft=draft, **made)
         else:
             settings = CompetitionSettings().changed(title=json.title)
             if faults := drafts.problems(session, slug=json.slug, settings=settings):
                 raise RefusedSettings(faults)
-            draft = drafts.create(session, slug=json.slug, settings=settings, actor=actor(), now=now)
+            draft = drafts.create(
+                session, slug=json.slug, settings=settings, owner=owner, actor=actor(), now=now
+            )
     if json.source:
         prose.format_saved(draft.slug)
     url = url_for("api.organized_settings", slug=draft.slug)

@@ -18,7 +18,7 @@ from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
 from webapp.competitions import prose
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, is_shell, reading
 from webapp.http.errors import BadRequest
 from webapp.http.organizer_access import actor
 from webapp.http.site import current_site
@@ -101,6 +101,7 @@ def add_solution(slug: str) -> OrganizerJob:
             competition=competition_of(session, slug),
             file=sent,
             test=test,
+            finds_test=request.values.get("finds_test", "") != "false",
             canaries=asked_canaries(request.values),
             actor=actor(),
             now=db.now(session),
@@ -121,7 +122,8 @@ def add_baseline(slug: str) -> Entered:
     with reading() as session:
         competition = competition_of(session, slug)
     sent = uploads.arrived()
-    checked = uploads.check_if_free(competition, sent)
+    # What the operator's shell sends is only scored: it starts no process that checks files.
+    checked = None if is_shell() else uploads.check_if_free(competition, sent)
     if checked is not None and checked.problems:
         raise BaselineRefused(checked.problems)
     sent.stream.seek(0)
@@ -134,7 +136,7 @@ def add_baseline(slug: str) -> Entered:
             blob=blob,
             file_name=sent.file_name,
             name=request.values.get("name", ""),
-            user=g.user,
+            user=g.user or benchmark_entries.first_organizer(session, competition=competition),
             actor=actor(),
             now=db.now(session),
         )

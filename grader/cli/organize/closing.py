@@ -1,7 +1,7 @@
-"""`fairboard competition reveal`, `finalize`, `verify`, `bundle`, `publish-solution`, `receipt` over HTTP."""
+"""`fairboard competition reveal`, `finalize`, `verify`, `bundle`, `publish-solution`, `receipt`."""
 
 import hashlib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -9,21 +9,47 @@ from zipfile import ZipFile
 import click
 
 from grader.cli.client.shown import progress
-from grader.cli.competition import closing_words as words
+from grader.cli.organize.acts import act_on_site, is_answered_yes
 from grader.cli.parameters import LocalPath
-from grader.cli.questions import is_answered_yes
-from grader.cli.remote.acts import act_over_http
-from grader.client import Client, Unusable
+from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer, quoted, require_done
 from grader.text import counted
 
 OUT = LocalPath(dir_okay=False)
+RECOVERABLE = (
+    "From now on late submissions are scored on both splits, and from those scores people can work out\n"
+    "the labels of this test set. `fairboard competition change {slug} --no-late` stops them."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Final:
+    """A step of the close that is asked about where what competes was not verified, in words."""
+
+    path: str
+    is_final: str
+    question: str
+    undone: str
+
+
+REVEAL = _Final(
+    path="close/reveal",
+    is_final="A reveal cannot be undone.",
+    question="Reveal {slug} without a verification?",
+    undone="Nothing is revealed.",
+)
+FINALIZE = _Final(
+    path="close/finalize",
+    is_final="Final standings stay readable forever; later changes are stored next to them.",
+    question="Make the standings of {slug} final without a verification?",
+    undone="Nothing is final.",
+)
 
 
 @click.command()
 @click.argument("slug")
 @click.option("--yes", is_flag=True, help="Reveal unverified standings without asking; for scripts.")
-@act_over_http
+@act_on_site
 def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     """Reveal the private leaderboard of SLUG to everybody; this closes a competition that is still open.
 
@@ -31,16 +57,21 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     `fairboard competition finalize`.
     """
     desk = client.organize(slug)
-    before = desk.call("GET", "close")
-    sent = {"confirm": True, "unverified": yes}
-    texts = (words.REVEAL_IS_FINAL, words.REVEAL_QUESTION, words.NOTHING_REVEALED)
-    answer = _decided(desk, "close/reveal", sent, before, texts)
+    stage = desk.call("GET", "close")["stage"]
+    answer = _decided(desk, REVEAL, stage, yes=yes)
     team_count = client.leaderboard(slug, split="private", most=1).team_count
-    lines = [words.revealed(slug, team_count, closed_now=before["stage"] == "running")]
+    closed = " It was still open and is now closed." if stage == "running" else ""
+    lines = [
+        f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed} "
+        f"It is provisional: `fairboard competition finalize {slug}` makes it final."
+    ]
     if answer["failed_count"]:
-        lines.append(words.failed(answer["failed_count"]))
+        lines.append(
+            f"{counted(answer['failed_count'], 'submission')} failed because of an error on our side and are "
+            "not ranked; the log has their incidents."
+        )
     if desk.settings()["settings"]["takes_late_submissions"]:
-        lines.append(words.RECOVERABLE.format(slug=slug))
+        lines.append(RECOVERABLE.format(slug=slug))
     return answer, "\n".join(lines)
 
 
@@ -48,7 +79,7 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
 @click.argument("slug")
 @click.option("--reason", default="", help="A comment stored with the standings; participants see it.")
 @click.option("--yes", is_flag=True, help="Make unverified standings final without asking; for scripts.")
-@act_over_http
+@act_on_site
 def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, str]:
     """Store the provisional standings of SLUG as final standings 1.
 
@@ -56,15 +87,14 @@ def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, st
     the next number; earlier ones stay readable.
     """
     desk = client.organize(slug)
-    sent = {"confirm": True, "unverified": yes, "reason": reason}
-    texts = (words.STANDINGS_ARE_FINAL, words.FINALIZE_QUESTION, words.NOTHING_FINAL)
-    answer = _decided(desk, "close/finalize", sent, desk.call("GET", "close"), texts)
-    return answer, words.final(slug, answer["final_number"])
+    answer = _decided(desk, FINALIZE, desk.call("GET", "close")["stage"], yes=yes, reason=reason)
+    number = answer["final_number"]
+    return answer, f"The standings of {slug} are final. They are stored as number {number}."
 
 
 @click.command()
 @click.argument("slug")
-@act_over_http
+@act_on_site
 def verify(client: Client, slug: str) -> tuple[Any, str]:
     """Rescore the submissions that compete in SLUG from their raw files and compare every bit.
 
@@ -96,7 +126,7 @@ def verify(client: Client, slug: str) -> tuple[Any, str]:
 @click.option(
     "--with-solution", is_flag=True, help=("Include the solution with every label, and the exact receipts.")
 )
-@act_over_http
+@act_on_site
 def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> tuple[Any, str]:
     """Write the final results of SLUG as a ZIP file: leaderboards, tables, metric, hashes, CITATION.cff."""
     desk = client.organize(slug)
@@ -115,7 +145,7 @@ def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> 
 @click.argument("slug")
 @click.option("--reason", default="", help="For the audit.")
 @click.confirmation_option(prompt="Everybody will see every label. This cannot be undone. Publish?")
-@act_over_http
+@act_on_site
 def publish_solution(client: Client, slug: str, reason: str) -> tuple[Any, str]:
     """Publish the solution of SLUG, and show every team its complete receipts."""
     desk = client.organize(slug)
@@ -131,28 +161,31 @@ def publish_solution(client: Client, slug: str, reason: str) -> tuple[Any, str]:
 @click.argument("slug")
 @click.argument("submission", type=int)
 @click.option("--version", "number", type=int, help="The scoring version; by default the live one.")
-@act_over_http
+@act_on_site
 def receipt(client: Client, slug: str, submission: int, number: int | None) -> tuple[Any, str]:
     """Print the complete receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
     if client.submission(submission).competition != slug:
-        raise Unusable(f"You have no submission {submission}.")
+        raise Unusable(f"There is no submission #{submission} in {slug}.")
     text = client.text(f"submissions/{submission}/receipt", version=number)
     return {"receipt": text}, text.rstrip("\n")
 
 
-def _decided(
-    desk: Organizer,
-    path: str,
-    sent: Mapping[str, Any],
-    before: Mapping[str, Any],
-    texts: tuple[str, str, str],
-) -> dict[str, Any]:
-    """Do an act of the close; where what competes was not verified, ask first."""
-    is_final, question, undone = texts
-    if not before["agrees"] and not sent["unverified"]:
-        click.echo(is_final, err=True)
-        open_still = before["stage"] == "running"
-        click.echo(words.OPEN_STILL if open_still else words.VERIFY_FIRST.format(slug=desk.slug), err=True)
-        if not is_answered_yes(question.format(slug=desk.slug)):
-            raise Unusable(words.ANSWER.format(undone=undone))
-    return desk.call("POST", path, json={**sent, "unverified": sent["unverified"] or not before["agrees"]})
+def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: str) -> dict[str, Any]:
+    """Do a step of the close; ask first where what competes was not verified.
+
+    What refuses the step itself is said before anything is asked.
+    """
+    sent: dict[str, Any] = {"confirm": True, **given}
+    try:
+        return desk.call("POST", step.path, json=sent | {"unverified": False})
+    except Refused as error:
+        if error.name != "not_verified":
+            raise
+        click.echo(f"{error.details['why']} {step.is_final}", err=True)
+    if stage == "running":
+        click.echo("The competition is still open and would close; you can verify it after that.", err=True)
+    else:
+        click.echo(f"Verify first: `fairboard competition verify {desk.slug}`.", err=True)
+    if not yes and not is_answered_yes(step.question.format(slug=desk.slug)):
+        raise Unusable(f"{step.undone} Answer y to do it, or give --yes in a script.")
+    return desk.call("POST", step.path, json=sent | {"unverified": True})

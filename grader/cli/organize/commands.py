@@ -1,11 +1,11 @@
-"""`fairboard competition` over HTTP: its commands, and those that are one request each."""
+"""`fairboard competition`: its commands, and those that are one request each."""
 
 import click
 
-from grader.cli.group import RemoteGroup
+from grader.cli.group import PartlyLocalGroup
+from grader.cli.organize import closing, running, setup
+from grader.cli.organize.acts import Simple, named_team
 from grader.cli.parameters import LocalPath, Time
-from grader.cli.remote import closing, running, setup
-from grader.cli.remote.acts import Simple, named_team
 
 FILE = LocalPath(exists=True, dir_okay=False)
 SLUG, TEAM, USER = click.argument("slug"), click.argument("team"), click.argument("user")
@@ -133,12 +133,12 @@ WHOLE = (
 
 
 LOCAL = {
-    "canaries": ("grader.cli.competition.canaries", "Draw or list the canary rows of SLUG."),
+    "canaries": ("grader.cli.organize.canaries", "Draw or list the canary rows of SLUG."),
     "check": ("grader.cli.metric.check", "Check a solution file before it becomes a competition."),
 }
 
 
-@click.group(cls=RemoteGroup, local=LOCAL)
+@click.group(cls=PartlyLocalGroup, local=LOCAL)
 def competition() -> None:
     """Create, list, change, moderate, reveal and finalize competitions."""
 

@@ -1,4 +1,4 @@
-"""`fairboard competition grant`, `retry`, `export`, `audit`, `organizer` and `accounts` over HTTP."""
+"""`fairboard competition grant`, `retry`, `export`, `audit`, `organizer` and `accounts`."""
 
 import json
 from datetime import UTC, datetime
@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from grader.cli.alignment import aligned
+from grader.cli.organize.acts import act_on_site
 from grader.cli.parameters import LocalPath, text_of
-from grader.cli.remote.acts import act_over_http
 from grader.client import Client, Unusable
+from grader.client.organizer import Organizer
 
 KINDS, FORMATS = ("submissions", "standings", "scores", "audit"), ("csv", "json")
 ROLES = ("owner", "editor", "viewer")
@@ -23,7 +24,7 @@ PAGE_ROWS = 50
 @click.option("--team", help="The team; by default every team.")
 @click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default today.")
 @click.option("--reason", required=True, help="The reason; shown in the public log.")
-@act_over_http
+@act_on_site
 def grant(
     client: Client, slug: str, count: int, team: str | None, day: datetime | None, reason: str
 ) -> tuple[Any, str]:
@@ -43,7 +44,7 @@ def grant(
 @click.argument("slug")
 @click.argument("user")
 @click.option("--refuse", is_flag=True, help="Do not admit the account.")
-@act_over_http
+@act_on_site
 def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]:
     """Admit the account USER to SLUG, whether it has asked to join or not."""
     answer = client.organize(slug).call("POST", "entries", json={"name": user, "admit": not refuse})
@@ -53,7 +54,7 @@ def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]
 @click.command()
 @click.argument("slug")
 @click.argument("submission", type=int, required=False)
-@act_over_http
+@act_on_site
 def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
     """Retry a failed SUBMISSION of SLUG, or all failed ones; a worker or the sweeper scores them."""
     path = "submissions/retry" if submission is None else f"submissions/{submission}/retry"
@@ -70,7 +71,7 @@ def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
 @click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
 @click.option("--version", "number", type=int, help="Another scoring version than the live one.")
 @click.option("-o", "--output", type=LocalPath(), help="A file; by default standard output.")
-@act_over_http
+@act_on_site
 def export(
     client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
 ) -> tuple[Any, str]:
@@ -91,23 +92,26 @@ def export(
     "--by", "person", default="", help="Only actions of this account, or of an origin such as calendar."
 )
 @click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="A page has 50 actions.")
-@act_over_http
+@act_on_site
 def show_audit(client: Client, slug: str | None, action: str, person: str, page: int) -> tuple[Any, str]:
     """Show who did what in SLUG, when and why; newest first.
 
     Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
     """
-    if slug is None:
-        raise Unusable(
-            "Over HTTP, name a competition. The audit of the site is on its pages and in the shell of its "
-            "own machine."
-        )
+    asked = {"action": action or None, "by": person or None}
+    pages = client.organize(slug).pages("audit", **asked) if slug else client.pages_of("audit", **asked)
     entries: list[dict[str, Any]] = []
-    for part in client.organize(slug).pages("audit", action=action or None, by=person or None):
+    has_more = False
+    for part in pages:
         entries += part["entries"]
+        has_more = len(entries) > page * PAGE_ROWS or bool(part["next"])
         if len(entries) >= page * PAGE_ROWS:
             break
     shown = entries[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    if not shown and page > 1:
+        click.echo(f"There is no page {page}; the last page is {-(-len(entries) // PAGE_ROWS)}.", err=True)
+    elif has_more:
+        click.echo(f"This is page {page}; `--page {page + 1}` shows earlier actions.", err=True)
     return {"entries": shown}, "\n".join(line for entry in shown for line in _lines(entry))
 
 
@@ -122,38 +126,38 @@ def organizer() -> None:
 @click.option(
     "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="What USER may do."
 )
-@act_over_http
+@act_on_site
 def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
     """Make the account USER an organizer of SLUG; an organizer gets the new role."""
     desk = client.organize(slug)
-    for each in desk.call("GET", "organizers")["organizers"]:
-        if each["name"].casefold() == user.casefold():
-            answer = desk.call("PATCH", f"organizers/{each['user_id']}", json={"role": role})
-            break
-    else:
+    found = _organizer(desk, user)
+    if found is None:
         answer = desk.call("POST", "organizers", json={"name": user, "role": role})
-    return answer, f"{user} is {role} of {slug}."
+        found = _organizer(desk, user) or {"name": user}
+    else:
+        answer = desk.call("PATCH", f"organizers/{found['user_id']}", json={"role": role})
+    return answer, f"{found['name']} is {role} of {slug}."
 
 
 @organizer.command()
 @click.argument("slug")
 @click.argument("user")
-@act_over_http
+@act_on_site
 def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
     """Remove the account USER from the organizers of SLUG; one owner always stays."""
     desk = client.organize(slug)
-    for each in desk.call("GET", "organizers")["organizers"]:
-        if each["name"].casefold() == user.casefold():
-            answer = desk.call("DELETE", f"organizers/{each['user_id']}")
-            return answer, f"{each['name']} is no longer an organizer of {slug}."
-    raise Unusable(f"{user} is not an organizer of {slug}.")
+    found = _organizer(desk, user)
+    if found is None:
+        raise Unusable(f"{user} is not an organizer of {slug}.")
+    answer = desk.call("DELETE", f"organizers/{found['user_id']}")
+    return answer, f"{found['name']} is no longer an organizer of {slug}."
 
 
 @click.command("accounts")
 @click.argument("slug")
 @click.argument("names", type=LocalPath(exists=True, dir_okay=False))
 @click.option("--tokens", "with_tokens", is_flag=True, help="Print API tokens instead of links.")
-@act_over_http
+@act_on_site
 def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -> tuple[Any, str]:
     """Create an account of SLUG for each line of the file NAMES, and print a link or token for each.
 
@@ -167,7 +171,7 @@ def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -
 
 @organizer.command("list")
 @click.argument("slug")
-@act_over_http
+@act_on_site
 def list_organizers(client: Client, slug: str) -> tuple[Any, str]:
     """List the organizers of SLUG."""
     found = client.organize(slug).call("GET", "organizers")
@@ -175,9 +179,15 @@ def list_organizers(client: Client, slug: str) -> tuple[Any, str]:
     return found, "\n".join(aligned([["name", "role", "since"], *lines], numbers=False))
 
 
+def _organizer(desk: Organizer, name: str) -> dict[str, Any] | None:
+    found = desk.call("GET", "organizers")["organizers"]
+    return next((each for each in found if each["name"].casefold() == name.casefold()), None)
+
+
 def _lines(entry: dict[str, Any]) -> list[str]:
     at, by = datetime.fromisoformat(entry["at"]), entry["actor"] or entry["origin"]
-    lines = [f"{at:%Y-%m-%d %H:%M:%S} UTC  {by} {entry['subject']}  ({entry['action']})"]
+    done = _worded(entry["action"], entry["subject"])
+    lines = [f"{at:%Y-%m-%d %H:%M:%S} UTC  {by} {done}  ({entry['action']})"]
     before, after = entry["before"], entry["after"]
     for name in [*after, *(name for name in before if name not in after)]:
         was, became = (json.dumps(values.get(name), ensure_ascii=False) for values in (before, after))
@@ -185,3 +195,12 @@ def _lines(entry: dict[str, Any]) -> list[str]:
     if entry["reason"]:
         lines.append(f"    reason: {entry['reason']}")
     return lines
+
+
+def _worded(action: str, subject: str) -> str:
+    """Return what was done in words; without the extra `server` only to what."""
+    try:
+        from grader.services.audit.log import WORDS
+    except ModuleNotFoundError:
+        return subject
+    return WORDS.get(action, "{}").replace("{}", subject)

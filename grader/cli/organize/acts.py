@@ -1,8 +1,9 @@
-"""How a command works on another machine: it names the site, asks it, and prints what the local one does."""
+"""How a command of organizers asks a site, this machine's or another one's, and prints what it did."""
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import wraps
@@ -11,8 +12,9 @@ from typing import Any
 
 import click
 
-from grader.cli.client.connection import connected, connection_options
+from grader.cli.client.connection import connected, failures_in_a_sentence
 from grader.cli.client.shown import show_json
+from grader.cli.group import SERVER, lacking
 from grader.cli.parameters import text_of
 from grader.client import Client
 from grader.client.errors import CONTROLS
@@ -20,19 +22,30 @@ from grader.client.organizer import Organizer, quoted
 
 Act = Callable[..., tuple[Any, str]]
 Found = tuple[dict[str, Any], tuple[str, ...]]
+FAILED = 1
 
 
-def act_over_http(act: Act) -> Callable[..., None]:
-    """Make a command of what asks a site and returns its answer and the lines to print.
+def act_on_site(act: Act) -> Callable[..., None]:
+    """Make a command of what asks a site and returns its answer and the lines to print."""
+    return _command(act, lambda _given: None)
 
-    The first line, on the error stream, names the site: nobody should close another competition than meant.
-    """
 
-    @connection_options
+def act_for_user(act: Act) -> Callable[..., None]:
+    """Make a command that the shell of this machine does as the person in its argument `user`."""
+    return _command(act, lambda given: given["user"])
+
+
+def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Callable[..., None]:
+    @click.option(
+        "--server",
+        envvar=SERVER,
+        metavar="ADDRESS",
+        help=f"The address of the site ({SERVER}); by default the installation of this machine.",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
     @wraps(act)
     def command(server: str | None, as_json: bool, **given: Any) -> None:
-        with connected(server, as_json=as_json) as client:
-            click.echo(f"On {client.server}:", err=True)
+        with _site(server, acts_as(given), as_json=as_json) as client:
             answer, text = act(client, **given)
             if as_json:
                 show_json(answer)
@@ -40,6 +53,31 @@ def act_over_http(act: Act) -> Callable[..., None]:
                 click.echo(CONTROLS.sub("", text) if sys.stdout.isatty() else text)
 
     return command
+
+
+@contextmanager
+def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator[Client]:
+    """Open the site that is named; without a name this machine's, whatever login is stored.
+
+    Of another machine the first line, on the error stream, names the site: nobody should close another
+    competition than meant.
+    """
+    if server is not None:
+        with connected(server, as_json=as_json) as client:
+            click.echo(f"On {client.server}:", err=True)
+            yield client
+        return
+    try:
+        from grader.cli.organize.here import site_here
+    except ModuleNotFoundError as error:
+        raise lacking(error, click.get_current_context().command_path, "server") from error
+    with failures_in_a_sentence(as_json=as_json, refused=FAILED), site_here(acts_as) as client:
+        yield client
+
+
+def installation_of(client: Client) -> Any:
+    """Return the installation of a client on this machine; None of one that asks another machine."""
+    return getattr(client, "installation", None)
 
 
 def nothing_found(_desk: Organizer, _given: Mapping[str, Any]) -> Found:
@@ -91,7 +129,7 @@ class Simple:
             return answer, says(given, answer) if callable(says) else says.format(**given, answer=answer)
 
         act.__doc__ = self.help
-        view: Any = act_over_http(act)
+        view: Any = act_on_site(act)
         for take in reversed(self.takes):
             view = take(view)
         return click.command(self.name)(view)
@@ -102,3 +140,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return text_of(value) if isinstance(value, Path) else value
+
+
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Save past and near dates without a question; only a --server asks.",
+)
+
+
+def is_answered_yes(question: str) -> bool:
+    """Ask a yes-or-no question; without a terminal the answer is no."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        click.echo(err=True)
+        return False

@@ -1,0 +1,221 @@
+"""`fairboard submissions`, `submission`, `select`, `leaderboard`, `team`, `download`: what a team sees."""
+
+from pathlib import Path
+
+import click
+
+from grader.cli.alignment import aligned
+from grader.cli.client.connection import competition_option, connected, connection_options
+from grader.cli.client.shown import TERMS, left, progress, score_text, show_findings, show_json
+from grader.cli.parameters import LocalPath
+from grader.client.records import BoardRow, Json, Submission
+from grader.text import listed, megabytes
+
+REASONS = {
+    "picked": "selected",
+    "picked_waiting": "selected, not scored yet",
+    "automatic": "chosen automatically",
+}
+
+
+@click.command()
+@competition_option
+@connection_options
+def submissions(competition: str | None, server: str | None, as_json: bool) -> None:
+    """List the submissions of your team, the newest first; * marks those that count now."""
+    with connected(server, as_json=as_json, competition=competition) as client:
+        found = client.submissions()
+    if as_json:
+        show_json(found.data)
+        return
+    counts = {each["submission"] for each in (found.selection or {}).get("counts", ())}
+    lines = [["", "id", "sent (UTC)", "status", "score", "file", "description"]]
+    for each in found.submissions:
+        mark = "*" if each.id in counts else ""
+        sent = f"{each.submitted_at:%Y-%m-%d %H:%M}" if each.submitted_at else ""
+        row = [each.status, score_text(each.public_score), each.file_name or "", each.description or ""]
+        lines.append([mark, str(each.id), sent, *row])
+    for line in aligned(lines, numbers=False):
+        click.echo(line)
+    click.echo(left(found.limits))
+
+
+@click.command()
+@click.argument("submission_id", metavar="ID", type=click.IntRange(1))
+@click.option("--file", "path", type=LocalPath(dir_okay=False), help="Also download the file to this path.")
+@connection_options
+def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
+    """Show the submission ID of your team: status, scores, terms, identities, problems."""
+    with connected(server, as_json=as_json) as client:
+        found = client.submission(submission_id)
+        if path is not None:
+            with progress(f"Downloading {path.name}") as on_progress:
+                client.submission_file(found, path, on_progress=on_progress)
+    if as_json:
+        show_json(found.data)
+        return
+    click.echo(f"Submission #{found.id} of {found.competition}: {found.status}")
+    if found.description:
+        click.echo(found.description)
+    _show_scores(found)
+    show_findings(found.problems or (), found.notes or ())
+
+
+@click.command()
+@click.argument("submission_id", metavar="ID", type=click.IntRange(1))
+@click.option("--off", is_flag=True, help="Deselect it.")
+@connection_options
+def select(submission_id: int, off: bool, server: str | None, as_json: bool) -> None:
+    """Select the submission ID for the private leaderboard, or deselect it with --off."""
+    with connected(server, as_json=as_json) as client:
+        answer = client.select(submission_id, selected=not off)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"Submission #{submission_id} is {'selected' if answer['is_selected'] else 'not selected'}.")
+    show_selection(answer["selection"])
+
+
+def show_selection(selection: Json | None) -> None:
+    """Print which submissions count now, and why."""
+    for each in (selection or {}).get("counts", ()):
+        click.echo(f"#{each['submission']} counts: {REASONS.get(each['reason'], each['reason'])}.")
+    if later := (selection or {}).get("filled_later"):
+        click.echo(f"Free places: {later}. After the close the best exact public scores fill them.")
+
+
+def _show_scores(found: Submission) -> None:
+    for split, score, terms, table in (
+        ("public", found.public_score, found.terms, found.identities),
+        ("private", found.private_score, found.private_terms, found.private_identities),
+    ):
+        if score is None:
+            continue
+        click.echo(f"\n{split} score {score_text(score)}")
+        for name, value in (terms or {}).items():
+            click.echo(f"  {TERMS.get(name, name)} {value:.4f}")
+        if table:
+            columns = [name for name in table[0] if name != "name"]
+            lines = [["identity", *(TERMS.get(name, name.replace("_", " ")) for name in columns)]]
+            lines += [[row["name"], *(_cell(row[name]) for name in columns)] for row in table]
+            click.echo("\n".join(aligned(lines)))
+
+
+def _cell(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+ROWS = 50
+
+
+@click.command()
+@competition_option
+@click.option("--private", is_flag=True, help="The private leaderboard, after the reveal.")
+@click.option("--search", help="Only teams whose name contains this.")
+@click.option("--rows", type=click.IntRange(1, 10**6), default=ROWS, show_default=True, help="How many rows.")
+@click.option("--all", "is_whole", is_flag=True, help="All rows.")
+@connection_options
+def leaderboard(
+    competition: str | None,
+    private: bool,
+    search: str | None,
+    rows: int,
+    is_whole: bool,
+    server: str | None,
+    as_json: bool,
+) -> None:
+    """Print the leaderboard; your own row comes last where it is further down."""
+    with connected(server, as_json=as_json, competition=competition) as client:
+        board = client.leaderboard(
+            split="private" if private else "public", search=search, most=None if is_whole else rows
+        )
+    if as_json:
+        show_json(board.data)
+        return
+    if search is not None and not board.rows:
+        click.echo(f"No team name contains {search!r}.", err=True)
+        return
+    terms = list(board.rows[0].terms or {}) if board.rows else []
+    lines = [["rank", "team", "score", *(TERMS.get(name, name) for name in terms), "entries"]]
+    own = [board.own] if board.own and search is None and board.own not in board.rows else []
+    shown = [*board.rows, *own]
+    lines += [_line(row, terms) for row in shown]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in aligned([[line[0], line[1].ljust(widths[1]), *line[2:]] for line in lines]):
+        click.echo(line)
+
+
+def _line(row: BoardRow, terms: list[str]) -> list[str]:
+    values = [f"{row.terms[name]:.4f}" if row.terms else "" for name in terms]
+    rank = "" if row.rank is None else str(row.rank)
+    return [rank, row.team, score_text(row.score), *values, str(row.entries)]
+
+
+@click.command()
+@competition_option
+@click.option("--join", is_flag=True, help="Join the competition first.")
+@click.option("--accept-rules", type=click.IntRange(1), metavar="VERSION", help="The version you have read.")
+@click.option("--code", help="The entry code, where the competition asks for one.")
+@connection_options
+def team(
+    competition: str | None,
+    join: bool,
+    accept_rules: int | None,
+    code: str | None,
+    server: str | None,
+    as_json: bool,
+) -> None:
+    """Show your entry, team, submissions left and selection in a competition."""
+    with connected(server, as_json=as_json, competition=competition) as client:
+        if join or accept_rules is not None or code is not None:
+            client.join(accepted_rules_version=accept_rules, code=code)
+        found = client.team()
+    if as_json:
+        show_json(found.data)
+        return
+    click.echo(f"Entry: {found.entry.replace('_', ' ')}.")
+    if found.team:
+        click.echo(f"Team {found.team.name}: {listed(found.team.members, most=20)}.")
+    click.echo(left(found.limits))
+    show_selection(found.selection)
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@competition_option
+@click.option(
+    "--to",
+    "folder",
+    type=LocalPath(file_okay=False),
+    help="The folder to download to, created if it does not exist; by default ./SLUG.",
+)
+@click.option("--force", is_flag=True, help="Replace files here that differ from the files of the server.")
+@click.option("--list", "is_list", is_flag=True, help="List the files and download none.")
+@connection_options
+def download(
+    names: tuple[str, ...],
+    competition: str | None,
+    folder: Path | None,
+    force: bool,
+    is_list: bool,
+    server: str | None,
+    as_json: bool,
+) -> None:
+    """Download the data files NAME of a competition, by default all.
+
+    An interrupted download is resumed, and a file that is up to date is not downloaded again. A different
+    file of the same name is not replaced without --force.
+    """
+    with connected(server, as_json=as_json, competition=competition) as client:
+        files = [] if names and not is_list else client.data_files()
+        paths: list[str] = []
+        for name in () if is_list else names or [each.name for each in files]:
+            with progress(name) as on_progress:
+                paths.append(str(client.download(name, folder, replace=force, on_progress=on_progress)))
+            if not as_json:
+                click.echo(paths[-1])
+    if as_json:
+        show_json({"files": [each.data for each in files]} if is_list else {"paths": paths})
+    elif is_list:
+        for line in aligned([[each.name, megabytes(each.size_bytes or 0)] for each in files]):
+            click.echo(line)

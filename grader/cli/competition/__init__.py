@@ -1,1 +1,0 @@
-"""Run competitions from the shell: create, change, announce, rescore, close, export."""

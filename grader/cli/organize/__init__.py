@@ -1,0 +1,1 @@
+"""Run competitions: create, change, announce, rescore, close, export, here or on another machine."""

@@ -1,0 +1,82 @@
+"""Settings of a competition file or of options, checked by the server's code before they are sent."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from grader.cli.parameters import text_of
+from grader.metrics import MetricSettings
+from grader.models import EntryMode
+from grader.services.competitions import lookup
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_model import SETTINGS, CompetitionSettings
+from grader.services.competitions.settings_problems import Fault, InvalidCompetition, problems, sentences
+from grader.services.setup import lifecycle, settings_file
+from grader.services.setup.settings_file import CompetitionFile
+from grader.visibility import Feedback, Step
+
+__all__ = ["SETTINGS", "as_json", "read_change", "read_new", "require_possible", "require_publishable"]
+WORDS: dict[str, type[StrEnum]] = {"entry_mode": EntryMode, "feedback": Feedback, "feedback_step": Step}
+_JSON = TypeAdapter(dict[str, Any])
+
+
+def read_new(path: Path) -> CompetitionFile:
+    """Read the file of a new competition; raise InvalidCompetition with everything that is wrong with it."""
+    found = settings_file.read(text_of(path))
+    settings = competition_settings.cleaned(CompetitionSettings().changed(**found.changes))
+    faults = sentences(problems(settings, is_draft=True), unread=found.unread)
+    return _sound(path, found, [lookup.slug_fault(found.slug or path.stem), *faults])
+
+
+def read_change(path: Path, before: Mapping[str, Any]) -> CompetitionFile:
+    """Read a file that changes a competition with these settings; raise InvalidCompetition."""
+    formula = MetricSettings.from_dict(before["metric"])
+    found = settings_file.read(text_of(path), before=CompetitionSettings().changed(metric=formula))
+    return _sound(path, found, sentences(_of_values(found.changes), unread=found.unread))
+
+
+def require_publishable(slug: str, changes: Mapping[str, Any]) -> None:
+    """Raise InvalidCompetition with everything that keeps a competition from being made and published."""
+    settings = competition_settings.cleaned(CompetitionSettings().changed(**_typed(changes)))
+    faults = sentences(lifecycle.unpublishable(settings, now=datetime.now(UTC)))
+    if found := [each for each in (lookup.slug_fault(slug), *faults) if each]:
+        raise InvalidCompetition(found)
+
+
+def require_possible(changes: Mapping[str, Any]) -> None:
+    """Raise InvalidCompetition with the values that no competition can have."""
+    if found := sentences(_of_values(_typed(changes))):
+        raise InvalidCompetition(found)
+
+
+def as_json(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as JSON has them."""
+    plain = {
+        name: value.as_dict() if isinstance(value, MetricSettings) else value
+        for name, value in changes.items()
+    }
+    found: dict[str, Any] = _JSON.dump_python(plain, mode="json")
+    return found
+
+
+def _sound(path: Path, found: CompetitionFile, faults: Iterable[str]) -> CompetitionFile:
+    absent = [path.parent / name for name in found.files if not (path.parent / name).is_file()]
+    told = [*found.problems, *faults, *(f"The file {name} does not exist." for name in absent)]
+    if told := [each for each in told if each]:
+        raise InvalidCompetition(told)
+    return replace(found, changes=as_json(found.changes))
+
+
+def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: WORDS[name](value) if name in WORDS else value for name, value in changes.items()}
+
+
+def _of_values(changes: Mapping[str, Any]) -> list[Fault]:
+    """Return what is wrong with single values: of the rest the server knows more."""
+    found = problems(CompetitionSettings().changed(**changes), is_draft=True)
+    return [fault for fault in found if len(fault.names) == 1 and fault.names[0] in changes]

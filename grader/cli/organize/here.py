@@ -1,0 +1,206 @@
+"""This machine's site for a command: the application in this process, whose waiting work is done here."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib import import_module
+from tempfile import SpooledTemporaryFile
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+import httpx
+
+from grader.cli.installation import Installation, opened
+from grader.cli.progress import ProgressLine
+from grader.client import Client
+from grader.models import OrganizerJob, OrganizerJobKind, ScoringVersion
+from grader.services.competitions import lookup
+from grader.services.jobs import organizer_jobs
+from grader.services.rescoring import preparation
+from grader.storage.stores import StorageUnavailable
+from grader.worker.children.job_child import JobChild
+from grader.worker.organizer_jobs.context import Work
+from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
+
+IN_MEMORY_BYTES = 2**20  # of what is sent
+WHAT = {
+    OrganizerJobKind.DATA: "bytes checked",
+    OrganizerJobKind.VERIFY: "submissions verified",
+    OrganizerJobKind.BUNDLE: "steps of packing",
+}
+
+
+class ClientHere(Client):
+    """A client of this machine's installation, without a network between them."""
+
+    def __init__(self, here: Installation, **options: Any) -> None:
+        address = urlsplit(here.link(""))
+        super().__init__(f"{address.scheme}://{address.netloc}", patience_seconds=0, **options)
+        self.installation = here
+
+
+@contextmanager
+def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
+    """Open the installation of this environment as a site that the shell asks, as a person if one is named.
+
+    The application is for this command alone: it listens nowhere, so that no other request is the shell's.
+    """
+    # By name: the grader knows no web, and only a command that works here needs it.
+    create_app = import_module("webapp.app").create_app
+    shell = import_module("webapp.http.site").Shell(acts_as)
+    with opened() as here, _WaitingWork(here) as work:
+        app = create_app(
+            here.settings.model_copy(update={"rate_limits": False}),
+            database=here.database,
+            storage=here.storage,
+            hints=_NoHints(),
+            shell=shell,
+        )
+        with ClientHere(here, http=_InProcess(app), on_wait=work.do) as client:
+            yield client
+
+
+class _NoHints:
+    """Sends no hint: a running service finds waiting jobs without any."""
+
+    def send(self, job_ids: Sequence[int]) -> None:
+        """Do nothing."""
+
+    def send_rescoring(self, scoring_version_id: int) -> None:
+        """Do nothing."""
+
+
+class _InProcess(httpx.BaseTransport):
+    """Asks an application in this process; a large body goes through a file."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the answer of the application; what it raises is raised."""
+        with ExitStack() as stack:
+            body = stack.enter_context(SpooledTemporaryFile(IN_MEMORY_BYTES))
+            for piece in request.stream:  # type: ignore[union-attr]
+                body.write(piece)
+            environ = _environ(request) | {"wsgi.input": body, "CONTENT_LENGTH": str(body.tell())}
+            body.seek(0)
+            answered: list[Any] = []
+            pieces = self._app(environ, lambda *answer: answered.append(answer))
+            stack.callback(pieces.close)
+            status, headers = answered[-1][:2]
+            stream = _Pieces(pieces, stack.pop_all())
+        return httpx.Response(int(status.split()[0]), headers=headers, stream=stream)
+
+
+def _environ(request: httpx.Request) -> dict[str, Any]:
+    url, given = request.url, request.headers
+    sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in given.items()}
+    return sent | {
+        "HTTP_ACCEPT_ENCODING": "identity",  # nothing is gained by compressing
+        "REQUEST_METHOD": request.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(url.raw_path.partition(b"?")[0]).decode("latin-1"),
+        "QUERY_STRING": url.query.decode("ascii"),
+        "CONTENT_TYPE": given.get("Content-Type", ""),
+        "SERVER_NAME": url.host,
+        "SERVER_PORT": str(url.port or {"http": 80, "https": 443}[url.scheme]),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": url.scheme,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+
+
+class _Pieces(httpx.SyncByteStream):
+    """The body of an answer, piece by piece as the application makes it, and what to close after it."""
+
+    def __init__(self, pieces: Iterable[bytes], stack: ExitStack) -> None:
+        self._pieces = pieces
+        self._stack = stack
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._pieces
+
+    def close(self) -> None:
+        """Let the application know that nothing more is read."""
+        self._stack.close()
+
+
+class _WaitingWork:
+    """Does what a competition waits for, here and now, beside a running service that does the same."""
+
+    def __init__(self, here: Installation) -> None:
+        self._here = here
+        self._child: JobChild | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "_WaitingWork":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def do(self, slug: str) -> bool:
+        """Do the organizers' jobs of a competition and score its open rescoring; return whether any was done.
+
+        Raises StorageUnavailable where the storage does not answer: the work waits for another attempt.
+        """
+        with self._here.database.read() as session:
+            competition = lookup.get(session, slug=slug)
+            jobs = organizer_jobs.open_of(session, competition=competition)
+            version = preparation.open_version(session, competition=competition)
+        done = [self._do_job(job) for job in jobs]
+        return any(done) or (version is not None and self._score(version))
+
+    def _do_job(self, job: OrganizerJob) -> bool:
+        unavailable: list[StorageUnavailable] = []
+
+        def shown(work: Work, line: ProgressLine | None) -> dict[str, Any]:
+            tell = work.write_progress
+
+            def tell_both(progress: dict[str, Any]) -> bool:
+                if line is not None:
+                    line.show(progress["done"], progress["total"])
+                return tell(progress)
+
+            work.write_progress = tell_both
+            try:
+                return HANDLERS[job.kind](work)
+            except StorageUnavailable as error:
+                unavailable.append(error)
+                raise
+
+        with ExitStack() as stack:
+            line = stack.enter_context(ProgressLine(WHAT[job.kind])) if job.kind in WHAT else None
+            worker = OrganizerWorker(
+                self._here.settings,
+                self._here.database,
+                self._here.storage,
+                handlers={job.kind: partial(shown, line=line)},
+            )
+            is_done = worker.run(job.id)
+        if unavailable:
+            raise unavailable[0]
+        return is_done
+
+    def _score(self, version: ScoringVersion) -> bool:
+        if self._child is None:
+            self._child = self._stack.enter_context(JobChild(self._here.settings, is_quiet=True))
+        is_done = False
+        with ProgressLine("submissions scored") as line:
+            while self._child.rescore(version.id):
+                is_done = True
+                self._show(version, line)
+            if is_done:
+                self._show(version, line)
+        return is_done
+
+    def _show(self, version: ScoringVersion, line: ProgressLine) -> None:
+        with self._here.database.read() as session:
+            progress = preparation.progress(session, scoring_version_id=version.id)
+        line.show(progress.finished, progress.total)

@@ -1,0 +1,174 @@
+"""Options of `fairboard competition create` and `change`, and of `fairboard rescore`."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from grader.cli.parameters import Deadline, LocalPath, NameList, Time, text_of
+from grader.visibility import USUAL_FEEDBACK, Feedback, Step
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+NO_LIMIT = "none"
+FILE, FOLDER = LocalPath(exists=True, dir_okay=False), LocalPath(file_okay=False)
+
+
+class Limit(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, or ``none``."""
+
+    name = "n|none"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value == NO_LIMIT:
+            return NO_LIMIT
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} must be a whole number or none.", param, ctx)
+
+
+CREATION = (
+    click.argument("slug"),
+    click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage."),
+    click.option("--title", help="The title that people see."),
+    click.option("--overview", type=FILE, help="A Markdown file for the competition's overview."),
+    click.option("--label", help="The label's column; by default target, label or toxicity."),
+    click.option(
+        "--identities",
+        type=NameList(),
+        help="The identities in the score; by default those with enough rows of both classes in both splits.",
+    ),
+    click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now."),
+    click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never."),
+    click.option("--owner", help="The account that owns it and sends the sample submission."),
+    click.option(
+        "--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately."
+    ),
+)
+# The settings that most competitions change; a client without the server does not have the settings' model.
+CONDITIONS = (
+    click.option("--rules", type=FILE, help="A Markdown file of rules; people must accept them to join."),
+    click.option(
+        "--entry",
+        "entry_mode",
+        type=click.Choice(["open", "code", "approval"]),
+        help="Who may join: everybody, people who know the code, or people whom an organizer admits.  "
+        "[default: open]",
+    ),
+    click.option("--entry-code", help="The code for --entry code."),
+    click.option(
+        "--entry-deadline", type=Deadline(), help="The entry deadline; by default 7 days before the close."
+    ),
+    click.option(
+        "--merger-deadline",
+        type=Deadline(),
+        help="The merger deadline: teams can grow and merge until then; by default 7 days before the close.",
+    ),
+    click.option(
+        "--team-size", "max_team_size", type=int, help="How many members a team may have.  [default: 5]"
+    ),
+    click.option(
+        "--daily-limit",
+        "max_daily_submissions",
+        type=Limit(),
+        help="Submissions of a team per UTC day.  [default: 5]",
+    ),
+    click.option(
+        "--total-limit",
+        "max_total_submissions",
+        type=Limit(),
+        help="Submissions of a team in total.  [default: none]",
+    ),
+    click.option(
+        "--pending-limit",
+        "max_pending_submissions",
+        type=int,
+        help="Pending submissions of a team at once.  [default: 5]",
+    ),
+    click.option(
+        "--rejection-limit",
+        "max_hourly_rejections",
+        type=int,
+        help="Rejected files of a team per hour.  [default: 30]",
+    ),
+    click.option(
+        "--selections",
+        "selection_count",
+        type=int,
+        help="Submissions that a team selects for the private leaderboard.  [default: 2]",
+    ),
+    click.option(
+        "--late/--no-late",
+        "takes_late_submissions",
+        help="Whether files are scored after the reveal.  [default: late]",
+        default=None,
+    ),
+    click.option(
+        "--reveals",
+        "reveals_at",
+        type=Deadline(),
+        help="When the private leaderboard is revealed automatically; by default 7 days after the close.",
+    ),
+    click.option(
+        "--feedback",
+        type=click.Choice([each.value for each in Feedback]),
+        help=f"What teams see of their scores before the reveal.  [default: {USUAL_FEEDBACK}]",
+    ),
+    click.option(
+        "--feedback-step",
+        type=click.Choice([each.value for each in Step]),
+        help="The step of the feedback tiered, ladder or noised.  [default: 0.002]",
+    ),
+)
+RESCORING = (
+    click.argument("slug"),
+    click.argument("solution", type=FILE, required=False),
+    click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION."),
+    click.option("--rollback", type=int, metavar="NUMBER", help="Go back to this earlier scoring version."),
+    click.option("--reason", help="Why the scores change; participants see it."),
+    click.option(
+        "--preview", is_flag=True, help=("Score everything and show the difference, but publish nothing.")
+    ),
+    click.option("--publish", is_flag=True, help="Publish the rescoring in progress."),
+    click.option("--difference", is_flag=True, help="Show what the rescoring in progress changes."),
+    click.option("--drop", is_flag=True, help="Cancel the rescoring in progress."),
+    click.option(
+        "--csv", "folder", type=FOLDER, help="Write the full difference as CSV files to this folder."
+    ),
+    click.option(
+        "--notice", default="", help=("The message to teams, e-mailed with their old and new public scores.")
+    ),
+    click.option(
+        "--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC)."
+    ),
+    click.option("--closes", "closes_at", type=Time(), help="A later closing date (UTC)."),
+    click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC)."),
+    click.option("--yes", is_flag=True, help="Switch the leaderboards without asking; for scripts."),
+    click.option(
+        "--lose-scores",
+        is_flag=True,
+        help="Switch even if submissions lose their score because scoring them broke.",
+    ),
+)
+
+
+def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Command]:
+    """Give a command arguments and options; conditions that were not given come as None."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def conditions(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions that were given, under the names of the settings, as texts and numbers."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if "rules" in given:
+        given["rules"] = text_of(given["rules"])
+    if "entry_code" in given:
+        given.setdefault("entry_mode", "code")
+    return {name: None if value == NO_LIMIT else value for name, value in given.items()}

@@ -1,0 +1,240 @@
+"""`fairboard rescore`: prepare, see the difference, publish, roll back, drop."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.cli.organize.acts import act_on_site, is_answered_yes, plain
+from grader.cli.organize.options import RESCORING, options
+from grader.cli.organize.setup import described, reader_of, require_acceptable
+from grader.client import Client, Refused, Unusable
+from grader.client.errors import as_problems
+from grader.client.organizer import Organizer
+from grader.crash_points import reach
+from grader.text import counted
+
+TABLES = ("submissions", "teams", "selections")
+
+
+@click.command()
+@options(RESCORING)
+@act_on_site
+def rescore(
+    client: Client,
+    slug: str,
+    solution: Path | None,
+    settings: Path | None,
+    rollback: int | None,
+    reason: str | None,
+    preview: bool,
+    publish: bool,
+    difference: bool,
+    drop: bool,
+    folder: Path | None,
+    notice: str,
+    extra_submissions: int,
+    closes_at: datetime | None,
+    selection_until: datetime | None,
+    yes: bool,
+    lose_scores: bool,
+) -> tuple[Any, str]:
+    """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
+
+    The leaderboards change only after all submissions are scored and you have confirmed the summary of the
+    changes. Run the same command again to continue an interrupted rescoring.
+    """
+    starts = [each for each in (solution, settings, rollback) if each is not None]
+    if sum((len(starts), publish, difference, drop)) != 1:
+        raise click.UsageError(
+            "Give one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
+        )
+    if bool(starts) != bool(reason and reason.strip()):
+        raise click.UsageError(
+            "Give a --reason with SOLUTION, --settings and --rollback, and with nothing else."
+        )
+    desk = client.organize(slug)
+    amends = {"notice": notice, "extra_submissions": extra_submissions, "lose_scores": lose_scores}
+    amends |= {"closes_at": plain(closes_at), "selection_deadline": plain(selection_until)}
+    if drop:
+        number = _under_way(desk)
+        answer = desk.call("DELETE", f"rescoring/{number}")
+        return answer, f"Scoring version {number} is cancelled; the leaderboards are unchanged."
+    if difference:
+        return _difference(desk, _under_way(desk), folder)
+    if rollback is not None:
+        if preview:
+            raise click.UsageError("A rollback has no --preview: the organizers' pages show its difference.")
+        return _roll_back(desk, rollback, {"reason": reason, **amends}, yes=yes)
+    if publish:
+        number, lines = _under_way(desk), list[str]()
+    else:
+        number, lines = _begin(desk, solution, settings, reason or "")
+    if desk.call("GET", f"rescoring/{number}")["state"] == "live":
+        if preview:
+            raise Unusable(f"Scoring version {number}, which is live, is just that.")
+        return {"number": number}, "\n".join([*lines, _switched(desk, number)])
+    desk.rescored(number)
+    if preview:
+        answer, text = _difference(desk, number, folder)
+        return answer, "\n".join([*lines, text, f"`fairboard rescore {slug} --publish` publishes it."])
+    answer = _publish(desk, number, amends, lines, yes=yes)
+    return answer, "\n".join([*lines, _switched(desk, number)])
+
+
+def _begin(
+    desk: Organizer, solution: Path | None, settings: Path | None, reason: str
+) -> tuple[int, list[str]]:
+    """Begin a rescoring, or find the same one begun or published: the command may have been interrupted."""
+    checked = _check(desk, solution) if solution is not None else _check_settings(desk, settings or Path())
+    before = _preparing(desk)
+    lines = [described(checked["report"])] if checked.get("report") else []
+    try:
+        sent = {checked["what"]: checked["job"]["id"], "reason": reason}
+        number = int(desk.call("POST", "rescoring", json=sent)["number"])
+    except Refused as error:
+        if error.name != "rescoring_under_way":
+            raise
+        raise Unusable(f"{error.message} `fairboard rescore {desk.slug} --drop` drops it.") from error
+    if before is None:
+        reach("rescoring.after_prepare")
+    else:
+        lines.append(f"Continuing with scoring version {number}.")
+    return number, lines
+
+
+def _check(desk: Organizer, solution: Path) -> dict[str, Any]:
+    checked = desk.check_solution(solution, finds_test=False)
+    require_acceptable(checked)
+    return {**checked, "what": "solution"}
+
+
+def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
+    """Check the metric of a file against the solution in use."""
+    in_use = desk.call("GET", "rescoring/settings")
+    changes = reader_of(settings).read_change(settings, in_use).changes
+    wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
+    if wanted == {name: in_use[name] for name in wanted}:
+        raise Unusable("The file's [metric] is the one in use.")
+    job = desk.call("POST", "rescoring/settings", json=wanted)
+    checked = desk.ended("rescoring/settings", job="check")["check"]
+    if checked["state"] != "done":
+        raise Unusable(" ".join(each["message"] for each in as_problems(checked["problems"])))
+    return {"what": "settings", "job": job}
+
+
+def _publish(
+    desk: Organizer, number: int, amends: dict[str, Any], lines: list[str], *, yes: bool
+) -> dict[str, Any]:
+    """Publish a version; files that arrive meanwhile are scored too."""
+    desk.data()  # nothing is published before the data files are checked with the new solution
+    answer = _switch(desk, number, f"rescoring/{number}/publish", amends, lines, yes=yes)
+    reach("publish.after_commit")
+    return answer
+
+
+def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool) -> tuple[Any, str]:
+    """Roll back, or first prepare the missing submissions; continue an interrupted rollback."""
+    lines = []
+    if _preparing(desk) == number:
+        lines.append(f"Continuing with scoring version {number}.")
+        answer = desk.call("GET", f"rescoring/{number}")
+    else:
+        answer = _switch(desk, number, f"rescoring/{number}/rollback", sent, lines, yes=yes)
+        reach("rollback.after_commit")
+    if answer["state"] == "preparing":
+        desk.rescored(number)
+        amends = {name: value for name, value in sent.items() if name != "reason"}
+        answer = _publish(desk, number, amends, lines, yes=yes)
+    return answer, "\n".join([*lines, _switched(desk, number)])
+
+
+def _switch(
+    desk: Organizer, number: int, path: str, sent: dict[str, Any], lines: list[str], *, yes: bool
+) -> dict[str, Any]:
+    """Switch the leaderboards; first show the difference and ask, or with `yes` add it to the lines.
+
+    What refuses the act comes before the question. A difference that is another one when the answer comes is
+    told and asked for again; a file that has arrived since and changes nothing is scored without a question.
+    """
+    agreed, summary = "", ""
+    while True:
+        try:
+            answer = desk.call("POST", path, json={**sent, "agreed": agreed})
+        except Refused as error:
+            if error.name == "rescoring_incomplete":
+                desk.rescored(number)
+                continue
+            if error.name != "difference_not_agreed":
+                raise
+            summary = error.message
+            is_other, agreed = bool(agreed), error.details["digest"]
+        else:
+            lines += [summary] if yes and summary else []
+            return answer
+        if yes:
+            continue
+        if is_other:
+            click.echo("The difference has changed in the meantime. Nothing is switched yet.", err=True)
+        click.echo(summary, err=True)
+        if not is_answered_yes(f"Switch every leaderboard of {desk.slug} to scoring version {number}?"):
+            raise Unusable("Nothing was switched. Answer y to switch, or give --yes in a script.")
+
+
+def _switched(desk: Organizer, number: int) -> str:
+    return f"All leaderboards of {desk.slug} now use scoring version {number}."
+
+
+def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any, str]:
+    """Return the difference to the live version, in lines, and write its tables."""
+    found = desk.difference(number)
+    lines = list(_told(found))
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            path = folder / f"{name}.csv"
+            path.write_text(desk.text(f"rescoring/{number}/{name}.csv"), encoding="utf-8", newline="")
+            lines.append(f"Wrote {path}.")
+    return found, "\n".join(lines)
+
+
+def _told(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"From scoring version {found['before']} to {found['after']}:"
+    if found["unfinished"]:
+        have = "has" if found["unfinished"] == 1 else "have"
+        unfinished = counted(found["unfinished"], "submission")
+        yield f"The difference is not complete yet: {unfinished} {have} no score under it."
+    if found["lost"]:
+        theirs = "its score" if found["lost"] == 1 else "their scores"
+        yield f"{counted(found['lost'], 'submission')} would lose {theirs}."
+    get = "gets" if found["changed"] == 1 else "get"
+    scored = counted(found["scored"], "submission")
+    yield f"{found['changed']:,} of {scored} {get} a different displayed score."
+    for name in ("public", "private"):
+        board = found[name]
+        move = "moves" if board["moved_count"] == 1 else "move"
+        teams = counted(board["team_count"], "team")
+        yield f"{name.capitalize()} leaderboard: {board['moved_count']:,} of {teams} {move}."
+        for each in board["tops"]:
+            entering, leaving = (", ".join(each[side]) or "nobody" for side in ("entering", "leaving"))
+            if each["entering"] or each["leaving"]:
+                yield f"  Top {each['top']}: enters {entering}; leaves {leaving}."
+    compete = "competes" if found["selection_count"] == 1 else "compete"
+    yield f"{counted(found['selection_count'], 'team')} {compete} with different submissions."
+    for split, changes in found["term_changes"].items():
+        words = ", ".join(f"{term} {change:+.4f}" for term, change in changes.items())
+        yield f"Mean change of each term on the {split} rows: {words}."
+
+
+def _preparing(desk: Organizer) -> int | None:
+    versions = desk.call("GET", "rescoring")["versions"]
+    return next((int(each["number"]) for each in versions if each["state"] == "preparing"), None)
+
+
+def _under_way(desk: Organizer) -> int:
+    number = _preparing(desk)
+    if number is None:
+        raise Unusable(f"No rescoring of {desk.slug} is in progress.")
+    return number

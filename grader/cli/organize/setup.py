@@ -1,0 +1,448 @@
+"""`fairboard competition`: create, settings, apply, clone, data files, publish, change, delete."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from grader.cli.client.connection import FileRefused
+from grader.cli.metric.metric_options import metric_options, metric_settings
+from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, plain, yes_option
+from grader.cli.organize.options import CONDITIONS, CREATION, conditions, options
+from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm
+from grader.client import Client, Refused, Unusable
+from grader.client.errors import as_problems
+from grader.client.organizer import Organizer, quoted
+from grader.errors import FairboardError
+
+FILE = LocalPath(exists=True, dir_okay=False)
+STATES = {
+    "unchecked": "not checked",
+    "waiting": "waiting for its check",
+    "passed": "checked",
+    "held": "held back",
+    "allowed": "released anyway",
+}
+SHOWN_SENTENCES = 6
+FOLLOWING = {"entry_deadline", "merger_deadline", "reveals_at"}  # dates that follow the opening and the close
+FEEDBACK = {"feedback", "feedback_step"}
+
+
+@click.command("list")
+@act_on_site
+def list_all(client: Client) -> tuple[Any, str]:
+    """List all competitions, newest first."""
+    found = client.competitions()
+    lines = [f"{each.slug}\t{each.data['state']}\t{_times(each)}\t{each.title}" for each in found]
+    return {"competitions": [each.data for each in found]}, "\n".join(lines)
+
+
+@click.command(cls=WeightsInAnyForm)
+@options(CREATION)
+@options(CONDITIONS)
+@metric_options
+@act_on_site
+def create(
+    client: Client,
+    slug: str,
+    solution: Path | None,
+    title: str | None,
+    overview: Path | None,
+    label: str | None,
+    identities: tuple[str, ...] | None,
+    opens_at: datetime | None,
+    closes_at: datetime | None,
+    power: float,
+    weights: Any,
+    threshold: float,
+    owner: str | None,
+    is_published: bool,
+    **others: Any,
+) -> tuple[Any, str]:
+    """Create the competition SLUG, which is the last part of its address; or a draft from a file SLUG.toml.
+
+    Without a Usage column we split the rows in half, evenly for every label and identity.
+    """
+    if slug.endswith(".toml"):
+        _refuse_options(allowed={"slug", "owner", "is_published"})
+        return _create_from(client, Path(slug), owner=owner, is_published=is_published)
+    if solution is None or title is None:
+        raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
+    if is_published:
+        raise click.UsageError("--publish is for a FILE.toml.")
+    chosen = {"overview": overview, "opens_at": opens_at, "closes_at": closes_at, "identities": identities}
+    given = {name: value for name, value in chosen.items() if value is not None} | conditions(others)
+    metric = metric_settings(power, weights, threshold)
+    if server_code := _server_code():
+        server_code.require_publishable(slug, {**given, "overview": "", "title": title, "metric": metric})
+    sent = {"slug": slug, "title": title, "owner": owner or ""}
+    client.call("POST", "competitions", json=sent)
+    desk = client.organize(slug)
+    try:
+        changes = {name: plain(value) for name, value in given.items()}
+        saved = desk.change_settings(metric=metric.as_dict(), **changes)
+        report = _set_solution(desk, solution, label)
+        answer = desk.publish()
+    except BaseException:
+        with suppress(FairboardError):  # the first error says more
+            desk.call("DELETE", confirm=True)  # a competition is made in one piece
+        raise
+    told = {tuple(each["fields"]) for each in saved["warnings"]}
+    later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in told]
+    _warn([*saved["warnings"], *later])
+    return answer, f"{report}\n\n{slug} {_times(client.competition(slug))}."
+
+
+def _create_from(client: Client, path: Path, *, owner: str | None, is_published: bool) -> tuple[Any, str]:
+    if not path.is_file():
+        raise click.UsageError(f"The file {path} does not exist.")
+    read = reader_of(path).read_new(path)
+    slug = read.slug or path.stem
+    sent = {"slug": slug, "title": read.changes.get("title", ""), "owner": owner or ""}
+    made = client.call("POST", "competitions", json=sent)
+    desk, lines = client.organize(slug), [f"{slug} is a draft."]
+    with _draft_stays(slug, path):
+        _warn(desk.change_settings(**read.changes)["warnings"], unless=_reported(read))
+        lines += _add_files(desk, path.parent, read)
+        if is_published:
+            made = desk.publish()
+            lines.append(f"{slug} is published.")
+        else:
+            lines += _missing(desk)
+    return made, "\n".join(lines)
+
+
+@contextmanager
+def _draft_stays(slug: str, path: Path) -> Iterator[None]:
+    """Say how to continue if something fails after the draft was created."""
+    try:
+        yield
+    except FairboardError:
+        click.echo(
+            f"{slug} stays as a draft. Once that is fixed, `fairboard competition apply {slug} {path}` goes "
+            f"on; `fairboard competition delete {slug}` deletes it.",
+            err=True,
+        )
+        raise
+
+
+@click.command()
+@click.argument("slug")
+@act_on_site
+def settings(client: Client, slug: str) -> tuple[Any, str]:
+    """Print the settings of SLUG as a file for `create` and `apply`."""
+    desk = client.organize(slug)
+    return desk.settings(), desk.text("settings.toml").rstrip("\n")
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("file", type=FILE)
+@yes_option
+@act_on_site
+def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
+    """Change the settings of SLUG to those of FILE, and add the files it names.
+
+    Settings that FILE does not name stay as they are. If FILE changes a setting that is fixed by now, nothing
+    is changed at all.
+    """
+    desk = client.organize(slug)
+    reader = reader_of(file)
+    read = reader.read_change(file, desk.settings()["settings"])
+    if read.solution and desk.call("GET", "state")["state"] != "draft":
+        raise Unusable(f"{slug} is published: to change its solution or metric, start a rescoring.")
+    answer = _change(
+        desk, read.changes, yes=yes or installation_of(client) is not None, unless=_reported(read)
+    )
+    changed = sorted(reader.SETTINGS[name].key for name in answer["changed"])
+    lines = [f"Changed: {', '.join(changed) or 'nothing'}.", *_add_files(desk, file.parent, read)]
+    return answer, "\n".join(lines)
+
+
+@click.command()
+@click.argument("slug")
+@click.argument("new_slug")
+@click.option("--title", default="", help="The new title; by default the same.")
+@click.option("--without-data", is_flag=True, help="Do not copy the data files.")
+@click.option("--with-solution", is_flag=True, help="Also copy the live solution.")
+@click.option("--owner", help="The account that owns the new draft.")
+@act_on_site
+def clone(
+    client: Client,
+    slug: str,
+    new_slug: str,
+    title: str,
+    without_data: bool,
+    with_solution: bool,
+    owner: str | None,
+) -> tuple[Any, str]:
+    """Create a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
+    sent = {"slug": new_slug, "title": title, "source": slug, "owner": owner or ""}
+    kept = {"with_data": not without_data, "with_solution": with_solution}
+    made = client.call("POST", "competitions", json=sent | kept)
+    desk = client.organize(new_slug)
+    desk.data()
+    return made, "\n".join([f"{new_slug} is a draft.", *_missing(desk)])
+
+
+@click.command()
+@click.argument("slug")
+@act_on_site
+def publish(client: Client, slug: str) -> tuple[Any, str]:
+    """Show the draft SLUG to everybody; it opens at its time."""
+    desk = client.organize(slug)
+    _require_none_held(slug, _looked_through(desk))
+    return desk.publish(), f"{slug} is published."
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
+@options(CONDITIONS)
+@yes_option
+@act_on_site
+def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, str]:
+    """Change dates, limits, entry or rules of SLUG; everything else stays as it is.
+
+    Changed rules get a new version, which people must accept before their next submission.
+    """
+    changes = conditions(others)
+    if not changes:
+        raise click.UsageError("Give at least one option to change; `--help` lists them.")
+    if server_code := _server_code():
+        server_code.require_possible(changes)
+    version = client.competition(slug).rules_version if "rules" in changes else None
+    sent = {name: plain(value) for name, value in changes.items()}
+    answer = _change(client.organize(slug), sent, yes=yes or installation_of(client) is not None)
+    lines = [f"Changed {slug}."]
+    new_version = client.competition(slug).rules_version if "rules" in changes else None
+    if (new_version or 1) != (version or 1):  # a draft has no second version
+        lines.append(f"The rules are now version {new_version}; everybody must accept them again.")
+    return answer, "\n".join(lines)
+
+
+@click.command()
+@click.argument("slug")
+@click.confirmation_option(
+    prompt=("This deletes everything stored for the draft and cannot be undone. Delete?")
+)
+@act_on_site
+def delete(client: Client, slug: str) -> tuple[Any, str]:
+    """Delete the draft SLUG with its settings, solution and data files; one without any submission."""
+    return client.organize(slug).call("DELETE", confirm=True), f"{slug} is deleted."
+
+
+@click.command()
+@click.argument("slug")
+@act_on_site
+def data(client: Client, slug: str) -> tuple[Any, str]:
+    """Check the data files of SLUG that need it, and show what each would disclose.
+
+    The exit code is 1 if a file is held back.
+    """
+    found = _looked_through(client.organize(slug))
+    lines = []
+    for file in found["files"]:
+        lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")
+        if file["state"] != "held":  # of these the error tells
+            lines += [f"- {sentence}." for sentence in _told(file)]
+    if any(file["state"] == "held" for file in found["files"]):
+        click.echo("\n".join(lines))
+        _require_none_held(slug, found)
+    return found, "\n".join(lines)
+
+
+@click.command("allow-data")
+@click.argument("slug")
+@click.argument("name")
+@click.argument("words")
+@click.option("--reason", default="", help="For the audit.")
+@act_on_site
+def allow_data(client: Client, slug: str, name: str, words: str, reason: str) -> tuple[Any, str]:
+    """Release the data file NAME of SLUG although it is held back; WORDS say what becomes public.
+
+    `fairboard competition data SLUG` shows the words to use. The audit records this.
+    """
+    desk = client.organize(slug)
+    desk.allow_data_file(name, words, reason=reason)
+    (file,) = [each for each in desk.data()["files"] if each["name"] == name]
+    return file, _released(file)
+
+
+def _times(found: Any) -> str:
+    begin = f"opens {found.opens_at:%Y-%m-%d %H:%M} UTC" if found.opens_at else "opens when it is published"
+    until = f"closes {found.closes_at:%Y-%m-%d %H:%M} UTC" if found.closes_at else "has no closing date"
+    return f"{begin}, {until}"
+
+
+def _refuse_options(*, allowed: set[str]) -> None:
+    """Raise if an option was given that a file says itself."""
+    context = click.get_current_context()
+    for name in context.params:
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in {*allowed, "server", "as_json"}:
+            raise click.UsageError(
+                "With a FILE.toml, only --owner and --publish can be given here; everything else goes into "
+                "the file."
+            )
+
+
+def _reported(read: Any) -> set[str]:
+    """Return the settings of which a solution's report warns."""
+    return {"identities"} if read.solution else set()
+
+
+def _change(
+    desk: Organizer, changes: Mapping[str, Any], *, yes: bool, unless: Collection[str] = ()
+) -> Mapping[str, Any]:
+    """Change settings and print warnings; ask before saving dates that the server wants confirmed."""
+    try:
+        answer = desk.change_settings(**changes, confirm=yes)
+    except Refused as error:
+        if error.name != "confirmation_needed":
+            raise
+        click.echo("\n".join(each["message"] for each in error.problems) or error.message, err=True)
+        if not is_answered_yes("Save this anyway?"):
+            raise Unusable("Nothing was changed. Answer y to save, or give --yes in a script.") from error
+        answer = desk.change_settings(**changes, confirm=True)
+    changed = set(answer["changed"])
+    changed |= FOLLOWING if changed & {"opens_at", "closes_at"} else set()
+    changed |= FEEDBACK if changed & FEEDBACK else set()
+    _warn([each for each in answer["warnings"] if changed.intersection(each["fields"])], unless=unless)
+    return answer
+
+
+def _warn(warnings: list[Mapping[str, Any]], *, unless: Collection[str] = ()) -> None:
+    for warning in warnings:
+        if not set(unless).intersection(warning["fields"]):
+            click.echo(f"Warning: {warning['message']}", err=True)
+
+
+def _missing(desk: Organizer) -> list[str]:
+    lines = [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
+    return lines or [f"Nothing is missing: `fairboard competition publish {desk.slug}` publishes it."]
+
+
+def _told(file: Mapping[str, Any]) -> list[str]:
+    """Return what a check found, in so many lines that a screen holds them."""
+    sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
+    left = len(sentences) - SHOWN_SENTENCES
+    more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
+    return [*sentences[:SHOWN_SENTENCES], *more]
+
+
+def _looked_through(desk: Organizer) -> Mapping[str, Any]:
+    """Return the data files once each is checked that needs it."""
+    found = desk.data()
+    unchecked = [file["name"] for file in found["files"] if file["state"] == "unchecked"]
+    for name in unchecked:
+        desk.call("POST", f"data/{quoted(name)}/check")
+    return desk.data() if unchecked else found
+
+
+def _require_none_held(slug: str, found: Mapping[str, Any]) -> None:
+    lines = []
+    for file in found["files"]:
+        if file["state"] == "held":
+            lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _told(file))]
+            lines.append(
+                f"To release {file['name']} anyway: fairboard competition allow-data {slug} "
+                f"{quote(file['name'])} {quote(file['phrase'])}"
+            )
+    if lines:
+        raise Unusable("\n".join(lines))
+
+
+def reader_of(path: Path) -> Any:
+    """Return the module that reads competition files; it needs the server's code."""
+    try:
+        from grader.cli.organize import competition_files
+    except ModuleNotFoundError as error:
+        raise Unusable(
+            f"Reading {path.name} needs {error.name}: install the wheel with its extra `server` too."
+        ) from error
+    return competition_files
+
+
+def _server_code() -> Any:
+    """Return the module that checks settings before they are sent, None where no server is installed."""
+    with suppress(ModuleNotFoundError):
+        from grader.cli.organize import competition_files
+
+        return competition_files
+    return None
+
+
+def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
+    lines = []
+    if read.solution:
+        lines.append(_set_solution(desk, folder / read.solution, read.label))
+    for name in read.data:
+        desk.add_data_file(folder / name)
+        lines.append(f"{Path(name).name} is a data file.")
+    if read.data or read.solution or read.allowed:
+        for file in _looked_through(desk)["files"]:
+            if file["state"] == "held" and file["name"] in read.allowed:
+                words = read.allowed[file["name"]]
+                desk.allow_data_file(file["name"], words, reason="Allowed in the competition file.")
+                lines.append(_released(file))
+        _require_none_held(desk.slug, desk.data())
+    if read.baseline:
+        path = folder / read.baseline
+        desk.upload("data/baseline", path)
+        lines.append(f"{path.name} is a benchmark.")
+    return lines
+
+
+def _released(file: Mapping[str, Any]) -> str:
+    return f"{file['name']} is released. Participants get {file['consequence']}."
+
+
+def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
+    """Have a solution checked, make it the draft's, and return its report."""
+    checked = desk.check_solution(path, finds_test=False)  # the data files are looked through by themselves
+    if label is not None:
+        checked = _labelled(desk, checked, label)
+    require_acceptable(checked)
+    desk.accept_solution(checked)
+    return described(checked["report"])
+
+
+def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
+    """Return the check of a solution whose label is in this column."""
+    roles = {column["name"]: column["role"] for column in checked["columns"]}
+    if roles and label not in roles:
+        raise Unusable(f"The solution has no column {label!r}.")
+    if not roles or roles[label] == "label":
+        return checked
+    others = {name: "unused" for name, role in roles.items() if role == "label"}
+    job = desk.call(
+        "POST", f"solution/{checked['job']['id']}/roles", json={"roles": {**others, label: "label"}}
+    )
+    return desk.ended(f"solution/{job['id']}")
+
+
+def require_acceptable(checked: Mapping[str, Any]) -> None:
+    """Raise FileRefused or Unusable, with what is wrong, where the check of a solution cannot be accepted."""
+    if not checked["why_not"]:
+        return
+    problems = [f"- {each['message']}" for each in as_problems(checked["problems"])]
+    if any("line" in each for each in checked["problems"]):  # as the readers of files say it
+        raise FileRefused("\n".join(["The solution is rejected:", *problems]))
+    findings = checked["report"]["findings"] if checked["report"] else ()
+    stops = [each["message"] for each in findings if each["level"] == "stop"]
+    raise Unusable("\n".join(stops) or "\n".join([checked["why_not"], *problems]))
+
+
+def described(report: Mapping[str, Any]) -> str:
+    """Return the report of a solution in lines; without the extra `server` only its first facts."""
+    try:
+        from grader.cli.metric.check import describe_report
+    except ModuleNotFoundError:
+        return f"{report['rows']:,} rows, label {report['label']}."
+    return describe_report(report)
