@@ -1,6 +1,6 @@
 """The API's requests and answers about a person: who asks, with which token, and their tokens."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -93,21 +93,19 @@ class Asker(Answer):
 
 def token(found: ApiToken) -> Token:
     """Return a token."""
-    return Token(**_fields(found))
+    competition = found.competition.slug if found.competition else None
+    return Token.of(found, begins_with=found.prefix, competition=competition)
 
 
 def new_token(made: ApiToken, text: str) -> NewToken:
     """Return a token with its text."""
-    return NewToken(**_fields(made), token=text)
+    return NewToken.of(token(made), token=text)
 
 
 def asker(user: User, used: ApiToken) -> Asker:
     """Return the person who asks."""
-    return Asker(
-        id=user.id,
-        name=user.name,
-        is_admin=user.is_admin,
-        about=user.about,
+    return Asker.of(
+        user,
         notices=[kind for kind in Notice if kind.value not in user.unwanted_notices],
         page=user.page_key and hosts.link("people.profile", key=user.page_key),
         token=token(used),
@@ -116,30 +114,5 @@ def asker(user: User, used: ApiToken) -> Asker:
 
 def person_page(found: PersonalPage) -> PersonPage:
     """Return a person's page."""
-    return PersonPage(
-        name=found.name,
-        about=found.about,
-        teams=[
-            EnteredTeam(
-                competition=each.slug,
-                team_id=each.team_id,
-                team=each.team,
-                rank=each.rank,
-                team_count=each.team_count,
-            )
-            for each in found.entered
-        ],
-    )
-
-
-def _fields(found: ApiToken) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "name": found.name,
-        "begins_with": found.prefix,
-        "scopes": found.scopes,
-        "competition": found.competition.slug if found.competition else None,
-        "created_at": found.created_at,
-        "expires_at": found.expires_at,
-        "last_used_at": found.last_used_at,
-    }
+    teams = [EnteredTeam.of(each, competition=each.slug) for each in found.entered]
+    return PersonPage.of(found, teams=teams)

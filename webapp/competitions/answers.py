@@ -1,6 +1,6 @@
 """The API's answers about competitions: a line of the list, and all that a program needs to send a file."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -151,41 +151,20 @@ def data_file(found: DataFile) -> DataFileLine:
 
 def line(view: CompetitionView) -> CompetitionLine:
     """Return a competition as it is in a list."""
-    return CompetitionLine(**_line(view))
+    return CompetitionLine.of(view, rows=view.row_count)
 
 
 def details(view: CompetitionView) -> CompetitionDetails:
     """Return one competition with what a program needs before it sends a file."""
     rules = view.scoring_rules()
-    return CompetitionDetails(
-        **_line(view),
+    return CompetitionDetails.of(
+        view,
+        rows=view.row_count,
         classes=Classes(**words_of(view)),
         paused=view.pause_message if view.paused_at else None,
         rules=view.rules or None,
         rules_version=view.rules_version if view.rules else None,
         must_join=view.must_ask,
-        entry_mode=view.entry_mode,
-        is_entry_open=view.is_entry_open,
-        entry_deadline=view.entry_deadline,
-        merger_deadline=view.merger_deadline,
-        reveals_at=view.reveals_at,
-        max_team_size=view.max_team_size,
-        max_daily_submissions=view.max_daily_submissions,
-        max_total_submissions=view.max_total_submissions,
-        selection_count=view.selection_count,
-        feedback=view.feedback,
         feedback_note=view.feedback_note or None,
         metric=ScoringRules(**rules.metric.as_dict(), identities=list(rules.identities)),
     )
-
-
-def _line(view: CompetitionView) -> dict[str, Any]:
-    return {
-        "slug": view.slug,
-        "title": view.title,
-        "phase": view.phase.value,
-        "state": view.state,
-        "opens_at": view.opens_at,
-        "closes_at": view.closes_at,
-        "rows": view.row_count,
-    }

@@ -59,11 +59,9 @@ def competition_pages(slug: str) -> CompetitionPages:
     with reading() as session:
         found = competition_of(session, slug)
         posted = announcements.shown(session, competition=found)
-    return CompetitionPages(
-        overview=found.overview,
-        evaluation=found.evaluation,
+    return CompetitionPages.of(
+        found,
         data=found.data_description,
-        rules=found.rules,
         announcements=[PostedText.model_validate(each) for each in posted],
     )
 
@@ -138,10 +136,4 @@ def last_rescoring(slug: str) -> LastRescoring:
         lines = mail.of_team(session, competition=found, team=team) if team else []
     if published is None:
         raise NotFound
-    return LastRescoring(
-        number=published.number,
-        replaced_number=published.replaced_number,
-        published_at=published.published_at,
-        text=published.text,
-        submissions=[RescoredLine.model_validate(each) for each in lines],
-    )
+    return LastRescoring.of(published, submissions=[RescoredLine.model_validate(each) for each in lines])

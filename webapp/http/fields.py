@@ -1,7 +1,8 @@
 """Fields of the API's requests and answers: texts, whole numbers, times, and the models' base classes."""
 
 from datetime import datetime
-from typing import Annotated, Any, get_args, get_origin
+from functools import cache
+from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -116,6 +117,17 @@ class Answer(BaseModel):
     """What an answer holds, in the order in which it is explained."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_extra=allow_more)
+
+    @classmethod
+    def of(cls, source: object, /, **others: Any) -> Self:
+        """Return the answer with `others`, and the other required fields from an object's attributes."""
+        found = {name: getattr(source, name) for name in _required(cls) if name not in others}
+        return cls(**found, **others)
+
+
+@cache
+def _required(answer: type[Answer]) -> tuple[str, ...]:
+    return tuple(name for name, field in answer.model_fields.items() if field.is_required())
 
 
 PageSize = Annotated[int, Field(description="The most rows in this response, as asked for with `per_page`.")]

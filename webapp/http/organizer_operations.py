@@ -108,17 +108,7 @@ def act(slug: str, service: Callable[..., Outcome], **given: Any) -> Outcome:
 
 def job(found: OrganizerJob) -> Job:
     """Return a job."""
-    return Job(
-        id=found.id,
-        kind=found.kind,
-        state=found.state,
-        is_final=not organizer_jobs.is_open(found),
-        progress=found.progress,
-        problems=found.problems,
-        incident=found.incident,
-        created_at=found.created_at,
-        finished_at=found.finished_at,
-    )
+    return Job.of(found, is_final=not organizer_jobs.is_open(found))
 
 
 def started(begun: OrganizerJob, url: str) -> tuple[Started, int, dict[str, str]]:

@@ -163,14 +163,9 @@ class OwnResults(Answer):
 
 def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardPage:
     """Return one page of a leaderboard."""
-    return BoardPage(
-        split=board.split,
-        scoring_version=board.scoring_version,
+    return BoardPage.of(
+        board,
         row_share=round(board.row_share, 4),
-        team_count=board.team_count,
-        found_count=board.found_count,
-        page=board.page,
-        page_count=board.page_count,
         rows=[_line(row, board) for row in board.rows],
         own=_line(board.pinned, board) if board.pinned else None,
         page_size=page_size,
@@ -198,24 +193,10 @@ def _line(row: BoardRow, board: Board) -> BoardLine:
 
 def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) -> FinalStandings:
     """Return one page of final standings."""
-    return FinalStandings(
-        number=final.number,
-        newest=final.newest,
-        reason=final.reason,
-        created_at=final.created_at,
-        scoring_version=final.scoring_version,
+    return FinalStandings.of(
+        final,
         team_count=final.count,
-        rows=[
-            FinalLine(
-                rank=row.rank,
-                team_id=row.team_id,
-                team=row.team,
-                score=float(row.score),
-                public_rank=row.public_rank,
-                rank_change=row.rank_change,
-            )
-            for row in final.rows
-        ],
+        rows=[FinalLine.model_validate(row) for row in final.rows],
         page_size=page_size,
         next=next_page,
     )
@@ -224,13 +205,7 @@ def final_standings(final: FinalPage, *, page_size: int, next_page: str | None) 
 def counted_submission(counted: Counted) -> CountedSubmission:
     """Return a submission that counts, with both splits."""
     results = {split.value: _split(result) for split, result in counted.results.items()}
-    return CountedSubmission(
-        submission=counted.submission_id,
-        team=counted.team,
-        rank=counted.rank,
-        team_count=counted.team_count,
-        **results,
-    )
+    return CountedSubmission.of(counted, submission=counted.submission_id, **results)
 
 
 def _split(result: SplitResult) -> SplitScore:

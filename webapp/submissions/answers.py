@@ -218,16 +218,7 @@ def selection(choice: Choice) -> Selection:
 
 def line(submission: Submission, result: SplitResult | None) -> SubmissionLine:
     """Return a submission as it is in a list."""
-    return SubmissionLine(
-        id=submission.id,
-        status=submission.status,
-        kind=submission.kind,
-        file_name=submission.file_name,
-        description=submission.description,
-        submitted_at=submission.submitted_at,
-        public_score=float(result.score) if result else None,
-        is_selected=submission.is_selected,
-    )
+    return SubmissionLine.of(submission, public_score=float(result.score) if result else None)
 
 
 def details(submission: Submission, summary: Summary) -> SubmissionDetails:
@@ -240,25 +231,14 @@ def details(submission: Submission, summary: Summary) -> SubmissionDetails:
             "private_terms": dict(private.terms),
             "private_identities": identities(private),
         }
-    return SubmissionDetails(
-        id=submission.id,
+    return SubmissionDetails.of(
+        submission,
         competition=submission.competition.slug,
-        status=submission.status,
-        kind=submission.kind,
-        file_name=submission.file_name,
-        description=submission.description,
-        is_selected=submission.is_selected,
-        submitted_at=submission.submitted_at,
-        finished_at=submission.finished_at,
-        file_deleted_at=submission.file_deleted_at,
         public_score=float(public.score) if public else None,
         standard_errors=(dict(public.errors) or None) if public else None,
         terms=(dict(public.terms) or None) if public else None,
         weakest_term=public.weakest_term if public else None,
         identities=identities(public) if public else None,
-        problems=submission.problems,
-        notes=submission.notes,
-        incident=submission.incident,
         **hidden,
     )
 

@@ -89,13 +89,8 @@ def verified(state: CloseState) -> VerifiedAnswer | None:
     found = state.verified
     if found is None:
         return None
-    return VerifiedAnswer(
-        scoring_version=found.scoring_version,
-        submission_ids=found.submission_ids,
-        value_count=found.value_count,
-        differences=[each.as_dict() for each in found.differences],
-        is_current=state.is_current,
-    )
+    differences = [each.as_dict() for each in found.differences]
+    return VerifiedAnswer.of(found, differences=differences, is_current=state.is_current)
 
 
 def bundle(found: OrganizerJob, url: str) -> Bundle:
@@ -107,14 +102,11 @@ def bundle(found: OrganizerJob, url: str) -> Bundle:
 def close(state: CloseState, **others: Any) -> CloseAnswer:
     """Return where a close is."""
     view = CloseView(state)
-    return CloseAnswer(
+    return CloseAnswer.of(
+        state,
         stage=view.stage,
         explanation=view.explanation,
         missing=view.missing,
-        agrees=state.agrees,
-        waiting_count=state.waiting_count,
-        failed_count=state.failed_count,
-        selection_open_until=state.selection_open_until,
         verification=organizing.job(state.verify_job) if state.verify_job else None,
         verified=verified(state),
         **others,

@@ -423,57 +423,27 @@ class Ties(Answer):
 
 def queues(health: Health) -> list[ScoringQueue]:
     """Return the scoring queues of a competition."""
-    return [
-        ScoringQueue(
-            number=each.number,
-            state=each.state,
-            counts=dict(each.counts),
-            oldest_open_at=each.oldest_open_at,
-        )
-        for each in health.queues
-    ]
+    return [ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues]
 
 
 def submission(line: submission_search.Line) -> OrganizersSubmission:
     """Return a submission of any team."""
     found = line.submission
     scores = {split: float(score) for split, score in line.scores.items()}
-    return OrganizersSubmission(
-        id=found.id,
-        team_id=found.team_id,
+    return OrganizersSubmission.of(
+        found,
         team=found.team.name,
         sent_by=found.user.name,
-        status=found.status,
-        kind=found.kind,
-        file_name=found.file_name,
-        description=found.description,
-        size_bytes=found.size_bytes,
-        sha256=found.sha256,
-        submitted_at=found.submitted_at,
         public_score=scores.get(Split.PUBLIC),
         private_score=scores.get(Split.PRIVATE),
         attempt_count=line.attempt_count,
-        incident=found.incident,
     )
 
 
 def equal_file(group: Group) -> EqualFile:
     """Return a file that more than one team sent."""
-    return EqualFile(
-        sha256=group.sha256,
-        size_bytes=group.size_bytes,
-        team_count=group.team_count,
-        is_sample=group.is_sample,
-        senders=[
-            EqualFileSender(
-                team=each.team.name,
-                submission_id=each.submission_id,
-                submitted_at=each.submitted_at,
-                count=each.count,
-            )
-            for each in group.senders
-        ],
-    )
+    senders = [EqualFileSender.of(each, team=each.team.name) for each in group.senders]
+    return EqualFile.of(group, senders=senders)
 
 
 def team_fields(line: team_search.Line) -> dict[str, Any]:
@@ -491,30 +461,17 @@ def team_fields(line: team_search.Line) -> dict[str, Any]:
 
 def grant(given: GivenGrant) -> Grant:
     """Return extra submissions."""
-    found = given.grant
-    return Grant(
-        id=found.id,
-        team=given.team,
-        day=found.day,
-        count=found.count,
-        reason=found.reason,
-        granted_at=found.granted_at,
-        ends_at=given.ends_at,
-    )
+    return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
 
 
 def dispute(found: Dispute) -> DisputeLine:
     """Return a question about a score."""
-    return DisputeLine(
-        id=found.id,
-        submission_id=found.submission_id,
+    return DisputeLine.of(
+        found,
         team=found.submission.team.name,
         asked_by=found.asked_by.name,
-        asked_at=found.asked_at,
-        question=found.question,
         answer=found.answer or None,
         answered_by=found.answered_by.name if found.answered_by else None,
-        answered_at=found.answered_at,
     )
 
 
@@ -525,41 +482,24 @@ def announcement(found: Announcement) -> AnnouncementLine:
 
 def organizer(found: OrganizerRow) -> OrganizerLine:
     """Return an organizer."""
-    return OrganizerLine(
-        user_id=found.user_id, name=found.user.name, role=found.role, added_at=found.added_at
-    )
+    return OrganizerLine.of(found, name=found.user.name)
 
 
 def audit(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
     """Return an act, with the names of now, in the fields of the export."""
     hidden = HIDDEN.get(entry.action, frozenset())
-    return AuditLine(
+    return AuditLine.of(
+        entry,
         entry=entry.id,
-        at=entry.at,
         actor=entry.actor.name if entry.actor else None,
-        origin=entry.origin,
-        action=entry.action,
         subject=log.told(entry.subject, names),
         before={name: value for name, value in entry.before.items() if name not in hidden},
         after={name: value for name, value in entry.after.items() if name not in hidden},
-        reason=entry.reason,
-        is_public=entry.is_public,
         public_text=log.told(entry.public_text, names),
     )
 
 
 def tied_board(found: SplitTies) -> TiedBoard:
     """Return a leaderboard that was compared."""
-    return TiedBoard(
-        split=found.split,
-        is_stale=found.is_stale,
-        teams=[
-            TiedTeam(
-                rank=each.place.rank,
-                team=each.place.team,
-                submission_id=each.place.submission_id,
-                difference=each.difference,
-            )
-            for each in found.lines
-        ],
-    )
+    teams = [TiedTeam.of(each.place, difference=each.difference) for each in found.lines]
+    return TiedBoard.of(found, teams=teams)

@@ -1,6 +1,6 @@
 """The API's requests and answers about fair play: lines with their evidence, and marks."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -130,10 +130,8 @@ def mark(found: FairPlayMark | None) -> MarkAnswer | None:
 
 def team(line: TeamLine) -> ProbingTeam:
     """Return a team with signs."""
-    return ProbingTeam(
-        line=line.line,
-        team_id=line.team_id,
-        team=line.team,
+    return ProbingTeam.of(
+        line,
         file_count=line.found.file_count,
         sign_count=line.found.sign_count,
         files=[_file(file) for file in line.files],
@@ -143,33 +141,16 @@ def team(line: TeamLine) -> ProbingTeam:
 
 def pair(line: PairLine) -> AlikePair:
     """Return two files that are alike."""
-    numbers: dict[str, Any] = line.found.as_dict()
-    shared = (
-        "has_same_bytes",
-        "has_same_order",
-        "third_id",
-        "agreement",
-        "correlation",
-        "moved",
-        "rows",
-        "known_ids",
-    )
     one, other = (
-        AlikeFile(
-            submission_id=each.id,
-            team_id=each.team_id,
-            team=each.team.name,
-            submitted_at=each.submitted_at,
-        )
-        for each in (line.one, line.other)
+        AlikeFile.of(each, submission_id=each.id, team=each.team.name) for each in (line.one, line.other)
     )
-    return AlikePair(
+    return AlikePair.of(
+        line.found,
         line=line.line,
         one=one,
         other=other,
         evidence=list(line.sentences),
         mark=mark(line.mark),
-        **{name: numbers[name] for name in shared},
     )
 
 

@@ -173,33 +173,18 @@ class DifferenceAnswer(Answer):
     tables: dict[str, str]
 
 
-def version_fields(version: ScoringVersion) -> dict[str, Any]:
-    """Return the fields of a line."""
-    return {
-        "number": version.number,
-        "state": version.state.value,
-        "reason": version.reason,
-        "notice": version.notice,
-        "solution": version.solution.number,
-        "created_by": version.created_by,
-        "created_at": version.created_at,
-        "published_at": version.published_at,
-        "replaced_number": version.replaced_number,
-    }
+def line(version: ScoringVersion) -> ScoringVersionLine:
+    """Return a scoring version as it is in a list."""
+    return ScoringVersionLine.of(version, solution=version.solution.number)
 
 
 def details(version: ScoringVersion, progress: Progress, gaps: Any) -> ScoringVersionDetails:
     """Return a scoring version and how far it is."""
-    return ScoringVersionDetails(
-        **version_fields(version),
-        progress=RescoringProgress(
-            total=progress.total,
-            finished=progress.finished,
-            failed=progress.failed,
-            per_second=progress.per_second,
-            is_final=not progress.open,
-            unfinished=gaps.unfinished,
-            lost=gaps.lost,
+    return ScoringVersionDetails.of(
+        version,
+        solution=version.solution.number,
+        progress=RescoringProgress.of(
+            progress, is_final=not progress.open, unfinished=gaps.unfinished, lost=gaps.lost
         ),
         metric=Rules.from_dict(version.metric_settings).as_dict(),
         changes=version.solution.report.get("changes"),

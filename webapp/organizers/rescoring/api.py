@@ -29,7 +29,6 @@ from webapp.organizers.rescoring.answers import (
     RescoringRequest,
     RollbackRequest,
     ScoringVersionDetails,
-    ScoringVersionLine,
     ScoringVersionList,
     VersionStarted,
 )
@@ -62,9 +61,7 @@ def scoring_versions(slug: str) -> ScoringVersionList:
     """List the scoring versions."""
     with reading() as session:
         found = preparation.list_all(session, competition=competition_of(session, slug))
-        return ScoringVersionList(
-            versions=[ScoringVersionLine(**answers.version_fields(each)) for each in found], next=None
-        )
+        return ScoringVersionList(versions=[answers.line(each) for each in found], next=None)
 
 
 @blueprint.post(HERE)

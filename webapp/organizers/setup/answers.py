@@ -288,35 +288,18 @@ def check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
 
 def figure(slug: str, figure: Figure) -> FigureLine:
     """Return a figure."""
-    return FigureLine(
-        name=figure.name,
-        media_type=figure.media_type,
-        width=figure.width,
-        height=figure.height,
-        size_bytes=figure.size_bytes,
-        url=url_for("competitions.figure", slug=slug, name=figure.name),
-    )
+    return FigureLine.of(figure, url=url_for("competitions.figure", slug=slug, name=figure.name))
 
 
 def solution_in_use(live: ScoringVersion) -> SolutionInUse:
     """Return the solution of the live scoring version."""
-    return SolutionInUse(
-        number=live.solution.number,
-        scoring_version=live.number,
-        row_count=live.solution.row_count,
-        commitment=live.solution.commitment,
-        report=live.solution.report,
-    )
+    return SolutionInUse.of(live.solution, scoring_version=live.number)
 
 
 def data_file(file: DataFile, found: Any) -> OrganizersDataFile:
     """Return a data file and what its check found."""
-    return OrganizersDataFile(
-        name=file.name,
-        description=file.description,
-        size_bytes=file.size_bytes,
-        sha256=file.sha256,
-        uploaded_at=file.uploaded_at,
+    return OrganizersDataFile.of(
+        file,
         state=file.check_state,
         discloses=list(found.discloses),
         unopened=list(found.unopened),
