@@ -30,7 +30,7 @@ from webapp.http.parameters import asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
 from webapp.leaderboards.results_view import ResultsView
-from webapp.leaderboards.views import BoardView, FinalView, board_csv
+from webapp.leaderboards.views import BoardView, board_csv, change
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView
@@ -203,11 +203,14 @@ def final(slug: str, number: int) -> ResponseReturnValue:
         with_pages = team_results.listed_profiles(
             session, competition=competition, team_ids=[row.team_id for row in found.rows], now=now
         )
+    own_id = team.id if team else None
     return conditional(
         render_template(
             "leaderboards/final.html",
             competition=view,
-            board=FinalView(found, own_team_id=team.id if team else None, with_pages=with_pages),
+            board=found,
+            rows=[(row, *change(row.rank_change), row.team_id == own_id) for row in found.rows],
+            with_pages=with_pages,
         )
     )
 

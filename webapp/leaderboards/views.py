@@ -11,7 +11,6 @@ from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.sorting import Sort
 from grader.services.paging import PAGE_SIZE
-from grader.services.standings.final_standings import FinalPage
 from grader.text import csv_lines
 from webapp.presentation import formats
 from webapp.presentation.terms import TERMS, Classes
@@ -113,23 +112,6 @@ class BoardView:
         self.own = _own_place(board, own_team_id)
         self.has_ties = bool(tied_team_ids)
         self.query = _query(asked)
-
-
-class FinalView:
-    """One page of stored final standings."""
-
-    def __init__(self, final: FinalPage, *, own_team_id: int | None, with_pages: Collection[int]) -> None:
-        self.number = final.number
-        self.numbers = tuple(range(1, final.newest + 1))
-        self.is_newest = final.number == final.newest
-        self.reason = final.reason
-        self.created_at = final.created_at
-        self.scoring_version = final.scoring_version
-        self.team_count = final.count
-        self.page = final.page
-        self.page_count = final.page_count
-        self.with_pages = with_pages
-        self.rows = [(row, *change(row.rank_change), row.team_id == own_team_id) for row in final.rows]
 
 
 def _heading(split: Split, *, is_final: bool) -> str:

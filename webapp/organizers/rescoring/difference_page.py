@@ -18,7 +18,7 @@ from webapp.http.context import reading
 from webapp.http.organizer_access import organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
-from webapp.organizers.rescoring.views import DifferenceView, VersionView
+from webapp.organizers.rescoring.views import DifferenceView
 
 
 @blueprint.get("/<int:number>/difference")
@@ -33,7 +33,7 @@ def difference(slug: str, number: int) -> ResponseReturnValue:
     return render_template(
         "rescoring/difference.html",
         competition=view,
-        scoring_version=VersionView(version),
+        scoring_version=version,
         difference=DifferenceView(found),
         changes=version.solution.report.get("changes") if versions.after is version else None,
     )

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, OrganizerJob, Role
+from grader.models import Competition, OrganizerJob, Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
@@ -21,7 +21,7 @@ from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_number, entered_number
 from webapp.http.site import current_site
-from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView, VersionView
+from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
 from webapp.organizers.setup import forms
 from webapp.organizers.setup.forms import SettingsForm
 from webapp.organizers.setup.solution_view import check_json
@@ -146,7 +146,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
     with reading() as session:
         competition = competition_of(session, slug)
         versions = preparation.list_all(session, competition=competition)
-        preparing = next((each for each in versions if VersionView(each).is_preparing), None)
+        preparing = next((each for each in versions if each.state is ScoringVersionState.PREPARING), None)
         progress = preparing and preparation.progress(session, scoring_version_id=preparing.id)
         checks = [
             job
@@ -163,8 +163,8 @@ def _index(slug: str, *, problem: str | None = None) -> str:
     return render_template(
         "rescoring/versions.html",
         competition=view,
-        versions=[VersionView(each) for each in versions],
-        preparing=preparing and VersionView(preparing),
+        versions=versions,
+        preparing=preparing,
         progress=progress and ProgressView(progress),
         checks=checks,
         settings_check=settings_check and SettingsCheckView.of(settings_check, live),

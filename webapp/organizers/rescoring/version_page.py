@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, Role, ScoringVersion
+from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation, publication
@@ -25,7 +25,7 @@ from webapp.http.site import current_site
 from webapp.organizers.rescoring import difference_page
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.publication_form import PublishForm
-from webapp.organizers.rescoring.views import ProgressView, VersionView, changed_settings, suggested_notice
+from webapp.organizers.rescoring.views import ProgressView, changed_settings, suggested_notice
 
 
 @blueprint.get("/<int:number>")
@@ -189,13 +189,13 @@ def _show(
         versions = difference.versions_of(session, competition=competition, version=version)
         view = CompetitionView(competition, now)
         days = grants.choice(competition, now=now)
-    shown = VersionView(version)
+    is_preparing = version.state is ScoringVersionState.PREPARING
     if form is None:
-        form = PublishForm(None, notice=suggested_notice(version, view.title) if shown.is_preparing else "")
+        form = PublishForm(None, notice=suggested_notice(version, view.title) if is_preparing else "")
     return render_template(
         "rescoring/version.html",
         competition=view,
-        scoring_version=shown,
+        scoring_version=version,
         progress=progress,
         gaps=gaps,
         versions=versions,

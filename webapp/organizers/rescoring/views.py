@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.charts.changes import change_strip
 from grader.charts.slopes import Slope, slope_chart
-from grader.models import JobState, OrganizerJob, ScoringVersion, ScoringVersionState, Split
+from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange
 from grader.services.competitions.metric import Rules
@@ -20,24 +20,6 @@ from webapp.presentation.terms import NAMES
 
 SHOWN_TEAMS = 50
 SHOWN_SELECTIONS = 50
-
-
-class VersionView:
-    """One scoring version."""
-
-    def __init__(self, version: ScoringVersion) -> None:
-        self.number = version.number
-        self.state = version.state.value
-        self.reason = version.reason
-        self.notice = version.notice
-        self.created_by = version.created_by
-        self.created_at = version.created_at
-        self.published_at = version.published_at
-        self.replaced_number = version.replaced_number
-        self.solution_number = version.solution.number
-        self.is_preparing = version.state is ScoringVersionState.PREPARING
-        self.is_live = version.state is ScoringVersionState.LIVE
-        self.is_retired = version.state is ScoringVersionState.RETIRED
 
 
 class ProgressView:
@@ -272,7 +254,7 @@ class DifferenceView:
 
     def __init__(self, found: Preview) -> None:
         difference = found.difference
-        self.before, self.after = (VersionView(version) for version in found.versions)
+        self.before, self.after = found.versions
         self.settings = changed_settings(found.versions)
         self.is_complete = found.is_complete
         self.unfinished, self.lost = found.gaps
