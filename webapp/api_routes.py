@@ -9,6 +9,7 @@ from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
 from webapp.organizers.closing import api as closing
+from webapp.organizers.console import actions as console_actions
 from webapp.organizers.console import console_api, submissions_api, teams_api
 from webapp.organizers.fair_play import api as fair_play
 from webapp.organizers.fair_play import same_people_api
@@ -26,6 +27,7 @@ ROUTES = (
     competitions,
     teams,
     team_actions,
+    console_actions,
     leaderboards,
     submissions,
     integrations,

@@ -13,6 +13,7 @@ from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.organizers.closing import pages as closing_pages
+from webapp.organizers.console import actions as console_actions
 from webapp.organizers.console import (
     announcements_page,
     audit_page,
@@ -65,6 +66,7 @@ ADDED_TO_FAMILIES = (
     same_people_page,
     profile_page,
     team_actions,
+    console_actions,
 )
 CURRENT = Markup(' aria-current="page"')
 

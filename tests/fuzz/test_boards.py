@@ -243,12 +243,13 @@ class BoardMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def disqualify_or_reinstate(self, data: st.DataObject) -> None:
         team = data.draw(st.sampled_from(sorted(set(self.model.team_of.values()))))
-        options: dict[str, Any] = {"competition": self.here.competition, "team": self.model.name[team]}
+        name = self.model.name[team]
         with self.service.database.write() as session:
+            act = acting.begin(session, competition=self.here.competition, actor=TESTS)
             if team in self.model.disqualified:
-                decisions.reinstate(session, actor=TESTS, **options)
+                decisions.reinstate(act, team=name)
             else:
-                decisions.disqualify(session, actor=TESTS, reason="Two accounts.", **options)
+                decisions.disqualify(act, team=name, reason="Two accounts.")
         self.model.disqualified ^= {team}
 
     @precondition(lambda self: any(not each.is_late for each in self.model.sent.values()))
@@ -258,13 +259,8 @@ class BoardMachine(RuleBasedStateMachine):
         if sent.is_late:
             return
         with self.service.database.write() as session:
-            decisions.mark(
-                session,
-                competition=self.here.competition,
-                submission_id=sent.number,
-                kind=SubmissionKind(kind),
-                actor=TESTS,
-            )
+            act = acting.begin(session, competition=self.here.competition, actor=TESTS)
+            decisions.mark(act, submission_id=sent.number, kind=SubmissionKind(kind))
         sent.kind = kind
         sent.is_selected = sent.is_selected and kind == "normal"
 

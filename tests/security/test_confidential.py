@@ -6,7 +6,7 @@ import pytest
 
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.standings import final_standings
 
@@ -26,9 +26,8 @@ def revealed(scene: Any) -> Any:
 def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed: Any) -> None:
     with revealed.arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        decisions.disqualify(
-            session, competition=competition, team="Bob", reason="Shared his labels.", actor=TESTS
-        )
+        act = acting.begin(session, competition=competition, actor=TESTS)
+        decisions.disqualify(act, team="Bob", reason="Shared his labels.")
         newest = final_standings.page_of(session, competition=competition, number=2)
     assert newest.reason == "Bob was disqualified."
     here = "/competitions/toxicity"

@@ -16,12 +16,14 @@ from grader.errors import FairboardError
 from grader.models import Competition, Role
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from webapp.http import api, auth, context
+from webapp.http.confirmation import wants_to_change
 from webapp.http.context import competition_of, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import Sent
 from webapp.http.operations import operation
-from webapp.http.organizer_access import organizers_only
+from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import entered_number
 
 Action = Callable[..., Any]
@@ -50,7 +52,7 @@ class Family:
         path: str,
         *,
         page: str,
-        done: str | Mapping[str, str],
+        done: str | Mapping[str, str] | Callable[..., str],
         method: str = "POST",
         page_path: str | None = None,
         form: Callable[[], Sent] | None = None,
@@ -59,29 +61,30 @@ class Family:
         answers: type[BaseModel] | None = None,
         answer: Callable[..., Any] | None = None,
         status: int = 200,
+        after: Callable[[Act, Any], None] = lambda _act, _outcome: None,
         **described: Any,
     ) -> Callable[[Action], Action]:
         """Register a function as the form `page` and as the operation with the function's name.
 
-        `done` is the message of success, by the `verb` of the address where there are several. `page_path` is
-        the address of the form if it is another one, and `form` reads the input if its fields have other
-        names. `find` returns the competition of the form. `shown` and `answer` make the responses of an
-        action that shows its outcome.
+        `done` is the message of success, by the `verb` of the address where there are several, or made from
+        the outcome and the address. `page_path` is the address of the form if it is another one, and `form`
+        reads the input if its fields have other names. `find` returns the competition of the form. `shown`
+        and `answer` make the responses of an action that shows its outcome. `after` runs after the commit.
         """
 
         def register(run: Action) -> Action:
             takes = run.__annotations__.get("sent")
             read = form or (None if takes is None else lambda: entered(takes))
-            rule = self._form(run, read, done, shown, find)
+            rule = self._form(run, read, done, shown, find, after)
             self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
             context.ACTIONS.add(f"{self.pages.name}.{page}")
-            view = self._view(run, takes, answer or self.answer, status)
+            view = self._view(run, takes, answer or self.answer, status, after)
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
             model = answers or self.answers
             checked = operation(scope, answers=model, status=status, tag=self.tag, **described)(view)
             if self.role is not None:
                 checked = organizers_only(self.role)(checked)
-            address = f"/competitions/<slug>{path}"
+            address = f"{self.pages.url_prefix}{path}"
             api.blueprint.add_url_rule(address, run.__name__, checked, methods=[method])
             return run
 
@@ -91,9 +94,10 @@ class Family:
         self,
         run: Action,
         read: Callable[[], Sent] | None,
-        done: str | Mapping[str, str],
+        done: str | Mapping[str, str] | Callable[..., str],
         shown: Callable[..., ResponseReturnValue] | None,
         find: Callable[[Any, str], Competition],
+        after: Callable[[Act, Any], None],
     ) -> Callable[..., ResponseReturnValue]:
         def form(slug: str, **given: Any) -> ResponseReturnValue:
             if not context.has_login():
@@ -105,29 +109,42 @@ class Family:
                     competition = find(session, slug)
                     if self.role is not None:
                         require_role(session, slug, self.role)
-                    act = acting.as_person(session, competition, g.user)
+                        if wants_to_change():
+                            return self.show(slug=slug, problem=None, **given)
+                    act = acting.begin(session, competition=competition, actor=actor())
                     sent = {} if read is None else {"sent": read()}
                     outcome = run(act, **sent, **given)
             except self.refusals as error:
                 if wants_json():
                     raise
                 return self.show(slug=slug, problem=error, **given), status_of(error), headers_of(error)
+            after(act, outcome)
             if shown is not None:
                 return shown(outcome, slug=slug, **given)
-            flash(done if isinstance(done, str) else done[given["verb"]])
+            if callable(done):
+                flash(done(outcome, **given))
+            else:
+                flash(done if isinstance(done, str) else done[given["verb"]])
             return redirect(self.home(slug=slug, **given), 303)
 
         return form
 
     def _view(
-        self, run: Action, takes: type[Sent] | None, answer: Callable[..., Any], status: int
+        self,
+        run: Action,
+        takes: type[Sent] | None,
+        answer: Callable[..., Any],
+        status: int,
+        after: Callable[[Act, Any], None],
     ) -> Callable[..., Any]:
         def view(slug: str, json: Any = None, **given: Any) -> Any:
             sent = {} if json is None else {"sent": json}
             with writing() as session:
-                act = acting.as_person(session, competition_of(session, slug), g.user)
+                act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
                 outcome = run(act, **sent, **given)
-                return answer(act, outcome, **given), status
+                answered = answer(act, outcome, **given)
+            after(act, outcome)
+            return answered, status
 
         view.__name__, view.__doc__ = run.__name__, run.__doc__
         view.__annotations__ = {} if takes is None else {"json": takes}

@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, SubmissionGrant, Team
 from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
+from grader.services.competitions.acting import Act
 from grader.text import one_line
 
 MAX_COUNT = 1000
@@ -48,39 +47,27 @@ class DayChoice:
     closes_at: datetime | None
 
 
-def grant(
-    session: Session,
-    *,
-    competition: Competition,
-    team: Team | None,
-    day: date | None,
-    count: int,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> SubmissionGrant:
+def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
     """Give a team, or all, `count` submissions more on a UTC day; raise InvalidGrant.
 
     It raises the limit of that day, and from that day on the total limit. Grants add up.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition, now = act.competition, act.now
     reason = one_line(reason, REASON_MAX_LENGTH)
-    found = list(_problems(competition, team, day, count, reason, now))
+    found = list(_problems(act.competition, team, day, count, reason, act.now))
     if found or day is None:
         raise InvalidGrant(found)
     made = SubmissionGrant(
-        competition_id=competition.id,
+        competition_id=act.competition.id,
         team_id=None if team is None else team.id,
         day=day,
         count=count,
         reason=reason,
-        granted_at=now,
+        granted_at=act.now,
     )
-    session.add(made)
-    session.flush()
+    act.session.add(made)
+    act.session.flush()
     whose = "all teams" if team is None else f"team {log.mention(team)}"
-    when = f"{day:%Y-%m-%d} (UTC), until {ends_at(competition, day=day):%Y-%m-%d %H:%M} UTC"
+    when = f"{day:%Y-%m-%d} (UTC), until {ends_at(act.competition, day=day):%Y-%m-%d %H:%M} UTC"
     counted = "1 extra submission" if count == 1 else f"{count:,} extra submissions"
     for_whom = "Every team" if team is None else f"The team {log.mention(team)}"
     act.record(

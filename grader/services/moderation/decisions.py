@@ -1,14 +1,8 @@
 """Disqualify or reinstate a team; mark a submission as ranked, benchmark or test."""
 
-from datetime import datetime
-
-from sqlalchemy.orm import Session
-
 from grader.errors import ErrorKind, OrganizerError
-from grader.models import Competition, Submission, SubmissionKind, Team
+from grader.models import Submission, SubmissionKind, Team
 from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.standings import final_standings, rows
@@ -49,15 +43,7 @@ class UnknownSubmissionHere(OrganizerError):
     message = "There is no submission #{submission_id} in this competition."
 
 
-def disqualify(
-    session: Session,
-    *,
-    competition: Competition,
-    team: str,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Team:
+def disqualify(act: Act, *, team: str, reason: str) -> Team:
     """Remove a team from every leaderboard. It cannot submit, and it can be reinstated.
 
     Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
@@ -65,13 +51,13 @@ def disqualify(
     reason = one_line(reason, REASON_MAX_LENGTH)
     if not reason:
         raise ReasonNeeded
-    act, found = moderation.begin(session, competition=competition, team=team, actor=actor, now=now)
+    found = moderation.find(act, team)
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(team=found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
     # Everybody reads why final standings changed; the reason is the team's and the organizers'.
     _show(act, found.id, reason=f"{found.name} was disqualified.")
-    mail.disqualified(session, competition=act.competition, team=found, now=act.now)
+    mail.disqualified(act.session, competition=act.competition, team=found, now=act.now)
     act.record(
         "team.disqualify",
         f"team {log.mention(found)}",
@@ -83,23 +69,15 @@ def disqualify(
     return found
 
 
-def reinstate(
-    session: Session,
-    *,
-    competition: Competition,
-    team: str,
-    actor: Actor,
-    reason: str = "",
-    now: datetime | None = None,
-) -> Team:
+def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
     """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
-    act, found = moderation.begin(session, competition=competition, team=team, actor=actor, now=now)
+    found = moderation.find(act, team)
     if found.disqualified_at is None:
         raise NotDisqualified(team=found)
     before = {"disqualified_at": found.disqualified_at, "reason": found.disqualification_reason}
     found.disqualified_at, found.disqualification_reason = None, ""
     _show(act, found.id, reason=f"{found.name} was reinstated.")
-    mail.reinstated(session, competition=act.competition, team=found, now=act.now)
+    mail.reinstated(act.session, competition=act.competition, team=found, now=act.now)
     act.record(
         "team.reinstate",
         f"team {log.mention(found)}",
@@ -111,22 +89,13 @@ def reinstate(
     return found
 
 
-def mark(
-    session: Session,
-    *,
-    competition: Competition,
-    submission_id: int,
-    kind: SubmissionKind,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Submission:
+def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
     """Make a submission one that ranks its team, a benchmark that is shown unranked, or a hidden one.
 
     Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere, OnlyATest.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    submission = session.get(Submission, submission_id)
-    if submission is None or submission.competition_id != competition.id:
+    submission = act.session.get(Submission, submission_id)
+    if submission is None or submission.competition_id != act.competition.id:
         raise UnknownSubmissionHere(submission_id=submission_id)
     if submission.team.is_organizers and kind not in (SubmissionKind.BENCHMARK, SubmissionKind.HIDDEN):
         raise OnlyATest(submission_id=submission_id)

@@ -29,7 +29,7 @@ from grader.models import (
 from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, settings
+from grader.services.competitions import acting, lookup, settings
 from grader.services.data_files import release
 from grader.services.jobs import leased_rows
 from grader.services.limits import grants
@@ -125,7 +125,8 @@ def give_compensation(
     if amends.extra_submissions:
         day = amends.extra_day or now.astimezone(UTC).date()
         with _collected(problems):
-            grants.grant(session, team=None, day=day, count=amends.extra_submissions, **act)
+            giving = acting.begin(session, competition=competition, actor=actor, now=now)
+            grants.grant(giving, team=None, day=day, count=amends.extra_submissions, reason=act["reason"])
     if problems:
         raise InvalidPublication(problems)
 

@@ -8,8 +8,6 @@ from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState, Submission
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
@@ -29,16 +27,8 @@ class NothingFailed(OrganizerError):
         )
 
 
-def retry(
-    session: Session,
-    *,
-    competition: Competition,
-    submission_id: int,
-    actor: Actor,
-    now: datetime | None = None,
-) -> list[int]:
+def retry(act: Act, *, submission_id: int) -> list[int]:
     """Give a failed submission all its tries again; return its jobs, to be hinted. Raises NothingFailed."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     jobs = _restart(act, ScoringJob.submission_id == submission_id)
     if not jobs:
         raise NothingFailed(submission_id)
@@ -46,11 +36,8 @@ def retry(
     return [job.id for job in jobs]
 
 
-def retry_all(
-    session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
-) -> list[int]:
+def retry_all(act: Act) -> list[int]:
     """Give all failed submissions their tries again; return the jobs to hint. Raises NothingFailed."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     jobs = _restart(act)
     if not jobs:
         raise NothingFailed

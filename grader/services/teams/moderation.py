@@ -3,16 +3,12 @@
 A name that organizers gave stays, and no team can choose the one that was taken away, until they free them.
 """
 
-from datetime import datetime
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
 from grader.models import Competition, Team
 from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import mail, rosters
@@ -80,31 +76,19 @@ class NameTakenAway(TeamRefusal):
     message = "The organizers took the name {name!r} from a team; no team can choose it."
 
 
-def begin(
-    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None
-) -> tuple[Act, Team]:
-    """Begin an act on the team of a name, as `acting.begin` does; raise UnknownTeam, MergedTeam."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    found = session.scalar(
-        select(Team).where(Team.competition_id == competition.id, Team.name_key == names.name_key(team))
+def find(act: Act, name: str) -> Team:
+    """Return the team of a name that is acted on; raise UnknownTeam, MergedTeam."""
+    found = act.session.scalar(
+        select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
     )
     if found is None or found.is_organizers:
-        raise UnknownTeam(name=team)
+        raise UnknownTeam(name=name)
     if found.merged_into_id is not None:
         raise MergedTeam(team=found)
-    return act, found
+    return found
 
 
-def rename(
-    session: Session,
-    *,
-    competition: Competition,
-    team: str,
-    name: str,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Team:
+def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
     """Give a team another name in the place of an offensive one; it holds until it is freed.
 
     The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
@@ -115,8 +99,8 @@ def rename(
         raise ReasonNeeded("renaming")
     shown = names.clean_name(name)
     names.require_unreserved(shown)
-    act, found = begin(session, competition=competition, team=team, actor=actor, now=now)
-    if names.is_taken_by_team(session, competition=competition, name=shown, but_for=found):
+    found = find(act, team)
+    if names.is_taken_by_team(act.session, competition=act.competition, name=shown, but_for=found):
         raise NameTaken(name=shown)
     before = found.name
     if before == shown:
@@ -124,8 +108,8 @@ def rename(
     rosters.set_name(found, shown)
     found.name_given_at, found.name_given_because = act.now, reason
     found.names_taken_away = [*(found.names_taken_away or ()), before]
-    session.flush()
-    mail.renamed(session, competition=act.competition, team=found, reason=reason, now=act.now)
+    act.session.flush()
+    mail.renamed(act.session, competition=act.competition, team=found, reason=reason, now=act.now)
     act.record(
         "team.rename",
         f"team {log.mention(found)}",
@@ -137,15 +121,13 @@ def rename(
     return found
 
 
-def free_name(
-    session: Session, *, competition: Competition, team: str, actor: Actor, now: datetime | None = None
-) -> Team:
+def free_name(act: Act, *, team: str) -> Team:
     """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
-    act, found = begin(session, competition=competition, team=team, actor=actor, now=now)
+    found = find(act, team)
     if found.name_given_at is None:
         raise NotGiven(team=found)
     found.name_given_at, found.name_given_because, found.names_taken_away = None, "", None
-    mail.name_freed(session, competition=act.competition, team=found, now=act.now)
+    mail.name_freed(act.session, competition=act.competition, team=found, now=act.now)
     act.record("team.free_name", f"team {log.mention(found)}")
     return found
 

@@ -14,7 +14,7 @@ from grader.services.accounts import accounts
 from grader.services.audit import log
 from grader.services.audit.log import Actor, UnknownAction
 from grader.services.closing import close
-from grader.services.competitions import settings
+from grader.services.competitions import acting, settings
 from grader.services.moderation import decisions
 from grader.services.teams import admissions
 
@@ -107,9 +107,8 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
-        decisions.disqualify(
-            session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
-        )
+        act = acting.begin(session, competition=competition, actor=TESTS, now=service.now)
+        decisions.disqualify(act, team="bob", reason="Two.")
     with service.database.read() as session:
         page = log.list_page(session, competition=competition)
     assert page.sentence(page.rows[0]) == "disqualified team bob"
@@ -183,9 +182,10 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
     service.score(first)
     with service.database.write() as session:
         given = {"competition": competition, "actor": TESTS, "now": service.now}
-        decisions.disqualify(session, team="bob", reason="Two accounts.", **given)
-        decisions.reinstate(session, team="bob", **given)
-        decisions.mark(session, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK, **given)
+        act = acting.begin(session, **given)
+        decisions.disqualify(act, team="bob", reason="Two accounts.")
+        decisions.reinstate(act, team="bob")
+        decisions.mark(act, submission_id=first.submission.id, kind=SubmissionKind.BENCHMARK)
         admissions.decide(session, user=dora, admits=False, **given)
         settings.change(session, changes={"max_daily_submissions": 7}, reason="A quiet week.", **given)
         close.reveal(session, **(given | {"now": service.now + WEEK}))
@@ -236,9 +236,8 @@ def test_a_name_that_is_gone_is_not_kept_in_the_log(service: Any) -> None:
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
-        decisions.disqualify(
-            session, competition=competition, team="bob", reason="Two.", actor=TESTS, now=service.now
-        )
+        act = acting.begin(session, competition=competition, actor=TESTS, now=service.now)
+        decisions.disqualify(act, team="bob", reason="Two.")
     before = told(service, competition)
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), now=service.now)

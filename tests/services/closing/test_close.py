@@ -31,7 +31,7 @@ from grader.services.closing.close import (
     ScoringPending,
     SelectionOpen,
 )
-from grader.services.competitions import lookup, phases
+from grader.services.competitions import acting, lookup, phases
 from grader.services.competitions.phases import Archived, Stage
 from grader.services.leaderboards import leaderboard, team_results
 from grader.services.leaderboards.leaderboard import NotRevealed
@@ -319,13 +319,8 @@ def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_clo
     finalize(service, competition)
     first = final_page(service, competition, 1)
     with service.database.write() as session:
-        decisions.disqualify(
-            session,
-            competition=competition,
-            team=first.rows[0].team,
-            reason="Two accounts",
-            actor=Actor(None, "tests"),
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        decisions.disqualify(act, team=first.rows[0].team, reason="Two accounts")
     second = final_page(service, competition, 2)
     assert [row.team for row in second.rows] == [row.team for row in first.rows[1:]]
     assert [row.rank for row in second.rows] == [1, 2]

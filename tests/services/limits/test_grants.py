@@ -9,6 +9,7 @@ from sqlalchemy import select
 from grader.models import AuditEntry, Competition, SubmissionGrant, Team
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import acting
 from grader.services.limits import grants, limits
 from grader.services.limits.limits import DailyLimitReached, TotalLimitReached
 from grader.services.teams import rosters
@@ -24,16 +25,8 @@ def give(
         found = None
         if team is not None:
             found = rosters.find_team(session, competition=competition, user=service.user(team))
-        grants.grant(
-            session,
-            competition=competition,
-            team=found,
-            day=day,
-            count=count,
-            reason="The queue stood still for two hours",
-            actor=Actor.shell(),
-            now=service.now,
-        )
+        act = acting.begin(session, competition=competition, actor=Actor.shell(), now=service.now)
+        grants.grant(act, team=found, day=day, count=count, reason="The queue stood still for two hours")
 
 
 def test_a_team_sends_what_it_was_granted_and_no_more(service: Any) -> None:

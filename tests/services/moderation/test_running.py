@@ -41,6 +41,7 @@ from grader.services.teams.moderation import (
     SameName,
     UnknownTeam,
 )
+from tests.fixtures.services import call
 
 LEASE = timedelta(seconds=40)
 HOUR = timedelta(hours=1)
@@ -58,7 +59,7 @@ def fail(service: Any, accepted: Any) -> None:
 def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:
     with service.database.write() as session:
         here = lookup.get(session, slug=competition.slug)
-        return what(session, competition=here, actor=Actor.shell(), now=service.now, **given)
+        return call(what, session, competition=here, actor=Actor.shell(), now=service.now, **given)
 
 
 def find(service: Any, competition: Any, **wanted: Any) -> list[int]:

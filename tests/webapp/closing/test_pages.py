@@ -12,7 +12,7 @@ import pytest
 
 from grader.models import Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.worker.scheduled_tasks import Calendar
 
@@ -114,13 +114,10 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     assert ">final standings 1</a>." in page
     assert "from older final standings" not in page
     with scene.database.write() as session:
-        decisions.disqualify(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            team="Ann",
-            reason="Two accounts.",
-            actor=Actor(None, "tests"),
+        act = acting.begin(
+            session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests")
         )
+        decisions.disqualify(act, team="Ann", reason="Two accounts.")
     page = scene.ed.browser.get(CLOSE).text
     assert ">final standings 2</a>" in page
     assert "from older final standings" in page

@@ -9,7 +9,7 @@ import pytest
 from grader.models import EntryMode
 from grader.prose.markdown import MAX_LENGTH, cut, first_line
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.teams import rosters
 from grader.visibility import Feedback
@@ -86,7 +86,8 @@ def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena: Any) ->
         competition = lookup.get(session, slug="toxicity")
         team = rosters.find_team(session, competition=competition, user=ann.user)
         team_id, actor = team.id, Actor(None, "tests")
-        decisions.disqualify(session, competition=competition, team=team.name, reason="Copied.", actor=actor)
+        act = acting.begin(session, competition=competition, actor=actor)
+        decisions.disqualify(act, team=team.name, reason="Copied.")
     home = ann.browser.get(HERE).text
     assert button(home) == ("Your team", f"{HERE}/team")
     assert re.search("Your rank . disqualified", words(home)) and "Choose finals" not in home

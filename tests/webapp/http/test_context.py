@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from grader.models import Role
+from grader.models import Role, Team
 from grader.services.accounts import logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
@@ -43,18 +45,17 @@ def organizer(arena: Any) -> Any:
     arena.competition()
     edda, ann = arena.person("Edda"), arena.person("Ann")
     with arena.database.write() as session:
-        competition = lookup.get(session, slug="toxicity")
-        user = names.get_user(session, name="Edda")
-        organizers.add(
-            session,
-            competition=competition,
-            user=user,
-            role=Role.EDITOR,
-            actor=Actor.shell(),
-            now=arena.now(),
-        )
+        add_edda(session, arena.now())
     assert ann.post(f"{HERE}/team", {"name": "Aces"}).status_code == 303
     return edda
+
+
+def add_edda(session: Any, now: datetime) -> None:
+    competition = lookup.get(session, slug="toxicity")
+    user = names.get_user(session, name="Edda")
+    organizers.add(
+        session, competition=competition, user=user, role=Role.EDITOR, actor=Actor.shell(), now=now
+    )
 
 
 def remove_edda(session: Any) -> None:
@@ -89,6 +90,30 @@ def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(
     before_writing(remove_edda)
     answer = client.post(f"{API}/organize/pause", json={"message": "A break."}, headers=organizer.bearer)
     assert (answer.status_code, answer.json["error"], paused(arena)) == (403, "not_organizer", False)
+
+
+def test_an_action_of_a_family_checks_the_role_where_it_runs(
+    arena: Any, organizer: Any, before_writing: Any
+) -> None:
+    token = arena.form_token(organizer.browser, f"{HERE}/organize")
+    with arena.database.read() as session:
+        team = session.scalar(select(Team.id).where(Team.name == "Aces"))
+    path = f"/organize/teams/{team}/name"
+    before_writing(remove_edda)
+    sent = {"name": "Kings", "reason": "Rude"}
+    answer = organizer.browser.post(HERE + path, data={"csrf_token": token, **sent})
+    assert (answer.status_code, team_name(arena, team)) == (403, "Aces")
+    with arena.database.write() as session:
+        add_edda(session, arena.now())
+    before_writing(remove_edda)
+    answer = arena.app.test_client().put(API + path, json=sent, headers=organizer.bearer)
+    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer")
+    assert team_name(arena, team) == "Aces"
+
+
+def team_name(arena: Any, team_id: int) -> str:
+    with arena.database.read() as session:
+        return str(session.get(Team, team_id).name)
 
 
 def transactions(sent: Any) -> list[str]:

@@ -13,7 +13,7 @@ from grader.models import DailyRank, Score, Split, Standing, Submission, Submiss
 from grader.ranking.order import error_text
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.standings import rows as daily_ranks
 from grader.text import safe
@@ -253,9 +253,8 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
         assert daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
         assert not daily_ranks.write_daily_ranks(session, competition=competition, ranks=ranks, now=tomorrow)
         assert daily_ranks.without_daily_ranks(session, now=tomorrow) == []
-        decisions.disqualify(
-            session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        decisions.disqualify(act, team="Bob", reason="Two accounts")
         assert session.scalars(select(DailyRank)).all() == []
         (competition,) = daily_ranks.without_daily_ranks(session, now=tomorrow)
         assert list(
@@ -269,13 +268,8 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     arena.score_all()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        decisions.mark(
-            session,
-            competition=competition,
-            submission_id=benchmark,
-            kind=SubmissionKind.BENCHMARK,
-            actor=Actor(None, "tests"),
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        decisions.mark(act, submission_id=benchmark, kind=SubmissionKind.BENCHMARK)
     board = _json(arena, API).json
     assert board["team_count"] == 60
     place, row = next((place, row) for place, row in enumerate(board["rows"]) if row["is_benchmark"])
@@ -438,9 +432,8 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
         close.finalize(session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests"))
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        decisions.disqualify(
-            session, competition=competition, team="Bob", reason="Two accounts", actor=Actor(None, "tests")
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        decisions.disqualify(act, team="Bob", reason="Two accounts")
     assert "Final leaderboard" in _json(arena, f"{BOARD}/private").text
     old, new = (_json(arena, f"{BOARD}/final/{number}").text for number in (1, 2))
     assert "There are newer final standings" in old and "Bob" in old

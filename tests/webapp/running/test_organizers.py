@@ -13,6 +13,7 @@ import webapp
 from grader.models import Role
 from grader.services.audit import log
 from grader.services.audit.log import Actor
+from grader.services.competitions import acting
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.moderation import decisions
 from grader.services.setup import drafts, lifecycle
@@ -141,9 +142,8 @@ def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
-        decisions.disqualify(
-            session, competition=competition, team="Ann", reason="Two accounts.", actor=Actor.of(root.user)
-        )
+        act = acting.begin(session, competition=competition, actor=Actor.of(root.user))
+        decisions.disqualify(act, team="Ann", reason="Two accounts.")
     page = text(arena.app.test_client().get(f"{HERE}/log"))
     assert "The team Ann was disqualified." in page
     assert "Two accounts" not in page

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from grader import db
 from grader.models import JobState, OrganizerJob, Role
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.settings_model import SETTINGS
 from grader.services.moderation import decisions
 from grader.worker.scheduled_tasks import Calendar
@@ -101,7 +101,8 @@ def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scen
     scene.work()
     with scene.database.write() as session:
         found = lookup.get(session, slug="toxicity")
-        decisions.disqualify(session, competition=found, team="Cem", reason="Why", actor=Actor.shell())
+        act = acting.begin(session, competition=found, actor=Actor.shell())
+        decisions.disqualify(act, team="Cem", reason="Why")
     assert mark not in scene.app.test_client().get(board).text
     calendar.run_due()
     calendar.run_due()

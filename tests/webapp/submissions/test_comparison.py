@@ -13,7 +13,7 @@ from grader.models import Split, SubmissionKind
 from grader.ranking.order import score_text
 from grader.services.audit.log import Actor
 from grader.services.closing import close
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.moderation import decisions
 from grader.services.submissions.comparison import Choice, Side
@@ -50,13 +50,10 @@ def benchmark(arena: Any) -> int:
     submission_id: int = arena.submit(root, arena.truth.predictions(noise=2.5, seed=3), description="n-grams")
     arena.score_all()
     with arena.database.write() as session:
-        decisions.mark(
-            session,
-            competition=lookup.get(session, slug="toxicity"),
-            submission_id=submission_id,
-            kind=SubmissionKind.BENCHMARK,
-            actor=Actor(None, "tests"),
+        act = acting.begin(
+            session, competition=lookup.get(session, slug="toxicity"), actor=Actor(None, "tests")
         )
+        decisions.mark(act, submission_id=submission_id, kind=SubmissionKind.BENCHMARK)
     return submission_id
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.moderation import decisions
 from grader.services.teams import rosters
 from tests.fixtures.arena import without_form_tokens
@@ -62,9 +62,8 @@ def test_teams_that_no_board_shows_are_answered_like_unknown_ones(arena: Any, te
     cem.post(f"{HERE}/team", {"name": "Unscored"})
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
-        decisions.disqualify(
-            session, competition=competition, team="Duo", reason="Two accounts.", actor=Actor(None, "tests")
-        )
+        act = acting.begin(session, competition=competition, actor=Actor(None, "tests"))
+        decisions.disqualify(act, team="Duo", reason="Two accounts.")
         unscored = rosters.find_team(session, competition=competition, user=cem.user).id
     stranger = arena.app.test_client()
 

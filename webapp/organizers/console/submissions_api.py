@@ -1,4 +1,4 @@
-"""API for organizers: search submissions, score them again, mark them, diagnose one."""
+"""API for organizers: search submissions, diagnose one."""
 
 from typing import Any
 
@@ -6,9 +6,8 @@ from flask import Response, url_for
 
 from grader.models import Role
 from grader.reports import html_page
-from grader.services.moderation import decisions, diagnoses, submission_search
+from grader.services.moderation import diagnoses, submission_search
 from grader.services.moderation.submission_search import Wanted
-from grader.services.scoring import retries
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
 from webapp.http.context import competition_of, reading
@@ -20,11 +19,8 @@ from webapp.organizers.console.answers import (
     Diagnosis,
     DiagnosisRequest,
     EqualFileList,
-    KindRequest,
-    Marked,
     OrganizersSubmissionList,
     ReportQuery,
-    Retried,
     SubmissionQuery,
 )
 
@@ -54,28 +50,6 @@ def equal_file_list(slug: str) -> EqualFileList:
     with reading() as session:
         groups = submission_search.equal_files(session, competition=competition_of(session, slug))
     return EqualFileList(files=[answers.equal_file(group) for group in groups])
-
-
-@blueprint.post(f"{SUBMISSION}/retry")
-@organizers_operation(Role.EDITOR, answers=Retried, status=202, tag=TAG)
-def retry_submission(slug: str, submission_id: int) -> Any:
-    """Retry a failed submission."""
-    return _retried(act(slug, retries.retry, submission_id=submission_id))
-
-
-@blueprint.post(f"{SUBMISSIONS}/retry")
-@organizers_operation(Role.EDITOR, answers=Retried, status=202, tag=TAG)
-def retry_submissions(slug: str) -> Any:
-    """Retry all failed submissions."""
-    return _retried(act(slug, retries.retry_all))
-
-
-@blueprint.post(f"{SUBMISSION}/kind")
-@organizers_operation(Role.EDITOR, answers=Marked, tag=TAG)
-def mark_submission(slug: str, submission_id: int, json: KindRequest) -> Marked:
-    """Make a submission a benchmark, hide it, or let it rank again."""
-    marked = act(slug, decisions.mark, submission_id=submission_id, kind=json.kind)
-    return Marked(id=marked.id, kind=marked.kind)
 
 
 @blueprint.get(DIAGNOSIS)
@@ -116,11 +90,6 @@ def diagnosis_page(slug: str, submission_id: int, query: ReportQuery) -> Respons
     name = f"diagnosis-{submission_id}-{query.split.value}.html"
     answer.headers.set("Content-Disposition", "attachment", filename=name)
     return answer
-
-
-def _retried(job_ids: list[int]) -> Any:
-    current_site().hints.send(job_ids)
-    return Retried(job_count=len(job_ids)), 202
 
 
 def _diagnosis(slug: str, submission_id: int) -> Diagnosis:

@@ -1,23 +1,20 @@
-"""Organizers' page of all submissions: filter, retry failed ones, mark benchmarks, identical files."""
+"""Organizers' page of all submissions: filter, sort, identical files."""
 
-from collections.abc import Sequence
-from enum import StrEnum
-from typing import TypeVar
+from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Role, SubmissionKind, SubmissionStatus
-from grader.services.moderation import decisions, submission_search, team_search
+from grader.services.moderation import submission_search, team_search
 from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import retries
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.context import competition_of, reading
+from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_choice, asked_number, asked_page, asked_text
-from webapp.http.site import current_site
 
 blueprint = Blueprint(
     "organize_submissions", __name__, url_prefix="/competitions/<slug>/organize/submissions"
@@ -31,17 +28,21 @@ COLUMNS = (
     (Sort.SIZE, "Size", "number"),
     (Sort.SUBMITTED_AT, "Accepted", ""),
 )
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
     """List the submissions that are asked for."""
+    return page(slug)
+
+
+def page(slug: str, **_: Any) -> str:
+    """Show the list of submissions."""
     wanted = _wanted()
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
-        page = submission_search.find(session, competition=competition, wanted=wanted)
+        found = submission_search.find(session, competition=competition, wanted=wanted)
         failed_count = retries.count_failed(session, competition=competition)
         team = (
             team_search.get(session, competition=competition, team_id=wanted.team_id).team
@@ -51,7 +52,7 @@ def index(slug: str) -> ResponseReturnValue:
     return render_template(
         "running/submissions.html",
         competition=CompetitionView(competition, now),
-        page=page,
+        page=found,
         wanted=wanted,
         team=team,
         query=_query(wanted),
@@ -74,46 +75,11 @@ def same_bytes(slug: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.post("/<int:submission_id>/retry")
-@organizers_only(Role.EDITOR)
-def retry(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Try a failed submission again."""
-    with writing() as session:
-        competition = competition_of(session, slug)
-        job_ids = retries.retry(session, competition=competition, submission_id=submission_id, actor=actor())
-    return _back(slug, f"#{submission_id} is being retried.", job_ids)
-
-
-@blueprint.post("/retry")
-@organizers_only(Role.EDITOR)
-def retry_all(slug: str) -> ResponseReturnValue:
-    """Retry all failed submissions."""
-    with writing() as session:
-        competition = competition_of(session, slug)
-        job_ids = retries.retry_all(session, competition=competition, actor=actor())
-    return _back(slug, "All failed submissions are being retried.", job_ids)
-
-
-@blueprint.post("/<int:submission_id>/kind")
-@organizers_only(Role.EDITOR)
-def mark(slug: str, submission_id: int) -> ResponseReturnValue:
-    """Make a submission a benchmark, hide it, or let it rank again."""
-    kind = _choice(SubmissionKind, request.form.get("kind")) or SubmissionKind.NORMAL
-    with writing() as session:
-        competition = competition_of(session, slug)
-        decisions.mark(
-            session, competition=competition, submission_id=submission_id, kind=kind, actor=actor()
-        )
-    return _back(slug, f"#{submission_id} is {kind} now.")
-
-
-def _back(slug: str, done: str, job_ids: Sequence[int] = ()) -> ResponseReturnValue:
-    if job_ids:
-        current_site().hints.send(job_ids)
-    flash(done)
+def back(slug: str, **_: Any) -> str:
+    """Return the address of the list, as it was filtered where the form names that."""
     here = url_for("organize_submissions.index", slug=slug)
-    back = request.form.get("back", "")
-    return redirect(auth.safe_target(back) if back.startswith(here) else here, 303)
+    asked = request.form.get("back", "")
+    return auth.safe_target(asked) if asked.startswith(here) else here
 
 
 def _wanted() -> Wanted:
@@ -139,7 +105,3 @@ def _query(wanted: Wanted) -> dict[str, str | int | None]:
         "sort": None if wanted.sort is Sort.ID else wanted.sort.value,
         "order": None if wanted.descending else "asc",
     }
-
-
-def _choice(values: type[Choice], text: str | None) -> Choice | None:
-    return next((value for value in values if value.value == text), None)
