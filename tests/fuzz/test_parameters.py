@@ -87,7 +87,7 @@ def test_parameters_of_every_kind_are_found(found: list[Parameter]) -> None:
         ("query", "candidate"),
         ("query", "version"),
     } <= names
-    assert {("field", "against"), ("field", "identities"), ("field", "user_id"), ("json", "code")} <= names
+    assert {("field", "against"), ("field", "identities"), ("json", "code")} <= names
     assert {("field", "closes_at_date"), ("field", "overall_auc"), ("field", "extra_submissions")} <= names
 
 

@@ -15,7 +15,9 @@ GAPS = ("positive_aeg", "negative_aeg")
 PRIVATE = {
     field: Field(field.value.replace("public", "private")) for field in Field if "public" in field.value
 }
-COMPETITION = dict.fromkeys(("slug", "title", "phase", "opens_at", "closes_at", "rows"), Field.COMPETITION)
+COMPETITION = dict.fromkeys(
+    ("slug", "title", "state", "phase", "opens_at", "closes_at", "rows"), Field.COMPETITION
+)
 TOLD_OF_ONE = (
     "classes",
     "paused",
