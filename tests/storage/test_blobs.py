@@ -40,6 +40,7 @@ NAME_NO_BLOB = {
     "webhook_delivery.details": "what an event tells",
     "login.token_sha256": "of a token",
     "setup_link.token_sha256": "of a token",
+    "team.names_taken_away": "names of a team",
     "team_invite.token_sha256": "of a token",
     "api_token.name": "a name",
     "api_token.scopes": "words",

@@ -25,6 +25,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 class FileRefused(Unusable):
     """A file was read, and rejected for everything that the message lists."""
 
+    public_name = "file_refused"
+
 
 def connection_options(command: Command) -> Command:
     """Add `--server` and `--json`."""

@@ -70,7 +70,10 @@ class Setting:
     @property
     def description(self) -> str:
         """The label, the values to choose from, and the help."""
-        values = ", ".join(f'"{value}"' for value in self.choices)
+        values = ", ".join(
+            f'"{value}"' if words.startswith(str(value)) else f'"{value}" ({words})'
+            for value, words in self.choices.items()
+        )
         return f"{self.label}{f': {values}' if values else ''}. {self.help}".rstrip()
 
 

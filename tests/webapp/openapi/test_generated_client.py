@@ -98,5 +98,6 @@ def test_a_generated_client_submits_a_file_and_reads_typed_answers(generated: An
     assert unreadable.status_code == 400
     assert unreadable.parsed.problems
     later = {"added_later": [1]}
-    line = {"slug": "a", "title": "A", "phase": "open", "opens_at": None, "closes_at": None, "rows": 1}
+    line = {"slug": "a", "title": "A", "state": "open", "phase": "open", "rows": 1}
+    line |= {"opens_at": None, "closes_at": None}
     assert models.CompetitionLine.from_dict(line | later).additional_properties == later
