@@ -55,9 +55,13 @@ def has_login() -> bool:
 
 def identify() -> None:
     """Set `g.user` unless it is known: where an action was not run, nobody knows who asks."""
-    if "user" not in g:
-        with reading():
-            pass
+    if "user" in g:
+        return
+    if _secret() is None and current_site().shell is None:  # /livez answers without the database
+        g.user = g.login = g.token = None
+        return
+    with reading():
+        pass
 
 
 @contextmanager
@@ -161,6 +165,7 @@ def cookie_name(name: str, site: Site) -> str:
 
 def _begin() -> None:
     g.login = g.token = g.organizer_role = g.asked_at = g.session = None
+    g.pop("user", None)
     if request.endpoint in ACTIONS:
         return
     identify()
