@@ -47,7 +47,7 @@ class TablesInUse(OrganizerError):
 
     public_name = "tables_in_use"
     message = (
-        f"The tables could not be changed: other transactions held them at each of {TRIES} tries. "
+        "The tables could not be changed: other transactions held them at each of {tries} tries. "
         "Nothing was changed. Try again when no long query or backup runs."
     )
 
@@ -107,7 +107,7 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
             if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
                 raise
         time.sleep(PAUSE_SECONDS)
-    raise TablesInUse
+    raise TablesInUse(tries=TRIES)
 
 
 def require_known(revision: str) -> None:

@@ -32,7 +32,7 @@ MUTANTS = {
     ),
     "no-token-check": (
         Mutant(
-            "grader.services.scoring.jobs", ".in_(job_ids), ScoringJob.token == token, ", ".in_(job_ids), "
+            "grader.services.jobs.leased_rows", ".in_(job_ids), queue.token == token, ", ".in_(job_ids), "
         ),
     ),
     "no-unique-constraint": (),

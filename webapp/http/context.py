@@ -74,24 +74,33 @@ def reading() -> Iterator[Any]:
         g.transaction = ExitStack()
         g.session = g.transaction.enter_context(current_site().database.read())
     if g.get("session") is not None:
-        _know(g.session)
-        yield g.session
+        try:
+            _know(g.session)
+            yield g.session
+        except Exception as error:
+            if db.is_unavailable(error):
+                end_reading(error)
+            raise
     else:
         with current_site().database.read() as session:
             _know(session)
             yield session
 
 
-def end_reading() -> None:
-    """End the transaction that a GET request keeps: before it waits, writes, or streams its response."""
+def end_reading(failure: Exception | None = None) -> None:
+    """End the transaction that a GET request keeps: before it waits, writes, or streams its response.
+
+    After the `failure` of its connection it can only be rolled back.
+    """
     transaction = g.pop("transaction", None)
-    if transaction is not None:
-        g.session = None
-        try:
-            transaction.close()
-        except Exception as error:
-            if not db.is_unavailable(error):  # there is nothing to commit
-                raise
+    if transaction is None:
+        return
+    g.session = None
+    try:
+        transaction.__exit__(type(failure) if failure else None, failure, None)
+    except Exception as error:
+        if not db.is_unavailable(error):  # there is nothing to commit
+            raise
 
 
 @contextmanager

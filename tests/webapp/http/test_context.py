@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from grader.models import Role, Team
 from grader.services.accounts import logins
@@ -149,3 +149,18 @@ def test_somebody_who_was_logged_out_meanwhile_does_nothing(
     before_writing(lambda session: logins.end_all(session, user=organizer.user))
     answer = organizer.browser.post(path, data={"csrf_token": token, "message": "A break."})
     assert (answer.status_code, paused(arena)) == (401, False)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_read_whose_connection_is_lost_is_answered_503(arena: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = organizers.competition_and_role
+
+    def lose(session: Any, **given: Any) -> Any:
+        session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        return find(session, **given)
+
+    arena.competition()
+    ann = arena.person("Ann")
+    monkeypatch.setattr(organizers, "competition_and_role", lose)
+    answer = arena.app.test_client().get(API, headers=ann.bearer)
+    assert (answer.status_code, answer.json["error"]) == (503, "database_unavailable")
