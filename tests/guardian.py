@@ -30,12 +30,12 @@ KILL_SECONDS = 60.0
 class Ward:
     """A test process, what it told, and what it started."""
 
-    def __init__(self, mark: str, told: Collection[psutil.Process] = ()) -> None:
+    def __init__(self, mark: str, told: Collection[psutil.Process] = ()):
         self._mark = mark
         self._known = {process.pid: process for process in told}
         self.folders: list[Path] = []
 
-    def learn(self, line: str) -> None:
+    def learn(self, line: str):
         """Take a line of what the test process tells: the id of a process, or a folder to remove."""
         if line.startswith("/"):
             self.folders.append(Path(line))
@@ -52,7 +52,7 @@ class Ward:
                 self._known[pid] = present[pid]  # its parent, which tells that it is ours, may end before it
         return [process for process in self._known.values() if lives(process)]
 
-    def end(self) -> None:
+    def end(self):
         """End them all, by force after a grace."""
         for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
             deadline, asked = time.monotonic() + seconds, set[int]()
@@ -94,7 +94,7 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
-def _wait(ward: Ward, watched: int, others: Collection[int]) -> None:
+def _wait(ward: Ward, watched: int, others: Collection[int]):
     """Return when the test process is gone; end it when one of the others is."""
     told = b""
     while True:
@@ -112,7 +112,7 @@ def _wait(ward: Ward, watched: int, others: Collection[int]) -> None:
             others = ()
 
 
-def main() -> None:
+def main():
     """Wait until the parent is gone, and end what it left."""
     watched = os.getppid()
     mark, *others = sys.argv[1:]

@@ -98,7 +98,7 @@ def test_the_command_of_the_image_exists(tmp_path):
     check_command(re.findall(r'"([^"]+)"', command[1]), tmp_path)
 
 
-def check_command(words: list[str], data_dir: Path) -> None:
+def check_command(words: list[str], data_dir: Path):
     program, *arguments = words
     assert (BIN / program).exists(), program
     if program == "fairboard":
@@ -208,7 +208,7 @@ def copied_locks(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rewrite(path: Path, pattern: str, replacement: str) -> None:
+def rewrite(path: Path, pattern: str, replacement: str):
     text = path.read_text()
     changed = re.sub(pattern, replacement, text, count=1)
     assert changed != text
@@ -293,7 +293,7 @@ class SmallCheckout:
 
     folder: Path
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         (self.folder / "requirements").mkdir()
         shutil.copy(ROOT / "Makefile", self.folder)
         shutil.copy(ROOT / "requirements/install.py", self.folder / "requirements")
@@ -312,7 +312,7 @@ class SmallCheckout:
         self.lock("build", pins["server"])
         self.lock("dev", pins["server"] + pins["linter"])
 
-    def lock(self, name: str, text: str) -> None:
+    def lock(self, name: str, text: str):
         (self.folder / f"requirements/{name}.lock").write_text(text)
 
     def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:

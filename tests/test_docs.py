@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PLACES = ("", "grader/", "grader/services/", "grader/services/submissions/", "grader/services/competitions/")
 
 
-def test_every_setting_is_documented_with_its_description() -> None:
+def test_every_setting_is_documented_with_its_description():
     text = (ROOT / "docs" / "operations.md").read_text()
     missing = [
         name
@@ -32,13 +32,13 @@ def test_every_setting_is_documented_with_its_description() -> None:
     assert missing == []
 
 
-def test_no_setting_is_documented_that_does_not_exist() -> None:
+def test_no_setting_is_documented_that_does_not_exist():
     text = (ROOT / "docs" / "operations.md").read_text()
     documented = re.findall(r"^\| `FAIRBOARD_(\w+)` \|", text, flags=re.MULTILINE)
     assert set(documented) == {name.upper() for name in Settings.model_fields}
 
 
-def test_the_table_of_a_competitions_settings_is_that_of_the_code() -> None:
+def test_the_table_of_a_competitions_settings_is_that_of_the_code():
     text = (ROOT / "docs" / "organizers.md").read_text()
     table = text[text.index("### The settings of a competition") : text.index("### Data files")]
     assert re.findall(r"^\| `.*", table, flags=re.MULTILINE) == list(_rows_of_settings())
@@ -58,7 +58,7 @@ def _rows_of_settings() -> Iterator[str]:
             yield f"| `{table}{found[1]}` | not set | {found[2]} |"
 
 
-def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings() -> None:
+def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings():
     ordinary = CompetitionSettings()
     columns = Competition.__table__.c
     stored = {name: columns[name].default.arg for name in NAMES if name in columns and columns[name].default}
@@ -75,13 +75,13 @@ def test_the_database_and_the_shell_have_the_same_defaults_as_the_settings() -> 
     assert numbers == 5
 
 
-def test_every_command_in_the_readme_exists() -> None:
+def test_every_command_in_the_readme_exists():
     text = (ROOT / "README.md").read_text()
     commands = set(re.findall(r"\.venv/bin/fairboard (\w+)", text))
     assert commands <= set(main.list_commands(None))  # type: ignore[arg-type]
 
 
-def test_every_link_between_the_documents_leads_to_a_chapter() -> None:
+def test_every_link_between_the_documents_leads_to_a_chapter():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     broken = [
         f"{document.name}: {target}#{chapter}"
@@ -93,7 +93,7 @@ def test_every_link_between_the_documents_leads_to_a_chapter() -> None:
 
 
 @pytest.mark.parametrize("document", ["docs/architecture.md", "docs/glossary.md", "docs/contributing.md"])
-def test_every_file_that_a_map_names_is_there(document: str) -> None:
+def test_every_file_that_a_map_names_is_there(document: str):
     named = re.findall(r"`([\w/]+(?:\.py|\.json|\.txt|/))`", (ROOT / document).read_text())
     assert named
     assert [name for name in named if not any((ROOT / place / name).exists() for place in PLACES)] == []

@@ -63,7 +63,7 @@ def test_forever(page, valkey, make_settings, processes, make_web, make_service,
 class Run:
     """A run of tests, and all the processes that it has started."""
 
-    def __init__(self, folder: Path, test: str) -> None:
+    def __init__(self, folder: Path, test: str):
         self._folder = folder
         self.process: subprocess.Popen[bytes] | None = None
         (folder / "test_forever.py").write_text(test)
@@ -75,7 +75,7 @@ class Run:
         mine = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "MAKE"))}
         self.environment = mine | {"PYTHONPATH": str(ROOT)}
 
-    def start(self, *command: str, **environment: str) -> None:
+    def start(self, *command: str, **environment: str):
         """Start it, and wait until its test has started everything."""
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -117,7 +117,7 @@ def make_run(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
 
 
 @pytest.mark.long
-def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]) -> None:
+def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
     """All that tests start takes long to start; the guardian ends it as it ends the few things below."""
     run = make_run(ALL)
     run.start(sys.executable, "-m", "pytest", *run.options)
@@ -131,7 +131,7 @@ def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]
 
 def test_a_killed_process_of_xdist_and_a_killed_run_of_it_leave_nothing(
     make_run: Callable[[str], Run],
-) -> None:
+):
     run = make_run(CHEAP)
     run.start(sys.executable, "-m", "pytest", "-n", "1", "--max-worker-restart", "0", *run.options)
     worker = next(each for each in run.family if any("valkey" in name for name in _children(each)))
@@ -147,7 +147,7 @@ def _children(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.long
-def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path) -> None:
+def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path):
     """It collects all tests before it begins: a minute."""
     run = make_run(CHEAP)
     stamp = ".venv/.complete"  # of the folder that runs these tests, which is set up
@@ -162,7 +162,7 @@ def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run],
 
 def test_a_session_of_tests_that_leaves_a_process_running_is_an_error(
     make_run: Callable[[str], Run], tmp_path: Path
-) -> None:
+):
     run = make_run(
         "import subprocess, sys\n"
         "def test_careless():\n"

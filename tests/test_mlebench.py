@@ -35,7 +35,7 @@ def with_scikit_learn(predictions: pd.Series, answers: pd.DataFrame) -> float:
     return float(np.mean(terms))
 
 
-def test_the_grade_is_the_score_of_the_library(submission: pd.DataFrame, answers: pd.DataFrame) -> None:
+def test_the_grade_is_the_score_of_the_library(submission: pd.DataFrame, answers: pd.DataFrame):
     report = bias_report(
         answers["toxicity"], submission["prediction"], {name: answers[name] for name in IDENTITIES}
     )
@@ -46,7 +46,7 @@ def test_the_grade_is_the_score_of_the_library(submission: pd.DataFrame, answers
 
 def test_it_is_the_formula_of_the_competition_and_not_that_of_thresholds(
     submission: pd.DataFrame, answers: pd.DataFrame
-) -> None:
+):
     rounded = (submission["prediction"] >= 0.5).astype(float)
     found = grade(submission, answers)
     assert found == pytest.approx(with_scikit_learn(submission["prediction"], answers), abs=1e-12)
@@ -55,15 +55,13 @@ def test_it_is_the_formula_of_the_competition_and_not_that_of_thresholds(
     assert grade(submission.assign(prediction=rounded), answers) == pytest.approx(thresholded, abs=1e-12)
 
 
-def test_the_answers_grade_themselves_with_1_and_stay_as_they_are(answers: pd.DataFrame) -> None:
+def test_the_answers_grade_themselves_with_1_and_stay_as_they_are(answers: pd.DataFrame):
     before = answers.copy()
     assert grade(answers, answers) == 1
     pd.testing.assert_frame_equal(answers, before)
 
 
-def test_a_wrong_submission_is_the_participants_error(
-    submission: pd.DataFrame, answers: pd.DataFrame
-) -> None:
+def test_a_wrong_submission_is_the_participants_error(submission: pd.DataFrame, answers: pd.DataFrame):
     with pytest.raises(ParticipantVisibleError, match="Missing from the submission: 1 id"):
         grade(submission[1:], answers)
     with pytest.raises(ParticipantVisibleError, match="no column `prediction`"):

@@ -22,7 +22,7 @@ def dataset() -> Dataset:
 
 
 @pytest.fixture
-def demo(service: Any, dataset: Dataset) -> Competition:
+def demo(service, dataset: Dataset) -> Competition:
     """A small demo competition with its checked data files."""
     made: Competition = service.competition(
         "demo", csv=dataset.solution.to_csv(index=False).encode(), title="A demo", max_daily_submissions=5
@@ -40,9 +40,7 @@ def demo(service: Any, dataset: Dataset) -> Competition:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_notebook_goes_from_data_to_a_rank(
-    service: Any, demo: Any, live_site: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
-) -> None:
+def test_the_notebook_goes_from_data_to_a_rank(service, demo, live_site, tmp_path: Path, monkeypatch, capsys):
     rival = b"id,prediction\n" + b"".join(b"%d,0.5\n" % (7_000_000 + row) for row in range(2000))
     service.score(service.submit(demo, user="bob", csv=rival))
     monkeypatch.chdir(tmp_path)
@@ -57,7 +55,7 @@ def test_the_notebook_goes_from_data_to_a_rank(
     assert "rank 1 with 0." in capsys.readouterr().out
 
 
-def test_the_notebook_is_stored_without_outputs() -> None:
+def test_the_notebook_is_stored_without_outputs():
     found = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(found)
     code = [cell for cell in found.cells if cell.cell_type == "code"]

@@ -22,9 +22,7 @@ def opened(packed: StoredZip) -> io.BufferedIOBase:
 @given(
     st.dictionaries(st.text("aé .-", min_size=1, max_size=9), st.binary(max_size=99), max_size=5), st.data()
 )
-def test_it_holds_the_files_and_is_the_same_from_any_place(
-    files: dict[str, bytes], data: st.DataObject
-) -> None:
+def test_it_holds_the_files_and_is_the_same_from_any_place(files: dict[str, bytes], data: st.DataObject):
     packed = StoredZip([member(name, content) for name, content in files.items()])
     whole = opened(packed).read()
     assert len(whole) == packed.size
@@ -36,7 +34,7 @@ def test_it_holds_the_files_and_is_the_same_from_any_place(
     assert stream.read() == whole[place:]
 
 
-def test_files_beyond_4_gb_are_found() -> None:
+def test_files_beyond_4_gb_are_found():
     huge = [Member(f"{n}.bin", 2_000_000_000, 0, lambda place, length: b"x" * length) for n in range(3)]
     packed = StoredZip([*huge, member("last.txt", b"the end")])
     assert packed.size > 6_000_000_000

@@ -27,18 +27,18 @@ BEFORE = (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED)
 
 @pytest.mark.parametrize("phase", BEFORE)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_no_participant_sees_anything_private_before_the_reveal(viewer: Viewer, phase: Phase) -> None:
+def test_no_participant_sees_anything_private_before_the_reveal(viewer: Viewer, phase: Phase):
     assert not visible_fields(viewer, phase) & PRIVATE
 
 
 @pytest.mark.parametrize("viewer", Viewer)
-def test_everybody_sees_scores_and_tables_of_both_splits_after_the_reveal(viewer: Viewer) -> None:
+def test_everybody_sees_scores_and_tables_of_both_splits_after_the_reveal(viewer: Viewer):
     assert visible_fields(viewer, Phase.REVEALED) >= PRIVATE | TABLES
 
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, phase: Phase) -> None:
+def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, phase: Phase):
     secrets = {Field.LABELS, Field.SPLITS, Field.ENTRY_CODE}
     assert not visible_fields(viewer, phase) & secrets
     assert visible_fields(Viewer.ORGANIZER, phase) >= secrets
@@ -46,29 +46,29 @@ def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, pha
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("viewer", Viewer)
-def test_everybody_sees_the_public_score_and_its_terms_always(viewer: Viewer, phase: Phase) -> None:
+def test_everybody_sees_the_public_score_and_its_terms_always(viewer: Viewer, phase: Phase):
     assert visible_fields(viewer, phase) >= {Field.PUBLIC_RANK, Field.PUBLIC_SCORE, Field.PUBLIC_TERMS}
 
 
 @pytest.mark.parametrize("phase", BEFORE)
-def test_only_the_team_and_organizers_see_the_public_table_before_the_reveal(phase: Phase) -> None:
+def test_only_the_team_and_organizers_see_the_public_table_before_the_reveal(phase: Phase):
     seeing = {viewer for viewer in Viewer if visible(Field.PUBLIC_IDENTITIES, viewer, phase)}
     assert seeing == {Viewer.TEAM, Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", BEFORE)
-def test_gaps_between_averages_are_the_organizers_before_the_reveal(phase: Phase) -> None:
+def test_gaps_between_averages_are_the_organizers_before_the_reveal(phase: Phase):
     assert {viewer for viewer in Viewer if visible(Field.PUBLIC_GAPS, viewer, phase)} == {Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("field", [Field.FILE, Field.TEAM_AFFAIRS, Field.ALLOWANCE, Field.SELECTION])
-def test_what_a_team_does_is_the_teams_and_the_organizers(field: Field, phase: Phase) -> None:
+def test_what_a_team_does_is_the_teams_and_the_organizers(field: Field, phase: Phase):
     assert {viewer for viewer in Viewer if visible(field, viewer, phase)} == {Viewer.TEAM, Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phase) -> None:
+def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phase):
     ladder = [
         visible_fields(viewer, phase)
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM, Viewer.ORGANIZER)
@@ -78,14 +78,14 @@ def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phas
 
 
 @pytest.mark.parametrize("viewer", Viewer)
-def test_what_was_seen_once_stays_seen(viewer: Viewer) -> None:
+def test_what_was_seen_once_stays_seen(viewer: Viewer):
     seen = [visible_fields(viewer, phase) for phase in Phase]
     assert all(before <= after for before, after in itertools.pairwise(seen))
 
 
 @pytest.mark.parametrize("phase", BEFORE)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase) -> None:
+def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase):
     shown = [visibility.visible_fields(viewer, phase, feedback) for feedback in Feedback]
     tables = {Field.PUBLIC_IDENTITIES} if viewer is Viewer.TEAM else set()
     assert shown[0] - shown[1] == tables
@@ -95,7 +95,7 @@ def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase) -> None:
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_no_mode_keeps_anything_back_after_the_reveal_or_from_organizers(feedback: Feedback) -> None:
+def test_no_mode_keeps_anything_back_after_the_reveal_or_from_organizers(feedback: Feedback):
     for viewer in Viewer:
         revealed = visibility.visible_fields(viewer, Phase.REVEALED, feedback)
         assert revealed == visible_fields(viewer, Phase.REVEALED)

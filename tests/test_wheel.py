@@ -9,7 +9,6 @@ import venv
 from email import message_from_string
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -108,7 +107,7 @@ def run(python: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_wheel_has_every_package_and_no_test(wheel: Path) -> None:
+def test_the_wheel_has_every_package_and_no_test(wheel: Path):
     names = ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {
         "grader",
@@ -118,7 +117,7 @@ def test_the_wheel_has_every_package_and_no_test(wheel: Path) -> None:
     assert {"grader/py.typed", "webapp/templates/base.html", "grader/reports/report.css"} <= set(names)
 
 
-def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path) -> None:
+def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path):
     docs = ROOT / "docs"
     kept = (*docs.glob("*.md"), *docs.glob("images/*"), *docs.glob("notebooks/*.ipynb"))
     shipped = "webapp/documentation/shipped/"
@@ -126,7 +125,7 @@ def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path) -> None:
     assert names == {path.relative_to(docs).as_posix() for path in kept}
 
 
-def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path) -> None:
+def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path):
     done = run(python, "-c", METRIC_ALONE)
     assert done.returncode == 0, done.stderr
     score, _, loaded = done.stdout.partition(" ")
@@ -134,7 +133,7 @@ def test_the_metric_alone_imports_numpy_and_nothing_else(python: Path) -> None:
     assert loaded.strip() == "['grader', 'numpy']"
 
 
-def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Path) -> None:
+def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Path):
     rows = [(f"r{row}", row % 2, row // 2 % 2) for row in range(40)]
     (tmp_path / "solution.csv").write_text(
         "\n".join(["id,target,cat", *(",".join(map(str, each)) for each in rows)])
@@ -150,14 +149,14 @@ def test_a_file_is_scored_by_the_command_of_the_wheel(python: Path, tmp_path: Pa
     assert run(python, command, "analyze", *files).returncode == 0
 
 
-def test_what_belongs_to_the_server_says_how_it_is_installed(python: Path) -> None:
+def test_what_belongs_to_the_server_says_how_it_is_installed(python: Path):
     done = run(python, python.with_name("fairboard"), "serve")
     assert done.returncode == 1
     assert re.search(r"`serve` needs \w+, which is not installed", done.stderr)
     assert "fairboard-VERSION-py3-none-any.whl[server]" in done.stderr
 
 
-def test_a_command_over_http_says_how_it_is_installed(python: Path) -> None:
+def test_a_command_over_http_says_how_it_is_installed(python: Path):
     done = run(python, python.with_name("fairboard"), "submissions")
     assert done.returncode == 1
     assert "`submissions` needs httpx, which is not installed" in done.stderr
@@ -166,8 +165,8 @@ def test_a_command_over_http_says_how_it_is_installed(python: Path) -> None:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_wheel_submits_with_nothing_of_the_server(
-    clients_python: Path, service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
+    clients_python: Path, service, live_site, predictions_csv, tmp_path: Path, monkeypatch
+):
     service.competition()
     (tmp_path / "p.csv").write_bytes(predictions_csv())
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
@@ -186,7 +185,7 @@ def test_the_wheel_submits_with_nothing_of_the_server(
     assert listed.stdout.startswith("toxicity\topen\t"), listed.stderr
 
 
-def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path) -> None:
+def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Path):
     given = PROJECT["classifiers"]
     assert set(given) <= known_classifiers
     assert given == sorted(given)
@@ -199,7 +198,7 @@ def test_the_classifiers_are_known_and_name_the_pythons_that_it_takes(wheel: Pat
     assert told["License-Expression"] == "Apache-2.0"
 
 
-def test_the_citation_is_valid_and_of_this_version() -> None:
+def test_the_citation_is_valid_and_of_this_version():
     check = Path(sys.executable).with_name("check-jsonschema")
     subprocess.run(
         [check, "--builtin-schema", "vendor.citation-file-format", ROOT / "CITATION.cff"], check=True
@@ -212,7 +211,7 @@ def test_the_citation_is_valid_and_of_this_version() -> None:
     )
 
 
-def test_nothing_says_that_an_index_has_fairboard() -> None:
+def test_nothing_says_that_an_index_has_fairboard():
     folders = ("docs", "grader", "webapp")
     files = [ROOT / "README.md", *(file for folder in folders for file in (ROOT / folder).rglob("*.*"))]
     texts = {file: file.read_text() for file in files if file.suffix in {".md", ".py", ".html", ".js"}}

@@ -37,14 +37,14 @@ def ruled_out() -> dict[str, str]:
 class ShownText(HTMLParser):
     """Collects what a reader sees of a page: its text and the attributes that are read out or shown."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.parts: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
         self.parts += [value for name, value in attrs if name in SHOWN_ATTRIBUTES and value]
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data: str):
         self.parts.append(data)
 
 
@@ -111,7 +111,7 @@ def found_in(place: str, text: str, word: str) -> Iterator[str]:
             yield f"{place}: … {around} …"
 
 
-def test_no_text_uses_a_word_that_the_glossary_rules_out() -> None:
+def test_no_text_uses_a_word_that_the_glossary_rules_out():
     words = ruled_out()
     texts = list(everything())
     found = [
@@ -123,7 +123,7 @@ def test_no_text_uses_a_word_that_the_glossary_rules_out() -> None:
     assert not found, "\n".join(found)
 
 
-def test_every_exception_is_still_needed() -> None:
+def test_every_exception_is_still_needed():
     texts = list(everything())
     for place, phrases in ALLOWED.items():
         shown = " ".join(" ".join(text.split()) for at, text in texts if at == place)
@@ -137,16 +137,14 @@ def test_every_exception_is_still_needed() -> None:
         ('<p title="A notice">{{ "a notice of " ~ name }}</p>', ["a notice of", "A notice"]),
     ],
 )
-def test_the_words_of_a_page_are_those_that_a_reader_sees(
-    tmp_path: Path, template: str, words: list[str]
-) -> None:
+def test_the_words_of_a_page_are_those_that_a_reader_sees(tmp_path: Path, template: str, words: list[str]):
     path = tmp_path / "page.html"
     path.write_text(template)
     shown = [" ".join(text.split()) for text in of_template(path)]
     assert [text for text in shown if text] == words
 
 
-def test_a_chapters_code_is_not_read(tmp_path: Path) -> None:
+def test_a_chapters_code_is_not_read(tmp_path: Path):
     path = tmp_path / "docs" / "chapter.md"
     path.parent.mkdir()
     path.write_text("A word, `notice`, and [a link](notice.md).\n\n    notice\n")

@@ -45,7 +45,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def base_url() -> None:
+def base_url():
     """None: every test has a server of its own. (The plugin's fixture is one that pytest will drop.)"""
 
 
@@ -59,16 +59,16 @@ def context(context: BrowserContext) -> BrowserContext:
 class FollowedHints:
     """Scores hinted jobs one after the other, a moment later, as a worker does."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._waiting: queue.Queue[int | None] = queue.Queue()
         self._thread: threading.Thread | None = None
 
-    def send(self, job_ids: Sequence[int]) -> None:
+    def send(self, job_ids: Sequence[int]):
         for job_id in job_ids:
             self._waiting.put(job_id)
 
-    def start(self, score: Callable[[int], object]) -> None:
-        def follow() -> None:
+    def start(self, score: Callable[[int], object]):
+        def follow():
             while (job_id := self._waiting.get()) is not None:
                 time.sleep(SCORING_DELAY_SECONDS)
                 score(job_id)
@@ -76,14 +76,14 @@ class FollowedHints:
         self._thread = threading.Thread(target=follow)
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self):
         self._waiting.put(None)
         if self._thread:
             self._thread.join()
 
 
 @pytest.fixture
-def live(arena: Any) -> Iterator[Any]:
+def live(arena) -> Iterator[Any]:
     """The arena on a port of its own, with its hints followed; `arena.address` says where."""
     server = make_server("127.0.0.1", 0, arena.app, threaded=True)
     hints = FollowedHints()

@@ -14,7 +14,7 @@ from tests.fixtures.worlds import Truth, World
 pytestmark = pytest.mark.browser
 
 
-def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path) -> None:
+def test_every_page(make_world: Callable[..., World], browser: Browser, screens: Path):
     """Draw every page of the route list, while a competition is open and after its reveal."""
     for moment in visits.MOMENTS:
         folder = screens / moment

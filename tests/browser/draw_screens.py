@@ -29,7 +29,7 @@ OF_A_CROWD = {
 }
 
 
-def _page_of(live: Any, browser: Browser, person: Any) -> Page:
+def _page_of(live, browser: Browser, person) -> Page:
     context = browser.new_context(base_url=live.address)
     if person:
         cookie = person.browser.get_cookie("fairboard_login")
@@ -37,7 +37,7 @@ def _page_of(live: Any, browser: Browser, person: Any) -> Page:
     return context.new_page()
 
 
-def _fill(live: Any, teams: int) -> tuple[Any, Any]:
+def _fill(live, teams: int) -> tuple[Any, Any]:
     """Fill a competition; return a member, with three files where there are teams, and an organizer."""
     now = live.now()
     start = now - timedelta(days=30)
@@ -78,7 +78,7 @@ def _fill(live: Any, teams: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_a_crowd(live: Any, browser: Browser, screens: Path, crowd: str) -> None:
+def test_a_crowd(live, browser: Browser, screens: Path, crowd: str):
     """Draw the pages that change with the number of teams, for a member and for an organizer."""
     ann, edda = _fill(live, CROWDS[crowd])
     for name, path in OF_A_CROWD.items():
@@ -87,7 +87,7 @@ def test_a_crowd(live: Any, browser: Browser, screens: Path, crowd: str) -> None
         page.context.close()
 
 
-def test_pictures_of_the_readme(live: Any, browser: Browser, screens: Path) -> None:
+def test_pictures_of_the_readme(live, browser: Browser, screens: Path):
     """Draw what README shows, one screen of a desk in both themes; for `make pictures`."""
     ann, _ = _fill(live, CROWDS["fifteen"])
     page = _page_of(live, browser, ann)
@@ -104,7 +104,7 @@ def test_pictures_of_the_readme(live: Any, browser: Browser, screens: Path) -> N
             page.screenshot(path=screens / f"{name}-{scheme}.png")
 
 
-def test_every_fate(live: Any, browser: Browser, screens: Path) -> None:
+def test_every_fate(live, browser: Browser, screens: Path):
     """Draw the pages of a site with submissions of every fate, for strangers and a member."""
     paths = populate(live)
     page = _page_of(live, browser, None)

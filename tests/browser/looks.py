@@ -33,7 +33,7 @@ def looks(page: Page, names: Iterable[str] = CHECKED) -> Iterator[str]:
         yield look
 
 
-def draw(page: Page, address: str, folder: Path, name: str) -> None:
+def draw(page: Page, address: str, folder: Path, name: str):
     """Take a picture of every look of a page."""
     page.goto(address)
     for look in looks(page, LOOKS):
@@ -44,7 +44,7 @@ def faults(page: Page, address: str) -> list[str]:
     """Return what is wrong with a page in either theme and width, and what it complains about itself."""
     said: list[str] = []
 
-    def hear(message: object) -> None:
+    def hear(message: object):
         if getattr(message, "type", "error") in ("error", "warning"):
             said.append(getattr(message, "text", str(message)))
 

@@ -1,7 +1,6 @@
 """The pages of accounts on a site that sends mail, in both colour schemes and widths."""
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -16,12 +15,12 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
-def arena(make_arena: Any, post: Any) -> Any:
+def arena(make_arena, post):
     """A site that sends mail, whatever its address."""
     return make_arena(**post.settings | {"base_url": "http://localhost", "contact": "Grace Hopper, room 12"})
 
 
-def test_account_pages_are_clear_to_all(live: Any, browser: Browser) -> None:
+def test_account_pages_are_clear_to_all(live, browser: Browser):
     ann = live.person("Ann")
     with live.database.write() as session:
         person = session.get_one(User, ann.user.id)
@@ -48,7 +47,7 @@ def test_account_pages_are_clear_to_all(live: Any, browser: Browser) -> None:
     assert not found, "\n".join(found)
 
 
-def test_somebody_signs_up_by_mail_and_makes_a_token(live: Any, page: Page, post: Any) -> None:
+def test_somebody_signs_up_by_mail_and_makes_a_token(live, page: Page, post):
     page.goto(f"{live.address}/sign-up")
     page.get_by_label("E-mail").fill("ada@example.org")
     page.get_by_role("button", name="Send link").click()

@@ -1,7 +1,5 @@
 """The documentation in both themes, on a desk and on a phone, without a fault that axe knows."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Browser
 
@@ -12,7 +10,7 @@ CHAPTERS = ("", "/participants", "/scoring", "/bias-metrics", "/glossary", "/ref
 PAGES = (*CHAPTERS, "/search?q=bpsn+auc", "/search?q=zzz")
 
 
-def test_the_chapters_are_clear_to_all(live: Any, browser: Browser) -> None:
+def test_the_chapters_are_clear_to_all(live, browser: Browser):
     context = browser.new_context(base_url=live.address)
     page = context.new_page()
     found = [fault for place in PAGES for fault in faults(page, f"/docs{place}")]

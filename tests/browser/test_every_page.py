@@ -33,7 +33,7 @@ def site(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> It
         yield site
 
 
-def test_every_page_is_clear_to_all(site: visits.Site, browser: Browser) -> None:
+def test_every_page_is_clear_to_all(site: visits.Site, browser: Browser):
     found = [fault for page, path in site.visits(browser) for fault in faults(page, path)]
     assert len(site.pages) >= PAGES_AT_LEAST
     assert not found, "\n".join(found)
@@ -41,7 +41,7 @@ def test_every_page_is_clear_to_all(site: visits.Site, browser: Browser) -> None
 
 def test_at_320_px_no_page_overflows_the_header_is_short_and_local_times_name_their_zone(
     site: visits.Site, browser: Browser
-) -> None:
+):
     found = []
     options = {"timezone_id": "Asia/Kolkata", "viewport": {"width": 320, "height": 568}}
     for page, path in site.visits(browser, **options):

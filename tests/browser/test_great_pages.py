@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -52,7 +51,7 @@ REACH = """
 
 
 @pytest.fixture
-def site(live: Any) -> Any:
+def site(live):
     """A competition with many identities and four teams; Ann has two scored files and a rejected one."""
     _publish(live)
     people = {name: live.person(name) for name in TEAMS}
@@ -67,7 +66,7 @@ def site(live: Any) -> Any:
     return live
 
 
-def _publish(live: Any) -> None:
+def _publish(live):
     dice = random.Random(4)
     lines = ["id,toxicity," + ",".join(MANY) + ",Usage"]
     for place, (row_id, label, _) in enumerate(live.truth.rows):
@@ -93,7 +92,7 @@ def _publish(live: Any) -> None:
         )
 
 
-def _context(site: Any, browser: Browser, **options: Any) -> BrowserContext:
+def _context(site, browser: Browser, **options) -> BrowserContext:
     # Far from UTC: scripts put the own time in the place of every time.
     context = browser.new_context(base_url=site.address, timezone_id="Asia/Kolkata", **options)
     context.add_cookies([{"name": "fairboard_login", "value": site.cookie, "url": site.address}])
@@ -101,7 +100,7 @@ def _context(site: Any, browser: Browser, **options: Any) -> BrowserContext:
 
 
 @pytest.fixture
-def ann(site: Any, browser: Browser) -> Iterator[Page]:
+def ann(site, browser: Browser) -> Iterator[Page]:
     """Ann's window."""
     context = _context(site, browser, permissions=["clipboard-read", "clipboard-write"])
     yield context.new_page()
@@ -109,14 +108,14 @@ def ann(site: Any, browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def plain(site: Any, browser: Browser) -> Iterator[Page]:
+def plain(site, browser: Browser) -> Iterator[Page]:
     """Ann's window without scripts."""
     context = _context(site, browser, java_script_enabled=False)
     yield context.new_page()
     context.close()
 
 
-def _five_pages(site: Any) -> tuple[str, ...]:
+def _five_pages(site) -> tuple[str, ...]:
     scored = site.ids["scored"]
     return (
         HERE,
@@ -127,7 +126,7 @@ def _five_pages(site: Any) -> tuple[str, ...]:
     )
 
 
-def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page) -> None:
+def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page):
     ann.goto(f"{HERE}/leaderboard")
     names = ann.locator(".standings tbody .team bdi:first-child")
     ann.keyboard.press("/")
@@ -144,7 +143,7 @@ def test_typing_filters_the_leaderboard_and_a_slash_goes_there(ann: Page) -> Non
     expect(field).to_have_value("nobody/")
 
 
-def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(ann: Page) -> None:
+def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(ann: Page):
     ann.goto(f"{HERE}/leaderboard")
     link = ann.get_by_role("link", name="Bob", exact=True)
     link.focus()
@@ -163,7 +162,7 @@ def test_a_line_opens_its_team_in_a_panel_that_closes_and_gives_back_the_focus(a
     expect(ann.get_by_role("dialog")).to_have_count(0)
 
 
-def test_identities_are_sorted_by_any_column_and_found_by_name(site: Any, ann: Page) -> None:
+def test_identities_are_sorted_by_any_column_and_found_by_name(site, ann: Page):
     ann.goto(f"{HERE}/submissions/{site.ids['scored']}")
     table = ann.locator("table.heatmap").first
     shown = table.locator("tbody tr").filter(visible=True)
@@ -181,7 +180,7 @@ def test_identities_are_sorted_by_any_column_and_found_by_name(site: Any, ann: P
     expect(shown.get_by_role("rowheader")).to_have_text("identity 13")
 
 
-def test_a_button_copies_a_problem(site: Any, ann: Page) -> None:
+def test_a_button_copies_a_problem(site, ann: Page):
     ann.goto(f"{HERE}/submissions/{site.ids['rejected']}")
     problem = ann.locator(".problems > li").first
     problem.get_by_role("button", name="Copy").click()
@@ -190,7 +189,7 @@ def test_a_button_copies_a_problem(site: Any, ann: Page) -> None:
     assert copied == problem.locator("[data-copy]").inner_text()
 
 
-def test_without_scripts_nothing_is_missing(site: Any, plain: Page) -> None:
+def test_without_scripts_nothing_is_missing(site, plain: Page):
     plain.goto(f"{HERE}/leaderboard")
     plain.get_by_label("Search for a team").fill("bob")
     plain.get_by_role("button", name="Search").click()
@@ -213,7 +212,7 @@ def test_without_scripts_nothing_is_missing(site: Any, plain: Page) -> None:
     expect(plain.get_by_role("button", name="Copy")).to_have_count(0)
 
 
-def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site: Any, ann: Page) -> None:
+def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site, ann: Page):
     for path in _five_pages(site):
         ann.goto(path)
         unseen = []
@@ -228,7 +227,7 @@ def test_the_keyboard_reaches_every_control_and_its_focus_is_seen(site: Any, ann
         assert (path, ann.evaluate(UNREACHED)) == (path, [])
 
 
-def test_at_twice_the_size_no_page_is_wider_than_the_window(site: Any, ann: Page) -> None:
+def test_at_twice_the_size_no_page_is_wider_than_the_window(site, ann: Page):
     ann.set_viewport_size(ZOOMED)  # type: ignore[arg-type]
     for path in _five_pages(site):
         ann.goto(path)
@@ -237,7 +236,7 @@ def test_at_twice_the_size_no_page_is_wider_than_the_window(site: Any, ann: Page
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)], ids=["desk", "phone"])
-def test_nothing_moves_while_a_page_comes(site: Any, ann: Page, width: int, height: int) -> None:
+def test_nothing_moves_while_a_page_comes(site, ann: Page, width: int, height: int):
     ann.set_viewport_size({"width": width, "height": height})
     ann.add_init_script(SHIFTS)
     # The scripts come late, as over a slow network: what they change must not move the rest.

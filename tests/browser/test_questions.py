@@ -17,8 +17,8 @@ NOTICE = 'We mended sixty labels.\n\n"Sorry" & thank you.'
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_rescoring_is_published_by_the_answer_to_its_question(
-    people: dict[str, Any], check: Callable[..., int], live: Any, browser: Browser, scripts: bool
-) -> None:
+    people: dict[str, Any], check: Callable[..., int], live, browser: Browser, scripts: bool
+):
     begin(people, check())
     live.score_all()
     cookie = people["Eva"].browser.get_cookie("fairboard_login").value
@@ -42,7 +42,7 @@ def test_a_rescoring_is_published_by_the_answer_to_its_question(
     context.close()
 
 
-def _ask(page: Page) -> None:
+def _ask(page: Page):
     page.goto(f"{ROOT}/rescoring/2")
     page.get_by_label("Message to participants").fill(NOTICE)
     page.get_by_role("button", name="Publish scoring version 2").click()

@@ -3,7 +3,6 @@
 import random
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -54,7 +53,7 @@ class Paths:
     cookie: str
 
 
-def populate(live: Any) -> Paths:
+def populate(live) -> Paths:
     """Fill the site with two competitions, many teams, and a submission of every fate."""
     live.competition("old", title="Last year's toxicity")
     live.competition(
@@ -124,7 +123,7 @@ def populate(live: Any) -> Paths:
     return Paths(strangers, member, cookie.value)
 
 
-def _make_teams(live: Any, ann: Any) -> str:
+def _make_teams(live, ann) -> str:
     """Let somebody ask Ann's team to merge, and return the link that invites into his."""
     bob, dan = live.person("Bob"), live.person("Dan")
     with live.database.write() as session:
@@ -138,7 +137,7 @@ def _make_teams(live: Any, ann: Any) -> str:
         return invitations.make_link(acting.as_person(session, competition, bob.user))
 
 
-def _add_webhook(live: Any, ann: Any) -> None:
+def _add_webhook(live, ann):
     """Let Ann's team have a webhook that has failed and worked."""
     with live.database.write() as session:
         competition, now = lookup.get(session, slug="toxicity"), db.now(session)
@@ -164,7 +163,7 @@ def _add_webhook(live: Any, ann: Any) -> None:
                 outbox.record_failed(session, claimed=claimed, status=status, duration_ms=duration, now=now)
 
 
-def test_what_a_member_sees_is_clear_to_all(live: Any, browser: Browser) -> None:
+def test_what_a_member_sees_is_clear_to_all(live, browser: Browser):
     paths = populate(live)
     context = browser.new_context(base_url=live.address)
     page = context.new_page()
@@ -176,8 +175,8 @@ def test_what_a_member_sees_is_clear_to_all(live: Any, browser: Browser) -> None
 
 
 def _accept(
-    live: Any,
-    person: Any,
+    live,
+    person,
     file: bytes,
     slug: str = "toxicity",
     *,

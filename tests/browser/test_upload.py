@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,15 +12,13 @@ SUBMIT = "/competitions/toxicity/submissions"
 
 
 @pytest.fixture
-def predictions(live: Any, tmp_path: Path) -> Path:
+def predictions(live, tmp_path: Path) -> Path:
     path = tmp_path / "predictions.csv"
     path.write_bytes(live.truth.predictions(noise=1.4))
     return path
 
 
-def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
-    live: Any, page: Page, predictions: Path
-) -> None:
+def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(live, page: Page, predictions: Path):
     live.competition(title="Unintended bias")
     page.goto(live.address)
     page.get_by_role("link", name="Unintended bias").click()
@@ -50,7 +47,7 @@ def test_a_new_person_signs_up_sends_a_file_and_watches_its_score_appear(
     expect(page.get_by_role("row", name="Ann you")).to_have_class(re.compile(r"\bown\b"))
 
 
-def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions: Path) -> None:
+def test_the_list_of_submissions_follows_too(live, page: Page, predictions: Path):
     live.competition()
     ann = _logged_in(live, page)
     page.goto(live.address + "/competitions/toxicity/submissions")
@@ -62,7 +59,7 @@ def test_the_list_of_submissions_follows_too(live: Any, page: Page, predictions:
     expect(page.get_by_text("chosen automatically (best public score)")).to_be_visible()
 
 
-def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, page: Page) -> None:
+def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live, page: Page):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -86,7 +83,7 @@ def test_a_dropped_file_that_is_rejected_is_told_all_its_problems(live: Any, pag
     expect(page.get_by_text("Nothing here yet.")).to_be_visible()
 
 
-def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Page, tmp_path: Path) -> None:
+def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live, page: Page, tmp_path: Path):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -98,9 +95,7 @@ def test_a_file_over_the_limit_is_told_so_before_it_is_sent(live: Any, page: Pag
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
 
 
-def test_everything_works_without_javascript(
-    live: Any, browser: Any, predictions: Path, tmp_path: Path
-) -> None:
+def test_everything_works_without_javascript(live, browser, predictions: Path, tmp_path: Path):
     live.competition()
     broken = tmp_path / "broken.csv"
     broken.write_text("id,prediction\n7000000,nan\nx,0.5\n")
@@ -130,7 +125,7 @@ def test_everything_works_without_javascript(
     context.close()
 
 
-def test_times_stand_in_utc_and_in_the_time_of_the_reader(live: Any, browser: Any) -> None:
+def test_times_stand_in_utc_and_in_the_time_of_the_reader(live, browser):
     live.competition(max_daily_submissions=5, closes_at=live.now() + timedelta(days=1))
     context = browser.new_context(timezone_id="Asia/Kolkata")
     page = context.new_page()
@@ -147,9 +142,7 @@ def test_times_stand_in_utc_and_in_the_time_of_the_reader(live: Any, browser: An
     context.close()
 
 
-def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(
-    live: Any, page: Page, predictions: Path
-) -> None:
+def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(live, page: Page, predictions: Path):
     live.competition()
     live.submit(_logged_in(live, page), predictions.read_bytes())
     page.goto(live.address + SUBMIT)
@@ -159,7 +152,7 @@ def test_an_identical_file_is_told_beside_the_file_and_submitted_anyway(
     expect(page.get_by_role("heading", name="Submission 2")).to_be_visible()
 
 
-def test_a_file_that_is_sent_before_its_check_has_ended_waits_for_it(live: Any, page: Page) -> None:
+def test_a_file_that_is_sent_before_its_check_has_ended_waits_for_it(live, page: Page):
     live.competition()
     _logged_in(live, page)
     page.goto(live.address + SUBMIT)
@@ -171,7 +164,7 @@ def test_a_file_that_is_sent_before_its_check_has_ended_waits_for_it(live: Any, 
     assert page.url.endswith(SUBMIT)
 
 
-def test_two_files_are_ticked_and_compared_without_javascript(live: Any, browser: Any) -> None:
+def test_two_files_are_ticked_and_compared_without_javascript(live, browser):
     live.competition()
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -190,7 +183,7 @@ def test_two_files_are_ticked_and_compared_without_javascript(live: Any, browser
     context.close()
 
 
-def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> None:
+def test_the_pages_can_be_walked_with_the_keyboard(live, page: Page):
     live.competition()
     page.goto(live.address + "/competitions/toxicity")
     page.keyboard.press("Tab")
@@ -199,7 +192,7 @@ def test_the_pages_can_be_walked_with_the_keyboard(live: Any, page: Page) -> Non
     assert page.url.endswith("#content")
 
 
-def test_hostile_names_run_no_script(live: Any, page: Page) -> None:
+def test_hostile_names_run_no_script(live, page: Page):
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     live.competition(title=hostile, overview=hostile)
     dialogs: list[str] = []
@@ -213,7 +206,7 @@ def test_hostile_names_run_no_script(live: Any, page: Page) -> None:
     assert not dialogs
 
 
-def _logged_in(live: Any, page: Page, name: str = "Ann") -> Any:
+def _logged_in(live, page: Page, name: str = "Ann"):
     person = live.person(name)
     token = person.browser.get_cookie("fairboard_login").value
     page.context.add_cookies([{"name": "fairboard_login", "value": token, "url": live.address}])

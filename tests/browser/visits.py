@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from playwright.sync_api import Browser, Page
 from werkzeug.serving import make_server
@@ -26,7 +25,7 @@ class Site:
     address: str
     pages: dict[str, str | None]
 
-    def visits(self, browser: Browser, **options: Any) -> Iterator[tuple[Page, str]]:
+    def visits(self, browser: Browser, **options) -> Iterator[tuple[Page, str]]:
         """Yield each page's address, with a page of the browser in which who gets it is logged in."""
         for name in LOOKERS:
             context = browser.new_context(base_url=self.address, **options)

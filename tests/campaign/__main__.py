@@ -32,7 +32,7 @@ DISK_MB = 700
 @click.option("--only", multiple=True, help="A fault to choose from, such as 'broker flushed'.")
 @click.option("--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service before.")
 @click.option("--keep", is_flag=True, help="Keep the folder, and say where it is.")
-def main(keep: bool, database: str, **options: object) -> None:
+def main(keep: bool, database: str, **options: object):
     """Run one campaign; end with 1 unless every promise was kept."""
     plan = Plan(database=DatabaseKind(database), **options)  # type: ignore[arg-type]
     _begin_again(plan.mutation)
@@ -55,7 +55,7 @@ def main(keep: bool, database: str, **options: object) -> None:
     sys.exit(0 if report.is_green else 1)
 
 
-def _begin_again(mutation: str) -> None:
+def _begin_again(mutation: str):
     """Begin again in a process that is broken from its start, with mounts of its own where that may be."""
     if IN_OWN_MOUNTS in os.environ:
         return

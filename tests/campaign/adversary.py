@@ -48,7 +48,7 @@ class Adversary(threading.Thread):
         plan: Plan,
         ledger: Ledger,
         truce: threading.Event,
-    ) -> None:
+    ):
         super().__init__(name="adversary", daemon=True)
         self._installation = installation
         self._server = server
@@ -62,7 +62,7 @@ class Adversary(threading.Thread):
         self._deck: list[Fault] = []
         self.last_fault_at = time.monotonic()
 
-    def run(self) -> None:
+    def run(self):
         due = time.monotonic()
         while not self._truce.is_set():
             due += self._plan.pause
@@ -73,7 +73,7 @@ class Adversary(threading.Thread):
             hold.join()
         self._hints.close()
 
-    def _harm(self) -> None:
+    def _harm(self):
         """Do one fault, another one where there is nothing to do for it."""
         for _ in range(20):
             fault = self._draw()
@@ -142,17 +142,17 @@ class Adversary(threading.Thread):
         seconds = self._plan.lease_seconds + 2 if beyond_lease else self._random.uniform(1, 4)
         stalled.suspend()
 
-        def resume() -> None:
+        def resume():
             with suppress(psutil.Error):
                 stalled.send_signal(signal.SIGCONT)
 
         self._hold(seconds, resume)
         return True
 
-    def _hold(self, seconds: float, let_go: Callable[[], object]) -> None:
+    def _hold(self, seconds: float, let_go: Callable[[], object]):
         """Let go after some seconds, or when the campaign ends; the end of a fault counts as its time."""
 
-        def wait() -> None:
+        def wait():
             self._truce.wait(seconds)
             let_go()
             self.last_fault_at = time.monotonic()

@@ -9,7 +9,7 @@ from tests.campaign.findings import DOUBLED, WRONG, BoardRead, Findings
 from tests.campaign.snapshot import Snapshot
 
 
-def check_standings(rows: Snapshot, findings: Findings) -> None:
+def check_standings(rows: Snapshot, findings: Findings):
     """Check that the standings are the entries that follow from the scores, of every board in use."""
     written: dict[tuple[int, Split], dict[int, tuple[int, str]]] = defaultdict(dict)
     for row in rows.standings:
@@ -63,7 +63,7 @@ def _best(rows: Snapshot, version_id: int, split: Split) -> Iterator[tuple[int, 
         yield team_id, (best.id, rows.shown(best, version_id, split))
 
 
-def check_reads(rows: Snapshot, reads: Sequence[BoardRead], findings: Findings) -> None:
+def check_reads(rows: Snapshot, reads: Sequence[BoardRead], findings: Findings):
     """Check that every line is a score which its team has under the one version that the page names."""
     numbers = {
         (rows.competitions[version.competition_id].slug, version.number): version.id

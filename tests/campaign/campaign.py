@@ -42,7 +42,7 @@ def run(plan: Plan, folder: Path) -> Report:
 class Campaign:
     """An installation with its clients, its organizer and its adversary."""
 
-    def __init__(self, plan: Plan, installation: Installation, server: PostgreSQL | None) -> None:
+    def __init__(self, plan: Plan, installation: Installation, server: PostgreSQL | None):
         self._plan = plan
         self._installation = installation
         self._server = server
@@ -102,7 +102,7 @@ class Campaign:
             for number in range(self._plan.clients)
         ]
 
-    def _let_act(self) -> None:
+    def _let_act(self):
         told = 0.0
         while not self._is_enough.wait(0.1):
             passed = time.monotonic() - self._start
@@ -113,7 +113,7 @@ class Campaign:
             if passed >= self._plan.seconds and (is_enough or passed > LONGEST_FACTOR * self._plan.seconds):
                 return
 
-    def _tell(self, passed: float) -> None:
+    def _tell(self, passed: float):
         uploads, faults = len(self._ledger.acknowledged), sum(self._ledger.faults.values())
         surprises = f", {len(self._ledger.surprises)} surprises" if self._ledger.surprises else ""
         print(
@@ -122,7 +122,7 @@ class Campaign:
             flush=True,
         )
 
-    def _keep_serving(self) -> None:
+    def _keep_serving(self):
         """Start the service again when somebody has killed it, as an init system does."""
         while not self._end.wait(0.5):
             self._installation.restart()
@@ -143,7 +143,7 @@ class Campaign:
         except SQLAlchemyError:
             return -1
 
-    def _read_boards(self, client: Client) -> None:
+    def _read_boards(self, client: Client):
         page = 1
         while client.read_board(page):
             page += 1
@@ -160,7 +160,7 @@ class Campaign:
         self._check_last_board(checker, findings)
         return findings
 
-    def _check_faulty(self, checker: Checker, findings: Findings) -> None:
+    def _check_faulty(self, checker: Checker, findings: Findings):
         for submission in checker.rows.submissions.values():
             if submission.sha256 in self._ledger.faulty:
                 is_rejected = submission.status is SubmissionStatus.REJECTED
@@ -168,7 +168,7 @@ class Campaign:
                 text = f"The faulty submission {submission.id} is {submission.status}."
                 findings.expect(is_rejected, "I3", kind, text)
 
-    def _check_picks(self, checker: Checker, findings: Findings) -> None:
+    def _check_picks(self, checker: Checker, findings: Findings):
         picked: dict[str, set[int]] = {}
         for submission in checker.rows.submissions.values():
             team = checker.rows.teams[submission.team_id].name
@@ -179,7 +179,7 @@ class Campaign:
                 text = f"{team} picked {picks}; the database has {picked.get(team, set())}."
                 findings.expect(picks == picked.get(team, set()), "I5", LOST, text)
 
-    def _check_last_board(self, checker: Checker, findings: Findings) -> None:
+    def _check_last_board(self, checker: Checker, findings: Findings):
         """Check that the board which was read at the end has every team that stands on it."""
         live = next(
             version for version in checker.rows.versions.values() if version.state is ScoringVersionState.LIVE

@@ -75,7 +75,7 @@ class Checker:
         self._check_secrets()
         return self.findings
 
-    def _check_acknowledged(self, is_settled: bool) -> None:
+    def _check_acknowledged(self, is_settled: bool):
         ids = Counter(each.sha256 for each in self.rows.submissions.values())
         answers = Counter(self.history.acknowledged.values())
         for submission_id, sha256 in self.history.acknowledged.items():
@@ -104,7 +104,7 @@ class Checker:
             return str(error)
         return None
 
-    def _check_unanswered(self) -> None:
+    def _check_unanswered(self):
         count = Counter(each.sha256 for each in self.rows.submissions.values())
         for sha256 in self.history.unanswered:
             text = f"The unanswered upload {sha256} stands {count[sha256]} times in the database."
@@ -121,7 +121,7 @@ class Checker:
             text = f"Team {team_id} has {number} submissions with the Idempotency-Key {key}."
             self.findings.expect(number == 1, "I2", DOUBLED, text)
 
-    def _check_ends(self, is_settled: bool) -> None:
+    def _check_ends(self, is_settled: bool):
         jobs = {(job.submission_id, job.scoring_version_id): job for job in self.rows.jobs}
         for submission in self.rows.submissions.values():
             job = jobs.get((submission.id, self.rows.live(submission) or 0))
@@ -140,7 +140,7 @@ class Checker:
             text = f"{name} has failed (incident {job.incident})."
             self.findings.expect(job.state is not JobState.FAILED or not healthy, "I3", LOST, text)
 
-    def _check_results(self) -> None:
+    def _check_results(self):
         jobs = Counter((job.submission_id, job.scoring_version_id) for job in self.rows.jobs)
         for (submission_id, version_id), number in jobs.items():
             text = f"Submission {submission_id} has {number} jobs under version {version_id}."
@@ -157,7 +157,7 @@ class Checker:
             text = f"Job {job.id} is {job.state} and has {found} scores."
             self.findings.expect(found == expected, "I8", WRONG, text)
 
-    def _check_scores(self) -> None:
+    def _check_scores(self):
         ways = {version.id: self._way(version) for version in self.rows.versions.values()}
         files = {
             (submission_id, version_id): (ways[version_id], self.rows.submissions[submission_id].sha256)
@@ -183,7 +183,7 @@ class Checker:
             self.oracle.add(way, solution=data, settings=version.metric_settings)
         return way
 
-    def _check_slots(self) -> None:
+    def _check_slots(self):
         used: Counter[tuple[int, object]] = Counter()
         for submission in self.rows.submissions.values():
             holds = submission.kind in COUNTED and submission.status in HOLDS_A_SLOT
@@ -215,7 +215,7 @@ class Checker:
             and day in (None, grant.day)
         )
 
-    def _check_secrets(self) -> None:
+    def _check_secrets(self):
         """Look for private scores and terms, exact or as shown, which are no public ones as well."""
         values: dict[Split, set[str]] = {split: set() for split in Split}
         for score in self.rows.scores:

@@ -58,7 +58,7 @@ NO_ANSWER = Answer(0, {})
 class Teams:
     """Gives out the teams, each to two clients at once, until its limit refuses a file."""
 
-    def __init__(self, teams: list[TeamAccess]) -> None:
+    def __init__(self, teams: list[TeamAccess]):
         self._left = list(teams)
         self._lock = threading.Lock()
 
@@ -67,7 +67,7 @@ class Teams:
         with self._lock:
             return self._left[(number // 2) % len(self._left)]
 
-    def exhaust(self, team: TeamAccess) -> None:
+    def exhaust(self, team: TeamAccess):
         """Note that a team may send nothing more."""
         with self._lock, suppress(ValueError):
             if len(self._left) > 1:
@@ -79,7 +79,7 @@ class Client(threading.Thread):
 
     def __init__(
         self, number: int, *, plan: Plan, port: int, teams: Teams, ledger: Ledger, truce: threading.Event
-    ) -> None:
+    ):
         super().__init__(name=f"client-{number}", daemon=True)
         self._number = number
         self._plan = plan
@@ -90,7 +90,7 @@ class Client(threading.Thread):
         self._random = random.Random(f"{plan.seed} client {number}")
         self._files = 0
 
-    def run(self) -> None:
+    def run(self):
         while not self._truce.is_set():
             team = self._teams.take(self._number)
             chance = self._random.random()
@@ -108,7 +108,7 @@ class Client(threading.Thread):
             data = data.replace(b"\nr7,", b"\nr7,nan", 1)
         return File(data, f"{self._plan.seed}-{self._number}-{self._files}", is_faulty)
 
-    def _upload(self, team: TeamAccess) -> None:
+    def _upload(self, team: TeamAccess):
         file, sha256 = (made := self._file()), made.sha256
         self._ledger.send(sha256, is_faulty=file.is_faulty)
         chance = self._random.random()
@@ -129,7 +129,7 @@ class Client(threading.Thread):
             else:
                 self._ledger.surprise(f"An upload was answered {answer.status}: {answer.text[:200]}")
 
-    def _afterwards(self, team: TeamAccess, file: File, submission_id: int) -> None:
+    def _afterwards(self, team: TeamAccess, file: File, submission_id: int):
         chance = self._random.random()
         if chance < 0.04:
             again = self._until_answered("POST", SUBMISSIONS, team, file)
@@ -148,7 +148,7 @@ class Client(threading.Thread):
         elif chance < 0.13 and not file.is_faulty:
             self._select(team, submission_id)
 
-    def _select(self, team: TeamAccess, submission_id: int) -> None:
+    def _select(self, team: TeamAccess, submission_id: int):
         """Pick a submission for as long as picks are free; what was answered has to stay."""
         with self._ledger.lock:
             if len(self._ledger.picks[team.name]) >= SELECTABLE:
@@ -163,7 +163,7 @@ class Client(threading.Thread):
             if answer.status:
                 self._ledger.surprise(f"A selection was answered {answer.status}: {answer.text[:200]}")
 
-    def _read_board(self) -> None:
+    def _read_board(self):
         page = self._random.choice((1, 1, 2))
         self.read_board(page)
 
@@ -222,7 +222,7 @@ class Client(threading.Thread):
             self._ledger.texts.append(text)
         return Answer(response.status, body, text)
 
-    def _break_off(self, team: TeamAccess, file: File, *, share: float) -> None:
+    def _break_off(self, team: TeamAccess, file: File, *, share: float):
         """Send a part of a request, or all of it, and hang up without waiting for the answer."""
         form = file.form
         head = (

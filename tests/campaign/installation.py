@@ -52,7 +52,7 @@ class TeamAccess:
 class Installation:
     """One installation in a folder; `serve` runs from `start` to `stop`, unless somebody kills it."""
 
-    def __init__(self, plan: Plan, folder: Path, *, database_url: str | None) -> None:
+    def __init__(self, plan: Plan, folder: Path, *, database_url: str | None):
         self.plan = plan
         self.folder = folder
         self.data_dir = folder / "var"
@@ -121,7 +121,7 @@ class Installation:
                 teams.append(TeamAccess(name, token))
         return teams
 
-    def start(self) -> None:
+    def start(self):
         """Start `serve` and wait until it answers."""
         self.is_wanted = True
         self.restart()
@@ -131,7 +131,7 @@ class Installation:
                 raise RuntimeError(f"`fairboard serve` did not start. See {self.log}.")
             time.sleep(0.2)
 
-    def restart(self) -> None:
+    def restart(self):
         """Start `serve` unless it runs."""
         if not self.is_wanted or (self._process is not None and self._process.poll() is None):
             return
@@ -158,7 +158,7 @@ class Installation:
         finally:
             connection.close()
 
-    def stop(self) -> None:
+    def stop(self):
         """Stop `serve` in order, and end whatever is left of it."""
         self.is_wanted = False
         if self._process is not None:

@@ -25,31 +25,31 @@ class Ledger:
     surprises: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def send(self, sha256: str, *, is_faulty: bool) -> None:
+    def send(self, sha256: str, *, is_faulty: bool):
         """Note that an upload begins."""
         with self.lock:
             self.sent.add(sha256)
             if is_faulty:
                 self.faulty.add(sha256)
 
-    def acknowledge(self, submission_id: int, sha256: str) -> None:
+    def acknowledge(self, submission_id: int, sha256: str):
         """Note the answer that a file is accepted."""
         with self.lock:
             known = self.acknowledged.setdefault(submission_id, sha256)
         if known != sha256:
             self.surprise(f"Submission {submission_id} was given out for two files.")
 
-    def refuse(self, sha256: str) -> None:
+    def refuse(self, sha256: str):
         """Note the answer that a file is not accepted, which ends the tries."""
         with self.lock:
             self.refused.add(sha256)
 
-    def surprise(self, text: str) -> None:
+    def surprise(self, text: str):
         """Note an answer that no fault excuses."""
         with self.lock:
             self.surprises.append(text)
 
-    def count(self, what: Counter[str], name: str) -> None:
+    def count(self, what: Counter[str], name: str):
         with self.lock:
             what[name] += 1
 

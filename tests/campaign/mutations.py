@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 VARIABLE = "FAIRBOARD_CAMPAIGN_MUTATION"
 SITE = Path(__file__).parent / "site"
@@ -67,12 +67,12 @@ def _active(module: str) -> list[Mutant]:
     return [each for each in MUTANTS.get(os.environ.get(VARIABLE, ""), ()) if each.module == module]
 
 
-def install() -> None:
+def install():
     """Break what the variable names, in modules that are not loaded yet."""
     sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
 
 
-def drop_unique_constraint(database: Any) -> None:
+def drop_unique_constraint(database):
     """Let the table of scores take a second result."""
     with database.engine.connect() as connection:
         if database.engine.dialect.name == "postgresql":

@@ -35,7 +35,7 @@ class Oracle:
     ways: dict[str, tuple[bytes, Mapping[str, Any]]] = field(default_factory=dict)
     known: dict[tuple[str, str], Scores | str] = field(default_factory=dict)
 
-    def add(self, way: str, *, solution: bytes, settings: Mapping[str, Any]) -> None:
+    def add(self, way: str, *, solution: bytes, settings: Mapping[str, Any]):
         """Make a way of scoring known."""
         self.ways[way] = (solution, settings)
 
@@ -56,7 +56,7 @@ class Oracle:
         return self.known
 
 
-def _learn(ways: Mapping[str, tuple[bytes, Mapping[str, Any]]]) -> None:
+def _learn(ways: Mapping[str, tuple[bytes, Mapping[str, Any]]]):
     _truths.clear()
     for way, (solution, data) in ways.items():
         settings = Settings.from_dict(data)

@@ -30,7 +30,7 @@ class Organizer(threading.Thread):
         solution: bytes,
         ledger: Ledger,
         truce: threading.Event,
-    ) -> None:
+    ):
         super().__init__(name="organizer", daemon=True)
         self._installation = installation
         self._solution = solution
@@ -40,7 +40,7 @@ class Organizer(threading.Thread):
         self._random = random.Random(f"{plan.seed} organizer")
         self._hints = installation.hints()
 
-    def run(self) -> None:
+    def run(self):
         while not self._truce.wait(self._pause * (0.5 + self._random.random())):
             try:
                 deed = self._act()

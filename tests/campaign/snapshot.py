@@ -26,7 +26,7 @@ Row = TypeVar("Row", bound=Base)
 class Snapshot:
     """All rows that the invariants speak of, as one transaction sees them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database):
         with database.read() as session:
 
             def load(model: type[Row]) -> list[Row]:

@@ -35,7 +35,7 @@ def _brute_force(predictions: list[float], coins: list[bool]) -> tuple[float, fl
     )
 )
 @settings(deadline=None)
-def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list[tuple[int, bool]]) -> None:
+def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list[tuple[int, bool]]):
     predictions, coins = [float(value) for value, _ in rows], [coin for _, coin in rows]
 
     found = follow(predictions, np.array(coins))
@@ -46,7 +46,7 @@ def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list
     assert math.isclose(found.chance, chance, rel_tol=1e-12)
 
 
-def test_without_ties_the_chance_is_that_of_scipys_exact_test() -> None:
+def test_without_ties_the_chance_is_that_of_scipys_exact_test():
     random = np.random.default_rng(3)
     predictions, coins = random.random(40), np.arange(40) % 2 == 0
 
@@ -62,7 +62,7 @@ def test_without_ties_the_chance_is_that_of_scipys_exact_test() -> None:
 @pytest.mark.parametrize(
     ("rows", "one_in"), [(20, 184_756), (40, 137_846_528_820), (100, math.comb(100, 50))]
 )
-def test_a_file_of_the_leaked_labels_has_the_least_chance_there_is(rows: int, one_in: int) -> None:
+def test_a_file_of_the_leaked_labels_has_the_least_chance_there_is(rows: int, one_in: int):
     coins = np.arange(rows) % 2 == 0
 
     leaked = follow(np.linspace(0, 1, rows) / 2 + coins, coins)  # no ties
@@ -72,16 +72,16 @@ def test_a_file_of_the_leaked_labels_has_the_least_chance_there_is(rows: int, on
     assert math.isclose(follow(coins.astype(float), coins).chance, 1 / one_in, rel_tol=1e-12)
 
 
-def test_a_file_with_one_value_everywhere_follows_nothing() -> None:
+def test_a_file_with_one_value_everywhere_follows_nothing():
     assert follow(np.zeros(40), np.arange(40) % 2 == 0).chance == 1
 
 
-def test_a_file_that_does_the_opposite_of_the_coins_follows_nothing() -> None:
+def test_a_file_that_does_the_opposite_of_the_coins_follows_nothing():
     coins = np.arange(40) % 2 == 0
     assert math.isclose(follow(1.0 - coins, coins).chance, 1)
 
 
-def test_any_increasing_transform_of_a_file_follows_the_coins_alike() -> None:
+def test_any_increasing_transform_of_a_file_follows_the_coins_alike():
     random = np.random.default_rng(4)
     predictions, coins = random.normal(size=40), np.arange(40) % 2 == 0
     assert follow(predictions, coins) == follow(np.exp(predictions), coins)
@@ -89,7 +89,7 @@ def test_any_increasing_transform_of_a_file_follows_the_coins_alike() -> None:
 
 @given(st.integers(0, 2**32))
 @settings(deadline=None, max_examples=20)
-def test_a_chance_of_a_half_percent_comes_to_no_more_than_a_half_percent_of_honest_files(seed: int) -> None:
+def test_a_chance_of_a_half_percent_comes_to_no_more_than_a_half_percent_of_honest_files(seed: int):
     random = Random(seed)
     values = [random.choice([0.1, 0.2, 0.7, random.random()]) for _ in range(20)]
     coins = [True, False] * 10
@@ -119,7 +119,7 @@ def _honest_files(random: np.random.Generator, true: np.ndarray, count: int) -> 
 
 
 @pytest.mark.parametrize("rows", [20, 40, 100])
-def test_of_1000_honest_files_of_many_kinds_none_is_named(rows: int) -> None:
+def test_of_1000_honest_files_of_many_kinds_none_is_named(rows: int):
     random = np.random.default_rng(rows)
     true, coins = random.random(rows) < 0.5, random.permutation(np.arange(rows) % 2 == 0)
     found = [follow(file, coins) for file in _honest_files(random, true, 1000)]
@@ -127,7 +127,7 @@ def test_of_1000_honest_files_of_many_kinds_none_is_named(rows: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "files"), [(20, 184), (40, 137_846_528)])
-def test_a_leaked_file_is_named_among_as_many_files_as_the_docs_say(rows: int, files: int) -> None:
+def test_a_leaked_file_is_named_among_as_many_files_as_the_docs_say(rows: int, files: int):
     coins = np.arange(rows) % 2 == 0
     leaked = follow(coins, coins).chance
     assert is_named(leaked, files)
@@ -135,7 +135,7 @@ def test_a_leaked_file_is_named_among_as_many_files_as_the_docs_say(rows: int, f
 
 
 @pytest.mark.parametrize("share", [0.9, 0.7, 0.6])
-def test_a_model_blended_with_the_leak_or_a_leak_that_is_partly_used_is_named(share: float) -> None:
+def test_a_model_blended_with_the_leak_or_a_leak_that_is_partly_used_is_named(share: float):
     """With 40 rows: the leak on a random part of the rows, a model of its own on the others."""
     random = np.random.default_rng(5)
     coins = random.permutation(np.arange(40) % 2 == 0)

@@ -10,7 +10,7 @@ from grader.charts.changes import change_strip
 
 
 @given(st.lists(st.integers(-100_000, 100_000), max_size=300))
-def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]) -> None:
+def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]):
     svg = change_strip(units)
     if svg is None:
         assert not units
@@ -26,7 +26,7 @@ def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]) 
     assert len(marks) == len(units) or {mark.tag for mark in marks} == {"rect"}
 
 
-def test_few_teams_are_dots_many_are_bars_and_the_ends_are_told() -> None:
+def test_few_teams_are_dots_many_are_bars_and_the_ends_are_told():
     few, many = change_strip([-1200, 0, 300]), change_strip([place % 700 - 350 for place in range(10_000)])
     assert few is not None and many is not None
     assert few.count("<circle") == 3 and ">-0.01200<" in few and ">+0.01200<" in few

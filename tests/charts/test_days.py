@@ -15,7 +15,7 @@ FILES = st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 9_000)), min_si
 
 
 @given(FILES)
-def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[int, int]]) -> None:
+def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[int, int]]):
     shown = [(FIRST + timedelta(place), good, bad) for place, (good, bad) in enumerate(files)]
     svg = ElementTree.fromstring(day_bars(shown))
     bars = svg.findall("g/rect")
@@ -25,7 +25,7 @@ def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[i
     assert f"{sent:,} sent" in svg.get("aria-label", "")
 
 
-def test_the_best_score_rises_to_the_right_edge() -> None:
+def test_the_best_score_rises_to_the_right_edge():
     assert best_line([], until=FIRST) is None
     svg = best_line([(FIRST, 90_000), (FIRST + timedelta(3), 91_000)], until=FIRST + timedelta(10))
     assert svg is not None and ">0.90000<" in svg and ">0.91000<" in svg

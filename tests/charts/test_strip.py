@@ -13,7 +13,7 @@ SCORES = st.dictionaries(st.integers(0, 100_000), st.integers(1, 300), max_size=
 
 
 @given(SCORES, st.data())
-def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.DataObject) -> None:
+def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.DataObject):
     own = data.draw(st.none() | st.sampled_from(sorted(scores))) if scores else None
     chart = strip_chart(scores, own=own)
     if chart is None:
@@ -31,7 +31,7 @@ def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.Dat
     assert dots == teams or (dots == 0 and len(svg.findall("rect")) <= strip.COLUMNS)
 
 
-def test_few_teams_are_dots_and_many_are_bars() -> None:
+def test_few_teams_are_dots_and_many_are_bars():
     assert _tags({90_000: 1}) == {"circle"}
     assert _tags({90_000 + 100 * place: 1 for place in range(15)}) == {"circle"}
     many = {80_000 + place: 1 for place in range(10_000)}
@@ -41,7 +41,7 @@ def test_few_teams_are_dots_and_many_are_bars() -> None:
     assert len(chart.svg) < 6_000
 
 
-def test_a_few_low_scores_do_not_push_the_others_together() -> None:
+def test_a_few_low_scores_do_not_push_the_others_together():
     scores = {50_000: 2} | {93_000 + 100 * place: 1 for place in range(15)}
     chart = strip_chart(scores, own=93_000)
     assert chart is not None

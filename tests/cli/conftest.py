@@ -12,14 +12,14 @@ from grader.worker.scoring.scorer import Scorer
 class ScoringHere:
     """What a `JobChild` does, without its process, whose start is most of what these tests would take."""
 
-    def __init__(self, settings: Settings, *, is_quiet: bool) -> None:
+    def __init__(self, settings: Settings, *, is_quiet: bool):
         assert is_quiet  # a log would run through the progress
         self._scorer = Scorer.of(settings)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._scorer._database.dispose()
 
     def rescore(self, scoring_version_id: int) -> bool:
@@ -27,7 +27,7 @@ class ScoringHere:
 
 
 @pytest.fixture
-def scoring_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def scoring_here(monkeypatch: pytest.MonkeyPatch):
     """Rescorings score in the test's own process."""
     monkeypatch.setattr("grader.cli.organize.here.JobChild", ScoringHere)
 

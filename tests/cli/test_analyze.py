@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,24 +22,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str) -> Any:
+def run(folder: Path, *words: str):
     arguments = [str(folder / word) if word.endswith((".csv", ".html")) else word for word in words]
     return CliRunner().invoke(main, ["analyze", *arguments])
 
 
-def test_a_submission_is_analyzed_as_text(folder: Path) -> None:
+def test_a_submission_is_analyzed_as_text(folder: Path):
     result = run(folder, "solution.csv", "ours.csv")
     assert result.exit_code == 0, result.output
     assert "The score, and how sure it is" in result.stdout
     assert "Where to gain most" in result.stdout
 
 
-def test_a_solution_alone_is_audited_as_json(folder: Path) -> None:
+def test_a_solution_alone_is_audited_as_json(folder: Path):
     result = run(folder, "solution.csv", "--json")
     assert json.loads(result.stdout)["co_mentions"]["identities"] == ["cat", "dog"]
 
 
-def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path) -> None:
+def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path):
     result = run(
         folder,
         *("solution.csv", "ours.csv", "--against", "theirs.csv"),
@@ -53,12 +52,12 @@ def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path) -> None:
     assert "Fuzzed set" in page
 
 
-def test_only_the_identities_asked_for_are_analyzed(folder: Path) -> None:
+def test_only_the_identities_asked_for_are_analyzed(folder: Path):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
     assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
 
 
-def test_order_categories_and_the_skew_experiment_are_options(folder: Path) -> None:
+def test_order_categories_and_the_skew_experiment_are_options(folder: Path):
     words = ("--sort", "name", "--category", "pets", "cat,dog", "--skew", "cat")
     result = run(folder, "solution.csv", "ours.csv", *words)
     assert result.exit_code == 0, result.output
@@ -69,20 +68,20 @@ def test_order_categories_and_the_skew_experiment_are_options(folder: Path) -> N
     assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
 
 
-def test_a_rejected_file_says_what_is_wrong_and_ends_with_2(folder: Path) -> None:
+def test_a_rejected_file_says_what_is_wrong_and_ends_with_2(folder: Path):
     (folder / "bad.csv").write_text("id,prediction\nr0,x\n")
     result = run(folder, "solution.csv", "bad.csv")
     assert result.exit_code == 2
     assert "rejected" in result.stderr
 
 
-def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path) -> None:
+def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
     result = run(folder, "solution.csv", "--against", "ours.csv")
     assert result.exit_code == 1
     assert "need a SUBMISSION" in result.stderr
 
 
-def test_a_column_that_one_value_keeps_from_being_an_identity_is_told_first(folder: Path) -> None:
+def test_a_column_that_one_value_keeps_from_being_an_identity_is_told_first(folder: Path):
     path = folder / "solution.csv"
     lines = path.read_text().splitlines()
     lines[20] = lines[20].rpartition(",")[0] + ",-1"

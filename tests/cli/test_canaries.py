@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,14 +15,14 @@ solution = "solution.csv"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv: Any) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv) -> Path:
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     (tmp_path / "competition.toml").write_text(FILE)
     (tmp_path / "solution.csv").write_bytes(solution_csv())
     return tmp_path
 
 
-def test_a_draft_gets_canary_rows_and_other_ones(run: Any, folder: Path, solution_csv: Any) -> None:
+def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv):
     assert run("competition", "create", folder / "competition.toml").exit_code == 0
     assert run("competition", "canaries", "toxic").output == "toxic has no canary rows.\n"
     refused = run("competition", "canaries", "toxic", "--draw", "40")
@@ -48,7 +47,7 @@ def test_a_draft_gets_canary_rows_and_other_ones(run: Any, folder: Path, solutio
     assert len(hashlib.sha256(rows.read_bytes()).hexdigest()) == 64
 
 
-def test_a_published_competition_draws_none(run: Any, folder: Path) -> None:
+def test_a_published_competition_draws_none(run, folder: Path):
     created = run("competition", "create", "toxic", "--solution", folder / "solution.csv", "--title", "T")
     assert created.exit_code == 0, created.output
     refused = run("competition", "canaries", "toxic", "--draw", "40", "--from-scored")

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ SOLUTION = Callable[..., bytes]
 
 
 @pytest.fixture
-def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callable[..., tuple[int, str]]:
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[..., tuple[int, str]]:
     """A function that checks a file in an empty folder and returns the exit code and what was printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
@@ -35,7 +34,7 @@ def ids(rows: int) -> bytes:
     return ("id\n" + "".join(f"r{row}\n" for row in range(rows))).encode()
 
 
-def test_a_sound_solution_is_described(check: Any, solution_csv: SOLUTION) -> None:
+def test_a_sound_solution_is_described(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), test=ids(400))
     assert code == 0, text
     assert "400 rows, split by the column Usage: public 200 rows" in text
@@ -45,19 +44,19 @@ def test_a_sound_solution_is_described(check: Any, solution_csv: SOLUTION) -> No
     assert not Path("var").exists()
 
 
-def test_what_stops_a_competition_ends_with_2(check: Any, solution_csv: SOLUTION) -> None:
+def test_what_stops_a_competition_ends_with_2(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), test=ids(399))
     assert code == 2
     assert "Problems to fix:\n  - test.csv lacks 1 id of the solution: 'r399'." in text
 
 
-def test_a_file_that_cannot_be_read_is_rejected(check: Any) -> None:
+def test_a_file_that_cannot_be_read_is_rejected(check):
     code, text = check(b"id,toxicity\nr0,2\n")
     assert code == 2
     assert "expected a number from 0 to 1" in text
 
 
-def test_roles_can_be_given(check: Any, solution_csv: SOLUTION) -> None:
+def test_roles_can_be_given(check, solution_csv: SOLUTION):
     csv = solution_csv().replace(b"toxicity", b"verdict", 1)
     code, text = check(csv)
     assert code == 2 and "role label" in text
@@ -67,7 +66,7 @@ def test_roles_can_be_given(check: Any, solution_csv: SOLUTION) -> None:
     assert (report["label"], report["unused_columns"]) == ("verdict", ["muslim"])
 
 
-def test_an_unknown_role_is_told_the_known_ones(check: Any, solution_csv: SOLUTION) -> None:
+def test_an_unknown_role_is_told_the_known_ones(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), "--role", "muslim=religion")
     assert code == 1
     assert "other label, pair, unused" in text
@@ -85,8 +84,8 @@ def spoil(csv: bytes, line: int, column: str, value: str) -> bytes:
 @pytest.mark.parametrize("value", ["-1", "2", "1.5", "yes", "NaN", '"0,5"'])
 @pytest.mark.parametrize("line", [21, 399])
 def test_an_identity_with_one_bad_value_stops_a_competition(
-    check: Any, solution_csv: SOLUTION, line: int, value: str
-) -> None:
+    check, solution_csv: SOLUTION, line: int, value: str
+):
     csv = spoil(solution_csv(), line, "muslim", value)
     code, text = check(csv)
     assert code == 2
@@ -103,7 +102,7 @@ def test_an_identity_with_one_bad_value_stops_a_competition(
     assert code == 0 and "muslim" not in text.split("\n")[0]
 
 
-def test_several_bad_columns_are_all_told(check: Any, solution_csv: SOLUTION) -> None:
+def test_several_bad_columns_are_all_told(check, solution_csv: SOLUTION):
     names = ("female", "gay", "muslim")
     csv = spoil(spoil(solution_csv(identities=names), 21, "muslim", "-1"), 30, "gay", "yes")
     code, text = check(csv, "--json")
@@ -116,7 +115,7 @@ def test_several_bad_columns_are_all_told(check: Any, solution_csv: SOLUTION) ->
     assert report["left_out"] == [{"why": "a few values are not in 0..1", "names": ["gay", "muslim"]}]
 
 
-def test_truth_values_are_no_identity_and_it_is_told(check: Any, solution_csv: SOLUTION) -> None:
+def test_truth_values_are_no_identity_and_it_is_told(check, solution_csv: SOLUTION):
     header, *lines = solution_csv().decode().splitlines()
     rows = [f"{line},{bool(number % 2)}" for number, line in enumerate(lines)]
     code, text = check("\n".join([f"{header},black", *rows]).encode())
@@ -124,7 +123,7 @@ def test_truth_values_are_no_identity_and_it_is_told(check: Any, solution_csv: S
     assert "The column 'black' holds truth values" in text
 
 
-def test_the_first_lines_tell_which_identities_are_too_small(check: Any, solution_csv: SOLUTION) -> None:
+def test_the_first_lines_tell_which_identities_are_too_small(check, solution_csv: SOLUTION):
     header, *lines = solution_csv().decode().splitlines()
     rows = [f"{line},{int(number < 3)}" for number, line in enumerate(lines)]
     _, text = check("\n".join([f"{header},rare", *rows]).encode())
@@ -135,8 +134,8 @@ def test_the_first_lines_tell_which_identities_are_too_small(check: Any, solutio
 
 
 def test_a_competition_is_not_created_with_an_identity_lost_to_one_value(
-    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     path = tmp_path / "solution.csv"
     path.write_bytes(spoil(solution_csv(), 21, "muslim", "-1"))
@@ -149,8 +148,8 @@ def test_a_competition_is_not_created_with_an_identity_lost_to_one_value(
 
 
 def test_a_competition_is_not_created_on_a_leak(
-    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+    solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,7 +36,7 @@ data = ["test.csv"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv: Any, predictions_csv: Any) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predictions_csv) -> Path:
     """An installation, and beside it the files of a competition."""
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
@@ -51,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv: Any, p
     return tmp_path
 
 
-def test_a_file_makes_a_whole_competition_and_publishes_it(run: Any, folder: Path) -> None:
+def test_a_file_makes_a_whole_competition_and_publishes_it(run, folder: Path):
     assert run("user", "create", "ada").exit_code == 0
     result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert result.exit_code == 0, result.output
@@ -60,7 +59,7 @@ def test_a_file_makes_a_whole_competition_and_publishes_it(run: Any, folder: Pat
     assert "closes 2999-03-01 23:59 UTC" in run("competition", "list").output
 
 
-def test_a_draft_says_what_is_missing_until_it_is_published(run: Any, folder: Path) -> None:
+def test_a_draft_says_what_is_missing_until_it_is_published(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n')
     result = run("competition", "create", folder / "bare.toml")
     assert result.exit_code == 0, result.output
@@ -72,7 +71,7 @@ def test_a_draft_says_what_is_missing_until_it_is_published(run: Any, folder: Pa
     assert "bare is published." in run("competition", "publish", "bare").output
 
 
-def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path) -> None:
+def test_the_settings_that_are_printed_apply_as_no_change(run, folder: Path):
     run("user", "create", "ada")
     run("competition", "create", folder / "competition.toml", "--owner", "ada")
     printed = run("competition", "settings", "toxic").output
@@ -85,7 +84,7 @@ def test_the_settings_that_are_printed_apply_as_no_change(run: Any, folder: Path
     assert result.output == "Changed: limits.daily.\n"
 
 
-def test_several_names_in_one_are_told_with_what_was_expected(run: Any, folder: Path) -> None:
+def test_several_names_in_one_are_told_with_what_was_expected(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n[metric]\nidentities = ["female, muslim"]\n')
     told = "Warning: 'female, muslim' is read as the name of one column. If these are 2 columns, name them"
     made = run("competition", "create", folder / "bare.toml")
@@ -96,7 +95,7 @@ def test_several_names_in_one_are_told_with_what_was_expected(run: Any, folder: 
     assert "no identity column 'female, muslim'. If these are 2 columns, name them" in refused.output
 
 
-def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run: Any, folder: Path) -> None:
+def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run, folder: Path):
     path = folder / "solution.csv"
     header, _, rows = path.read_text().partition("\n")
     path.write_text(header.replace("muslim", '"muslim, any"') + "\n" + rows)
@@ -112,7 +111,7 @@ def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run: Any, folde
     assert "one column" not in again.output
 
 
-def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> None:
+def test_what_is_fixed_is_refused_with_the_reason(run, folder: Path):
     run("user", "create", "ada")
     run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     (folder / "power.toml").write_text("[metric]\npower = -2\n")
@@ -121,7 +120,7 @@ def test_what_is_fixed_is_refused_with_the_reason(run: Any, folder: Path) -> Non
     assert "rescoring" in result.output
 
 
-def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run: Any, folder: Path) -> None:
+def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run, folder: Path):
     (folder / "wrong.toml").write_text(
         """
         titel = "x"
@@ -156,7 +155,7 @@ def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run: Any, 
     assert run("competition", "list").output == ""
 
 
-def test_a_setting_that_cannot_be_read_raises_no_second_problem(run: Any, folder: Path) -> None:
+def test_a_setting_that_cannot_be_read_raises_no_second_problem(run, folder: Path):
     (folder / "wrong.toml").write_text('title = 5\n[dates]\ncloses = "soon"\nreveals = 2027-01-01\n')
     output = run("competition", "create", folder / "wrong.toml").output
     assert "title must be a text" in output and "dates.closes must be" in output
@@ -165,20 +164,20 @@ def test_a_setting_that_cannot_be_read_raises_no_second_problem(run: Any, folder
     assert "is not UTF-8: byte 13" in run("competition", "create", folder / "wrong.toml").output
 
 
-def test_what_stops_after_the_draft_was_made_says_how_to_go_on(run: Any, folder: Path) -> None:
+def test_what_stops_after_the_draft_was_made_says_how_to_go_on(run, folder: Path):
     (folder / "solution.csv").write_text("id,toxicity,Usage\n1,0,Public\n")
     result = run("competition", "create", folder / "competition.toml")
     assert result.exit_code != 0
     assert "fairboard competition apply toxic" in result.output
 
 
-def test_options_beside_a_file_are_refused(run: Any, folder: Path) -> None:
+def test_options_beside_a_file_are_refused(run, folder: Path):
     result = run("competition", "create", folder / "competition.toml", "--title", "Other")
     assert result.exit_code == 1
     assert "everything else goes into the file" in result.output
 
 
-def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
+def test_a_clone_is_a_draft_without_dates(run, folder: Path):
     run("user", "create", "ada")
     run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     result = run("competition", "clone", "toxic", "next", "--with-solution")
@@ -190,7 +189,7 @@ def test_a_clone_is_a_draft_without_dates(run: Any, folder: Path) -> None:
     assert "opens when it is published, has no closing date" in run("competition", "list").output
 
 
-def test_a_draft_is_deleted_once_that_is_confirmed(run: Any, folder: Path) -> None:
+def test_a_draft_is_deleted_once_that_is_confirmed(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n')
     run("competition", "create", folder / "bare.toml")
     assert run("competition", "delete", "bare").exit_code == 1
@@ -202,9 +201,7 @@ def test_a_draft_is_deleted_once_that_is_confirmed(run: Any, folder: Path) -> No
     assert "deleted" not in run("competition", "audit", "bare").output
 
 
-def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submission(
-    run: Any, folder: Path
-) -> None:
+def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submission(run, folder: Path):
     run("user", "create", "ada")
     options = ("--solution", folder / "solution.csv", "--title", "Quick")
     assert "nobody" in run("competition", "create", "quick", *options, "--owner", "nobody").output
@@ -214,9 +211,7 @@ def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submissi
     assert "Sample submission" in run("competition", "export", "quick", "submissions").output
 
 
-def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_public(
-    run: Any, folder: Path
-) -> None:
+def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_public(run, folder: Path):
     (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
     run("user", "create", "ada")
     result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
@@ -237,7 +232,7 @@ def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_pu
     assert run("competition", "data", "toxic").stdout.startswith("test.csv: released anyway.")
 
 
-def test_what_a_file_allows_without_words_is_refused(run: Any, folder: Path) -> None:
+def test_what_a_file_allows_without_words_is_refused(run, folder: Path):
     with (folder / "competition.toml").open("a") as file:
         file.write('allow = ["test.csv"]\n')
     result = run("competition", "create", folder / "competition.toml")

@@ -2,7 +2,6 @@
 
 import http.client
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,16 +23,14 @@ SPOOFED = {
 
 
 @pytest.fixture
-def environment(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(service, monkeypatch: pytest.MonkeyPatch):
     for name, value in service.settings.environment().items():
         monkeypatch.setenv(name, value)
 
 
 @on_sqlite
 @pytest.mark.usefixtures("environment")
-def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_runs(
-    service: Any, live_site: Any
-) -> None:
+def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_runs(service, live_site):
     service.competition()
     organize = "/api/v1/competitions/toxicity/organize"
     with site_here() as here:
@@ -50,14 +47,14 @@ def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_run
 
 
 @on_sqlite
-def test_what_a_server_adds_to_a_request_makes_no_shell(make_app: Any, service: Any) -> None:
+def test_what_a_server_adds_to_a_request_makes_no_shell(make_app, service):
     app = make_app(service.settings)
     assert app.extensions["fairboard"].shell is None
     environ = {"fairboard.shell": Shell(), "shell": "1", "REMOTE_ADDR": "127.0.0.1", "REMOTE_USER": "root"}
     assert app.test_client().get("/api/v1/people", environ_overrides=environ).status_code == 401
 
 
-def test_only_the_module_of_commands_makes_an_application_for_the_shell() -> None:
+def test_only_the_module_of_commands_makes_an_application_for_the_shell():
     found = {
         str(path.relative_to(ROOT))
         for folder in ("grader", "webapp")
@@ -69,7 +66,7 @@ def test_only_the_module_of_commands_makes_an_application_for_the_shell() -> Non
 
 @on_sqlite
 @pytest.mark.usefixtures("environment")
-def test_the_shell_acts_as_a_person_only_where_it_names_one(service: Any) -> None:
+def test_the_shell_acts_as_a_person_only_where_it_names_one(service):
     service.user("ada")
     with site_here(acts_as="ada") as here:
         assert here.call("GET", "tokens") == {"tokens": [], "next": None}

@@ -19,7 +19,7 @@ KNOWN = {"slug": "toxicity", "submission_id": "1", "number": "1", "user": "ada",
 
 
 @pytest.fixture
-def admin(run: Callable[..., Any], service: Any, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def admin(run: Callable[..., Any], service, database_url: str, monkeypatch: pytest.MonkeyPatch):
     """Run `fairboard` on an installation with a competition, an account and a submission."""
     competition = service.competition()
     service.submit(competition)
@@ -58,7 +58,7 @@ def calls(values: Sequence[str]) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("how_many", ["few", pytest.param("all", marks=pytest.mark.long)])
-def test_no_value_of_any_option_breaks_a_command(admin: Any, database_url: str, how_many: str) -> None:
+def test_no_value_of_any_option_breaks_a_command(admin, database_url: str, how_many: str):
     tried = 0
     few = ONLY_ON_SQLITE if database_url.startswith("sqlite") else ONLY_ON_POSTGRESQL
     for call in calls(HOSTILE if how_many == "all" else few):
@@ -69,7 +69,7 @@ def test_no_value_of_any_option_breaks_a_command(admin: Any, database_url: str, 
     assert tried > 50
 
 
-def test_a_competition_file_with_nul_is_refused_with_its_place(admin: Any, tmp_path: Any) -> None:
+def test_a_competition_file_with_nul_is_refused_with_its_place(admin, tmp_path):
     file = tmp_path / "competition.toml"
     for text, place in (
         ('slug = "a\\u0000b"', "slug"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -46,7 +45,7 @@ PATHS = dict(paths_of(main))
 
 
 @pytest.mark.parametrize("name", sorted(PATHS))
-def test_every_path_of_every_command_is_one_on_this_machine(name: str) -> None:
+def test_every_path_of_every_command_is_one_on_this_machine(name: str):
     parameter = PATHS[name]
     for each in getattr(parameter.type, "types", [parameter.type]):
         assert isinstance(each, LocalPath)
@@ -57,7 +56,7 @@ def test_every_path_of_every_command_is_one_on_this_machine(name: str) -> None:
                 each.convert(address, parameter, None)
 
 
-def test_backup_is_among_them() -> None:
+def test_backup_is_among_them():
     assert {"fairboard backup folder", "fairboard restore folder", "fairboard analyze html"} <= set(PATHS)
 
 
@@ -72,8 +71,8 @@ def test_backup_is_among_them() -> None:
     ],
 )
 def test_nothing_is_made_of_an_address(
-    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], address: str
-) -> None:
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], address: str
+):
     monkeypatch.chdir(tmp_path)
     result = run(*words, address)
     assert result.exit_code == 1  # 2 says that a file was rejected
@@ -83,8 +82,8 @@ def test_nothing_is_made_of_an_address(
 
 @pytest.mark.parametrize("variable", ["FAIRBOARD_DATA_DIR", "FAIRBOARD_CACHE_DIR"])
 def test_the_folders_of_an_installation_are_no_addresses(
-    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
-) -> None:
+    run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(variable, "s3://bucket/fairboard")
     result = run("migrate")
@@ -93,6 +92,6 @@ def test_the_folders_of_an_installation_are_no_addresses(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_with_a_colon_is_a_path() -> None:
+def test_a_path_with_a_colon_is_a_path():
     for path in ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"):
         assert not local_paths.is_elsewhere(path)

@@ -1,7 +1,6 @@
 """Organizers, the audit, the archive and administrators from the shell."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from grader.services.people import names
 
 
 @pytest.fixture
-def admin(run: Any, settings: Any, service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def admin(run, settings, service, monkeypatch: pytest.MonkeyPatch):
     """Run `fairboard` on an installation with a competition and the accounts ada and bob."""
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
@@ -22,7 +21,7 @@ def admin(run: Any, settings: Any, service: Any, monkeypatch: pytest.MonkeyPatch
     return run
 
 
-def test_roles_are_given_changed_listed_and_taken(admin: Any, service: Any) -> None:
+def test_roles_are_given_changed_listed_and_taken(admin, service):
     organizer = ("competition", "organizer")
     assert (
         admin(*organizer, "add", "toxicity", "ada", "--role", "owner").output == "ada is owner of toxicity.\n"
@@ -40,7 +39,7 @@ def test_roles_are_given_changed_listed_and_taken(admin: Any, service: Any) -> N
         assert organizers.role_of(session, competition=competition, user=service.user("ada")) is None
 
 
-def test_the_audit_is_shown_and_filtered(admin: Any) -> None:
+def test_the_audit_is_shown_and_filtered(admin):
     admin("competition", "organizer", "add", "toxicity", "ada")
     admin("competition", "change", "toxicity", "--daily-limit", "9")
     shown = admin("competition", "audit", "toxicity").output
@@ -53,7 +52,7 @@ def test_the_audit_is_shown_and_filtered(admin: Any) -> None:
     assert admin("competition", "audit", "toxicity", "--by", "calendar").output == ""
 
 
-def test_a_competition_goes_into_the_archive_and_comes_back(admin: Any, service: Any) -> None:
+def test_a_competition_goes_into_the_archive_and_comes_back(admin, service):
     competition = service.competition("other")
     assert admin("competition", "archive", "other", "--reason", "Old.").output == "other is archived.\n"
     assert service.reload(competition).state is CompetitionState.ARCHIVED
@@ -61,7 +60,7 @@ def test_a_competition_goes_into_the_archive_and_comes_back(admin: Any, service:
     assert admin("competition", "unarchive", "other").output == "other is published again.\n"
 
 
-def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, service: Any) -> None:
+def test_an_account_becomes_an_administrator_and_is_none_again(admin, service):
     assert admin("user", "admin", "ada").output == "ada is an administrator.\n"
     assert "only administrator" in admin("user", "admin", "ada", "--off").output
     admin("user", "admin", "bob", "--on")
@@ -73,7 +72,7 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin: Any, servi
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
 
 
-def test_a_running_competition_is_steered(admin: Any, service: Any, tmp_path: Path) -> None:
+def test_a_running_competition_is_steered(admin, service, tmp_path: Path):
     competition = service.competition("cup", max_daily_submissions=3)
     for place, name in enumerate(("ann", "bob", "cem")):
         service.score(service.submit(competition, user=name, seed=place))
@@ -103,7 +102,7 @@ def test_a_running_competition_is_steered(admin: Any, service: Any, tmp_path: Pa
         assert {(each.actor, each.origin.partition(" ")[0]) for each in acts[:9]} == {(None, "shell")}
 
 
-def test_names_of_a_class_are_read_in_utf_8_with_or_without_a_mark(admin: Any, tmp_path: Path) -> None:
+def test_names_of_a_class_are_read_in_utf_8_with_or_without_a_mark(admin, tmp_path: Path):
     names = tmp_path / "names.txt"
     names.write_text("dora", encoding="utf-8-sig")
     made = admin("competition", "accounts", "toxicity", names)

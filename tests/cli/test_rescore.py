@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,23 +18,23 @@ from tests.fixtures.competitions import publish_competition
 
 
 @pytest.fixture
-def own_process() -> None:
+def own_process():
     """Files are scored in a process of its own, as in a shell."""
 
 
 @pytest.fixture(autouse=True)
-def _scoring_here(request: pytest.FixtureRequest) -> None:
+def _scoring_here(request: pytest.FixtureRequest):
     if "own_process" not in request.fixturenames:
         request.getfixturevalue("scoring_here")
 
 
 @pytest.fixture
-def rescore(settings: Any, monkeypatch: Any, make_settings: Any) -> Any:
+def rescore(settings, monkeypatch, make_settings):
     """Run `fairboard rescore toxicity` on the installation of `settings`."""
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", settings.database())
 
-    def run(*arguments: object, answers: str = "") -> Any:
+    def run(*arguments: object, answers: str = ""):
         words = ["rescore", "toxicity", *map(str, arguments)]
         return CliRunner().invoke(main, words, prog_name="fairboard", input=answers)
 
@@ -43,7 +42,7 @@ def rescore(settings: Any, monkeypatch: Any, make_settings: Any) -> Any:
 
 
 @pytest.fixture
-def scored(service: Any) -> Any:
+def scored(service):
     """A competition with two scored teams."""
     competition = service.competition()
     for number, name in enumerate(("ada", "bob")):
@@ -51,15 +50,15 @@ def scored(service: Any) -> Any:
     return competition
 
 
-def live(service: Any) -> tuple[int, tuple[str, ...]]:
+def live(service) -> tuple[int, tuple[str, ...]]:
     with service.database.read() as session:
         board = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 
 def test_a_preview_publishes_nothing_and_tells_the_difference(
-    service: Any, scored: Any, rescore: Any, own_process: None, solution_csv: Any, tmp_path: Path
-) -> None:
+    service, scored, rescore, own_process: None, solution_csv, tmp_path: Path
+):
     before = live(service)
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
@@ -78,8 +77,8 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
 
 
 def test_data_files_are_looked_through_with_the_new_solution_before_it_is_published(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+    service, scored, rescore, solution_csv, tmp_path: Path
+):
     with service.database.write() as session:
         blob = service.storage.put(b"id,text\n1,one\n")
         shell = Actor(None, "shell (tests)")
@@ -94,8 +93,8 @@ def test_data_files_are_looked_through_with_the_new_solution_before_it_is_publis
 
 
 def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
-    service: Any, rescore: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+    service, rescore, solution_csv, tmp_path: Path
+):
     def with_notes(seed: int, *names: str) -> bytes:
         header, *rows = solution_csv(seed=seed).decode().splitlines()
         lines = [[header, *names], *([row, *("0.5" for _ in names)] for row in rows)]
@@ -126,9 +125,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim"]]
 
 
-def test_a_rollback_scores_what_is_missing_first(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+def test_a_rollback_scores_what_is_missing_first(service, scored, rescore, solution_csv, tmp_path: Path):
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
     assert rescore(path, "--reason", "Other labels.", "--yes").exit_code == 0
@@ -139,7 +136,7 @@ def test_a_rollback_scores_what_is_missing_first(
     assert (number, len(scores)) == (1, 3)
 
 
-def test_settings_come_from_a_file(service: Any, scored: Any, rescore: Any, tmp_path: Path) -> None:
+def test_settings_come_from_a_file(service, scored, rescore, tmp_path: Path):
     before, path = live(service), tmp_path / "settings.toml"
     path.write_text("[metric]\npower = -1.0\n")
     done = rescore("--settings", path, "--reason", "A milder mean.", "--yes")
@@ -160,15 +157,13 @@ def test_settings_come_from_a_file(service: Any, scored: Any, rescore: Any, tmp_
         ("--settings", "x.toml", "--rollback", "1", "--reason", "x"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(
-    scored: Any, rescore: Any, arguments: tuple[str, ...]
-) -> None:
+def test_options_that_contradict_each_other_are_refused(scored, rescore, arguments: tuple[str, ...]):
     assert rescore(*arguments).exit_code != 0
 
 
 def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+    service, scored, rescore, solution_csv, tmp_path: Path
+):
     before, path = live(service), tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
     for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
@@ -187,7 +182,7 @@ def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
     assert back.exit_code == 0 and live(service) == before
 
 
-def answered_yes_after(first: Callable[[], None], monkeypatch: Any) -> list[str]:
+def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
     """Let something happen before the first question is answered; return what will have been asked."""
     asked: list[str] = []
 
@@ -202,12 +197,12 @@ def answered_yes_after(first: Callable[[], None], monkeypatch: Any) -> list[str]
 
 
 def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
+    service, scored, rescore, solution_csv, tmp_path: Path, monkeypatch
+):
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
 
-    def a_team_comes_in_front() -> None:
+    def a_team_comes_in_front():
         service.score(service.submit(scored, user="cleo", seed=5, skill=0.9))
 
     asked = answered_yes_after(a_team_comes_in_front, monkeypatch)
@@ -217,12 +212,12 @@ def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
 
 
 def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
+    service, scored, rescore, solution_csv, tmp_path: Path, monkeypatch
+):
     path = tmp_path / "corrected.csv"
     path.write_bytes(solution_csv(seed=2))
 
-    def a_weak_file_comes() -> None:
+    def a_weak_file_comes():
         weak = service.submit(scored, user="ada", seed=6, skill=0.0)
         service.run(min(weak.job_ids))  # it has its score under the live version alone
 
@@ -233,9 +228,7 @@ def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_ab
     assert live(service)[0] == 2
 
 
-def test_a_rescoring_that_changes_nothing_says_so(
-    service: Any, scored: Any, rescore: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+def test_a_rescoring_that_changes_nothing_says_so(service, scored, rescore, solution_csv, tmp_path: Path):
     path = tmp_path / "same.csv"
     lines = solution_csv().decode().splitlines()
     path.write_text("\n".join([lines[0], *reversed(lines[1:])]))

@@ -1,7 +1,6 @@
 """`grader.client` against a real site: what it reads, sends, repeats, and what it says of an error."""
 
 import io
-from typing import Any
 
 import pandas as pd
 
@@ -10,9 +9,7 @@ def frame(content: bytes) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(content))
 
 
-def test_a_table_is_sent_scored_and_found_on_the_leaderboard(
-    service: Any, live_site: Any, predictions_csv: Any
-) -> None:
+def test_a_table_is_sent_scored_and_found_on_the_leaderboard(service, live_site, predictions_csv):
     service.competition(max_daily_submissions=5)
     with live_site.client() as client:
         sent = client.submit(frame(predictions_csv(skill=0.3)), description="from a table")

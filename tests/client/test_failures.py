@@ -49,12 +49,12 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return made
 
 
-def count(service: Any) -> int:
+def count(service) -> int:
     with service.database.read() as session:
         return len(session.scalars(select(Submission.id)).all())
 
 
-def answer(start: Any, status: str, body: bytes = b"{}", **headers: str) -> list[bytes]:
+def answer(start, status: str, body: bytes = b"{}", **headers: str) -> list[bytes]:
     named = [(name.replace("_", "-"), value) for name, value in headers.items()]
     start(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body))), *named])
     return [body]
@@ -64,21 +64,21 @@ def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
     """Return what answers `many` requests in the place of the site, and then lets it answer."""
     left = [many]
 
-    def around(site: Any, environ: Any, start: Any) -> Any:
+    def around(site, environ, start):
         left[0] -= 1
         return instead(site, environ, start) if left[0] >= 0 else site(environ, start)
 
     return around
 
 
-def lost(site: Any, environ: Any, start: Any) -> Any:
+def lost(site, environ, start):
     """Do what is asked, and end the connection before the whole answer is out."""
     list(site(environ, lambda *_: None))
     start("201 Created", [("Content-Type", "application/json"), ("Content-Length", "500")])
     return [b'{"id":']
 
 
-def busy(_site: Any, _environ: Any, start: Any) -> Any:
+def busy(_site, _environ, start):
     return answer(
         start, "503 Service Unavailable", b'{"error": "busy", "message": "Later."}', Retry_After="3"
     )
@@ -90,7 +90,7 @@ def cutting(address: str, after_bytes: int) -> Iterator[str]:
     host, port = address.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def carry(source: socket.socket, target: socket.socket, most: int | None) -> None:
+    def carry(source: socket.socket, target: socket.socket, most: int | None):
         done = 0
         with contextlib.suppress(OSError):
             while (most is None or done < most) and (piece := source.recv(4096)):
@@ -100,14 +100,14 @@ def cutting(address: str, after_bytes: int) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
-    def join(near: socket.socket, most: int | None) -> None:
+    def join(near: socket.socket, most: int | None):
         with near, socket.create_connection((host, int(port))) as far:
             back = threading.Thread(target=carry, args=(far, near, None))
             back.start()
             carry(near, far, most)
             back.join()
 
-    def accept() -> None:
+    def accept():
         with contextlib.suppress(OSError):
             for most in itertools.chain([after_bytes], itertools.repeat(None)):
                 threading.Thread(target=join, args=(listener.accept()[0], most), daemon=True).start()
@@ -119,8 +119,8 @@ def cutting(address: str, after_bytes: int) -> Iterator[str]:
 
 
 def test_an_upload_whose_answer_is_lost_is_sent_again_and_makes_one_submission(
-    service: Any, live_site: Any, predictions_csv: Any, naps: list[float]
-) -> None:
+    service, live_site, predictions_csv, naps: list[float]
+):
     service.competition()
     live_site.around = after(1, lost)
     with live_site.client(competition="toxicity") as client:
@@ -130,8 +130,8 @@ def test_an_upload_whose_answer_is_lost_is_sent_again_and_makes_one_submission(
 
 
 def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
-    service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path, naps: list[float]
-) -> None:
+    service, live_site, predictions_csv, tmp_path: Path, naps: list[float]
+):
     service.competition()
     path = tmp_path / "p.csv"
     path.write_bytes(predictions_csv())
@@ -147,13 +147,13 @@ def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
     assert seen[-1] == (path.stat().st_size, path.stat().st_size)
 
 
-def test_a_large_file_is_sent_in_pieces_and_never_held(live_site: Any, tmp_path: Path) -> None:
+def test_a_large_file_is_sent_in_pieces_and_never_held(live_site, tmp_path: Path):
     path, size = tmp_path / "large.csv", 40_000_000
     with path.open("wb") as file:
         file.truncate(size)
     arrived = []
 
-    def swallow(_site: Any, environ: Any, start: Any) -> Any:
+    def swallow(_site, environ, start):
         left = int(environ["CONTENT_LENGTH"])
         arrived.append(left)
         while left:
@@ -172,9 +172,7 @@ def test_a_large_file_is_sent_in_pieces_and_never_held(live_site: Any, tmp_path:
     assert peak < size / 2
 
 
-def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
-    service: Any, live_site: Any, naps: list[float]
-) -> None:
+def test_a_busy_server_is_asked_again_after_the_time_that_it_names(service, live_site, naps: list[float]):
     service.competition()
     live_site.around = after(2, busy)
     with live_site.client() as client:
@@ -182,9 +180,7 @@ def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
     assert naps == [3, 3]
 
 
-def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(
-    live_site: Any, naps: list[float]
-) -> None:
+def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(live_site, naps: list[float]):
     live_site.around = after(100, busy)
     said: list[str] = []
     client = live_site.client(patience_seconds=8, on_pause=lambda error, _: said.append(error.message))
@@ -194,7 +190,7 @@ def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(
     assert (naps, said) == ([3, 3], ["Later.", "Later."])
 
 
-def test_a_server_that_is_not_there_is_unreachable(naps: list[float], database_url: str) -> None:
+def test_a_server_that_is_not_there_is_unreachable(naps: list[float], database_url: str):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with Client(f"http://127.0.0.1:{port}", "fb_x") as client, pytest.raises(Unreachable, match="no answer"):
@@ -203,17 +199,13 @@ def test_a_server_that_is_not_there_is_unreachable(naps: list[float], database_u
 
 
 @pytest.mark.parametrize("token", ["fb_unknown", None])
-def test_a_wrong_token_is_refused_without_a_second_try(
-    live_site: Any, naps: list[float], token: str | None
-) -> None:
+def test_a_wrong_token_is_refused_without_a_second_try(live_site, naps: list[float], token: str | None):
     with Client(live_site.address, token) as client, pytest.raises(TokenRefused) as refused:
         client.competitions()
     assert (refused.value.status, refused.value.name, naps) == (401, "unauthorized", [])
 
 
-def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(
-    service: Any, live_site: Any, predictions_csv: Any
-) -> None:
+def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(service, live_site, predictions_csv):
     service.competition()
     with service.database.write() as session:
         now, user = db.now(session), service.user()
@@ -230,8 +222,8 @@ def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(
 
 
 def test_a_closed_competition_and_a_reached_limit_are_said_with_their_names(
-    service: Any, live_site: Any, predictions_csv: Any, naps: list[float]
-) -> None:
+    service, live_site, predictions_csv, naps: list[float]
+):
     service.competition("over", closes_at=service.now + timedelta(hours=1))
     service.competition("small", max_total_submissions=1)
     with live_site.client() as client:
@@ -244,7 +236,7 @@ def test_a_closed_competition_and_a_reached_limit_are_said_with_their_names(
     assert (reached.value.name, reached.value.details["limit"], naps) == ("total_limit_reached", 1, [])
 
 
-def test_a_rejected_file_comes_with_its_problems(service: Any, live_site: Any, tmp_path: Path) -> None:
+def test_a_rejected_file_comes_with_its_problems(service, live_site, tmp_path: Path):
     service.competition()
     path = tmp_path / "bad.csv"
     path.write_text("id,prediction\nr0,much\n")
@@ -256,9 +248,7 @@ def test_a_rejected_file_comes_with_its_problems(service: Any, live_site: Any, t
     assert [each["code"] for each in done.problems] == [each["code"] for each in checked.problems]
 
 
-def test_the_same_bytes_and_the_same_key_are_told_apart(
-    service: Any, live_site: Any, predictions_csv: Any
-) -> None:
+def test_the_same_bytes_and_the_same_key_are_told_apart(service, live_site, predictions_csv):
     service.competition()
     table, other = (pd.read_csv(BytesIO(predictions_csv(seed=seed))) for seed in (1, 2))
     with live_site.client(competition="toxicity") as client:
@@ -271,9 +261,7 @@ def test_the_same_bytes_and_the_same_key_are_told_apart(
     assert (same.value.details["submission"], mismatch.value.name) == (1, "idempotency_key_reused")
 
 
-def test_waiting_ends_with_the_time_and_says_where_the_submission_is(
-    service: Any, live_site: Any, predictions_csv: Any
-) -> None:
+def test_waiting_ends_with_the_time_and_says_where_the_submission_is(service, live_site, predictions_csv):
     service.competition()
     live_site.is_scoring = False
     with live_site.client(competition="toxicity") as client:
@@ -284,13 +272,13 @@ def test_waiting_ends_with_the_time_and_says_where_the_submission_is(
 
 
 def test_a_download_that_is_cut_goes_on_where_it_was(
-    live_site: Any, tmp_path: Path, naps: list[float], database_url: str
-) -> None:
+    live_site, tmp_path: Path, naps: list[float], database_url: str
+):
     content = bytes(range(256)) * 4000
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
     asked: list[str | None] = []
 
-    def serve(_site: Any, environ: Any, start: Any) -> Any:
+    def serve(_site, environ, start):
         asked.append(environ.get("HTTP_RANGE"))
         if environ.get("HTTP_IF_NONE_MATCH") == tag:
             start("304 Not Modified", [("ETag", tag)])
@@ -311,9 +299,7 @@ def test_a_download_that_is_cut_goes_on_where_it_was(
     assert [each.name for each in tmp_path.glob("train*")] == ["train.csv"]
 
 
-def test_a_download_with_other_bytes_than_promised_is_deleted(
-    live_site: Any, tmp_path: Path, database_url: str
-) -> None:
+def test_a_download_with_other_bytes_than_promised_is_deleted(live_site, tmp_path: Path, database_url: str):
     tag = hashlib.sha256(b"the file").hexdigest()
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", b"a file", ETag=f'"{tag}"')
     with live_site.client() as client, pytest.raises(DamagedDownload):
@@ -325,7 +311,7 @@ def data_file(content: bytes) -> Callable[..., Any]:
     """Return a site that has one data file."""
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
 
-    def serve(_site: Any, environ: Any, start: Any) -> Any:
+    def serve(_site, environ, start):
         is_known = environ.get("HTTP_IF_NONE_MATCH") == tag
         start("304 Not Modified" if is_known else "200 OK", [("ETag", tag)])
         return [] if is_known else [content]
@@ -334,8 +320,8 @@ def data_file(content: bytes) -> Callable[..., Any]:
 
 
 def test_a_download_never_replaces_a_different_file_unless_asked(
-    live_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
-) -> None:
+    live_site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
+):
     monkeypatch.chdir(tmp_path)
     own = tmp_path / "demo/train.py"
     own.parent.mkdir()
@@ -355,7 +341,7 @@ def test_a_download_never_replaces_a_different_file_unless_asked(
     assert not list(tmp_path.rglob("*.part*"))
 
 
-def test_a_download_writes_through_no_link(live_site: Any, tmp_path: Path, database_url: str) -> None:
+def test_a_download_writes_through_no_link(live_site, tmp_path: Path, database_url: str):
     live_site.around = data_file(b"theirs")
     for name, part in (("a.csv", ".part"), ("b.csv", ".part-etag")):
         (tmp_path / f"{name}{part}").symlink_to(tmp_path / "victim")
@@ -379,8 +365,8 @@ def test_a_download_writes_through_no_link(live_site: Any, tmp_path: Path, datab
     ids=["deep", "very deep", "pages without an end", "large", "gzip", "gzip twice", "brotli"],
 )
 def test_a_hostile_server_cannot_exhaust_the_client(
-    live_site: Any, body: bytes, reason: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    live_site, body: bytes, reason: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("grader.client.transport.MOST_PAGES", 3)
     monkeypatch.setattr(Transport, "ask", partialmethod(Transport.ask, most_bytes=250_000))
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body, **headers)
@@ -394,7 +380,7 @@ def test_a_hostile_server_cannot_exhaust_the_client(
             tracemalloc.stop()
 
 
-def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site: Any, database_url: str) -> None:
+def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site, database_url: str):
     body = rb'{"error": "x", "message": "a\u001b[2Jb\u202ec", "problems": ["\u0007d\te"]}'
     live_site.around = lambda _site, _environ, start: answer(start, "400 Bad Request", body)
     with live_site.client() as client, pytest.raises(Refused, match=r"a\[2Jbc") as refused:
@@ -413,18 +399,18 @@ def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site: Any
         (["late", {"code": "late"}, {"message": 1}, 7], ["late", "late", "1", "7"]),
     ],
 )
-def test_problems_of_any_form_have_a_message(problems: Any, messages: list[str], database_url: str) -> None:
+def test_problems_of_any_form_have_a_message(problems, messages: list[str], database_url: str):
     refused = Refused(400, {"problems": problems})
     assert [each["message"] for each in refused.problems] == messages
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".bashrc", "a\nb", "a\x1b[2J"])
-def test_a_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str) -> None:
+def test_a_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str):
     with Client("http://127.0.0.1:9", "fb_x", competition="c") as client, pytest.raises(Unusable):
         client.download(name, tmp_path)
 
 
-def test_a_link_to_another_server_is_not_followed(live_site: Any) -> None:
+def test_a_link_to_another_server_is_not_followed(live_site):
     body = b'{"competitions": [], "next": "https://elsewhere.example/api/v1/competitions"}'
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body)
     with live_site.client() as client, pytest.raises(Unusable, match="another server"):
@@ -435,9 +421,7 @@ def test_a_link_to_another_server_is_not_followed(live_site: Any) -> None:
     ("body", "headers", "status"),
     [(b"<html>", {}, "200 OK"), (b"[]", {}, "200 OK"), (b"", {"Location": "https://x"}, "301 Moved")],
 )
-def test_what_is_no_fairboard_site_is_said(
-    live_site: Any, body: bytes, headers: dict[str, str], status: str
-) -> None:
+def test_what_is_no_fairboard_site_is_said(live_site, body: bytes, headers: dict[str, str], status: str):
     live_site.around = lambda _site, _environ, start: answer(start, status, body, **headers)
     with (
         live_site.client() as client,
@@ -449,13 +433,13 @@ def test_what_is_no_fairboard_site_is_said(
 @pytest.mark.parametrize(
     "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://[x", "http://x:y"]
 )
-def test_what_is_no_address_of_a_site_is_refused(text: str, database_url: str) -> None:
+def test_what_is_no_address_of_a_site_is_refused(text: str, database_url: str):
     with pytest.raises(Unusable):
         site_address(text)
     assert site_address("http://[::1]:80/fair/") == "http://[::1]:80/fair/"
 
 
-def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_site: Any) -> None:
+def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_site):
     with live_site.client(competition="c") as client:
         with pytest.raises(Unusable, match="no column prediction"):
             client.submit(pd.DataFrame({"id": ["a"]}))
@@ -464,7 +448,7 @@ def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_sit
     assert live_site.requests == []
 
 
-def test_of_several_competitions_one_must_be_named(service: Any, live_site: Any) -> None:
+def test_of_several_competitions_one_must_be_named(service, live_site):
     service.competition("first")
     service.competition("second")
     with live_site.client() as client:
@@ -473,7 +457,7 @@ def test_of_several_competitions_one_must_be_named(service: Any, live_site: Any)
         assert [each.slug for each in client.competitions()] == ["second", "first"]
 
 
-def test_a_token_of_one_competition_names_it(service: Any, live_site: Any) -> None:
+def test_a_token_of_one_competition_names_it(service, live_site):
     service.competition("first")
     second = service.competition("second")
     with service.database.write() as session:

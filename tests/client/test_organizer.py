@@ -4,7 +4,6 @@ import zipfile
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -26,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
 
 
 @pytest.fixture
-def olga(service: Any, live_site: Any, monkeypatch: Any) -> str:
+def olga(service, live_site, monkeypatch) -> str:
     """The token of an administrator; the site does organizers' jobs."""
     monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
     live_site.work_for_organizers()
@@ -40,12 +39,12 @@ def olga(service: Any, live_site: Any, monkeypatch: Any) -> str:
 def test_a_whole_competition_needs_nothing_but_the_client(
     clock: list[datetime],
     olga: str,
-    service: Any,
-    live_site: Any,
-    solution_csv: Any,
-    predictions_csv: Any,
+    service,
+    live_site,
+    solution_csv,
+    predictions_csv,
     tmp_path: Path,
-) -> None:
+):
     (tmp_path / "solution.csv").write_bytes(solution_csv())
     (tmp_path / "train.csv").write_bytes(b"id,text\n1,hello\n")
     with live_site.client_of(olga) as client:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ from grader.demo.service import Installation
 
 
 @pytest.fixture
-def demo(arena: Any, tmp_path: Path) -> Demo:
+def demo(arena, tmp_path: Path) -> Demo:
     """The demo's commands on a site without its competition."""
     installation = Installation("127.0.0.1", 1, os.environ | arena.settings.environment())
     return Demo(installation, tmp_path / "demo", print, competition.steps(print))

@@ -37,7 +37,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def proxy(service: Any, make_settings: Any, make_web: Any, make_proxy: Any, wrapped: Any) -> Proxy:
+def proxy(service, make_settings, make_web, make_proxy, wrapped) -> Proxy:
     """A site behind the proxy, with a competition."""
     service.competition()
     web = make_web(make_settings(base_url=ADDRESS, trusted_proxies=1, web_workers=1))
@@ -45,7 +45,7 @@ def proxy(service: Any, make_settings: Any, make_web: Any, make_proxy: Any, wrap
     return make_proxy(web.address)
 
 
-def everything(client: Any) -> bytes:
+def everything(client) -> bytes:
     parts = []
     while part := client.recv(65_536):
         parts.append(part)
@@ -59,7 +59,7 @@ def told_by(answer: bytes) -> dict[str, Any]:
 @on_sqlite
 def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
     proxy: Proxy, make_token: Callable[..., str], predictions_csv: Callable[..., bytes]
-) -> None:
+):
     page = proxy.ask("GET", "/login", Host="board.example")
     assert (page.status, page.headers["Strict-Transport-Security"]) == (200, "max-age=31536000")
     assert "Secure" in page.headers["Set-Cookie"]
@@ -92,7 +92,7 @@ def test_pages_downloads_uploads_and_calls_of_the_kaggle_client_pass(
 
 
 @on_sqlite
-def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy) -> None:
+def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy):
     forged = (
         b"GET /told HTTP/1.1\r\nHost: board.example\r\n"
         b"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 7.7.7.7\r\n"
@@ -110,7 +110,7 @@ def test_the_site_hears_who_visits_from_the_proxy_alone(proxy: Proxy) -> None:
 
 
 @on_sqlite
-def test_nothing_but_the_site_is_behind_it(proxy: Proxy) -> None:
+def test_nothing_but_the_site_is_behind_it(proxy: Proxy):
     for path in (
         "/.env",
         "/secrets/secret_key",
@@ -129,7 +129,7 @@ def test_nothing_but_the_site_is_behind_it(proxy: Proxy) -> None:
 
 
 @on_sqlite
-def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy) -> None:
+def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy):
     plain = http.client.HTTPConnection(*proxy.http, timeout=HANG_SECONDS)
     plain.request("GET", "/competitions/toxicity?page=2", headers={"Host": "board.example"})
     answer = plain.getresponse()
@@ -138,7 +138,7 @@ def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy) -> None:
 
 
 @on_sqlite
-def test_slow_clients_keep_nobody_waiting(proxy: Proxy) -> None:
+def test_slow_clients_keep_nobody_waiting(proxy: Proxy):
     crowd = {"half heads": 60, "slow bodies": 30, "silent": 60}
     with ExitStack() as open_ones:
         for server in (proxy.http, proxy.https):
@@ -150,14 +150,14 @@ def test_slow_clients_keep_nobody_waiting(proxy: Proxy) -> None:
             assert proxy.ask("GET", "/login", Host="board.example").status == 200
 
 
-def test_while_the_site_is_away_the_proxy_says_when_to_come_again(make_proxy: Any) -> None:
+def test_while_the_site_is_away_the_proxy_says_when_to_come_again(make_proxy):
     proxy = make_proxy(("127.0.0.1", 9))
     answer = proxy.ask("GET", "/login", Host="board.example")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert json.loads(answer.content)["code"] == 503
 
 
-def test_files_may_be_as_large_as_the_site_takes_them_and_only_where_it_takes_any(arena: Any) -> None:
+def test_files_may_be_as_large_as_the_site_takes_them_and_only_where_it_takes_any(arena):
     (pattern,) = (each for each in locations() if each.startswith("^"))
     assert f"client_max_body_size {uploads.LARGEST_BODY_BYTES};" in locations()[pattern]
     assert "client_max_body_size 300k;" in CONFIGURATION.read_text()

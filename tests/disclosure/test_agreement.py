@@ -21,7 +21,7 @@ RAW: list[Any] = [SAID, None]
 ALL = np.arange(ROWS)
 
 
-def column(*, codes: Any = None, numbers: Any = None, rows: Any = ALL) -> Values:
+def column(*, codes=None, numbers=None, rows=ALL) -> Values:
     return Values(
         rows,
         None if codes is None else np.asarray(codes, np.uint8),
@@ -29,7 +29,7 @@ def column(*, codes: Any = None, numbers: Any = None, rows: Any = ALL) -> Values
     )
 
 
-def wrong(values: Any, count: int) -> Any:
+def wrong(values, count: int):
     """Turn the first true rows over."""
     values = np.array(values)
     values[np.flatnonzero(TRUE)[:count]] ^= True
@@ -64,13 +64,13 @@ ALLOWED = int(agreement.TOLERANCE * RARER)
         (column(numbers=9.0 * TRUE[::-1], rows=ALL[::-1]), [0]),
     ],
 )
-def test_a_target_that_a_column_gives_away_is_found_and_no_other(values: Values, found: list[int]) -> None:
+def test_a_target_that_a_column_gives_away_is_found_and_no_other(values: Values, found: list[int]):
     assert agreeing(values, TRUTHS, RAW) == found
     if found:
         assert Bounds(TRUTHS, RAW).may_agree(values)
 
 
-def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is() -> None:
+def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is():
     said = RANDOM.choice([0.0, 0.25, 0.5, 0.75, 1.0], ROWS)
     within = (said == 0.25) | (said == 0.75)  # of no threshold
     truths, raw = within[:, None], [said]
@@ -90,7 +90,7 @@ def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is() -> N
 
 @pytest.mark.parametrize("rarer", [1, 20, 50])
 @pytest.mark.parametrize("errors", [0, 1, 2])
-def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: int) -> None:
+def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: int):
     rows = 100
     bits = math.log2(Fraction(math.comb(rows, rarer), math.comb(rows, errors)))
     is_close_enough = errors <= agreement.TOLERANCE * rarer
@@ -100,7 +100,7 @@ def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: 
     assert not is_no_chance(rows, 0, 0, 0.0)
 
 
-def test_the_best_threshold_is_that_of_trying_all() -> None:
+def test_the_best_threshold_is_that_of_trying_all():
     for seed in range(20):
         random = np.random.default_rng(seed)
         numbers = random.integers(0, 6, 12).astype(float)
@@ -115,7 +115,7 @@ def test_the_best_threshold_is_that_of_trying_all() -> None:
             assert (errors, rarer) == (min(tried), min(count, 12 - count))
 
 
-def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other() -> None:
+def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other():
     bounds = Bounds(TRUTHS, RAW)
     noise = RANDOM.random(ROWS)
     assert not bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS), numbers=noise))
@@ -135,7 +135,7 @@ def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other() -
         assert Bounds(within, [said]).may_agree(column(numbers=copy)) is may
 
 
-def test_a_long_hopeless_column_is_let_go_by_its_first_rows_and_a_copy_is_not() -> None:
+def test_a_long_hopeless_column_is_let_go_by_its_first_rows_and_a_copy_is_not():
     rows = 3 * agreement.FIRST_LOOK_ROWS
     random = np.random.default_rng(1)
     truths = (random.random(rows) < 0.2)[:, None]

@@ -43,11 +43,11 @@ def hidden() -> Hidden:
     )
 
 
-def frame(**columns: Any) -> pd.DataFrame:
+def frame(**columns) -> pd.DataFrame:
     return pd.DataFrame({"id": IDS, **columns})
 
 
-def csv(table: pd.DataFrame, **options: Any) -> bytes:
+def csv(table: pd.DataFrame, **options) -> bytes:
     return str(table.to_csv(index=False, **options)).encode()
 
 
@@ -110,14 +110,12 @@ CONTAINERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_a_label_under_another_name_and_order_is_found_in_every_container(
-    hidden: Hidden, container: str
-) -> None:
+def test_a_label_under_another_name_and_order_is_found_in_every_container(hidden: Hidden, container: str):
     table = frame(x=LABELS).sample(frac=1, random_state=1)
     assert LABEL in found(hidden, CONTAINERS[container](table))
 
 
-def test_json_lines_are_known_by_a_first_line_of_any_length(hidden: Hidden) -> None:
+def test_json_lines_are_known_by_a_first_line_of_any_length(hidden: Hidden):
     table = frame(x=LABELS, text="t" * 20_000).iloc[:200]
     assert LABEL in found(hidden, str(table.to_json(orient="records", lines=True)).encode())
 
@@ -140,20 +138,20 @@ DISGUISES: dict[str, tuple[Any, tuple[Kind, str]]] = {
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_a_column_is_found_however_it_is_written(hidden: Hidden, disguise: str) -> None:
+def test_a_column_is_found_however_it_is_written(hidden: Hidden, disguise: str):
     values, expected = DISGUISES[disguise]
     table = frame(text=[f"comment {n}" for n in range(ROWS)], length=RANDOM.integers(5, 99, ROWS), x=values)
     assert found(hidden, csv(table.sample(frac=1, random_state=2))) == {expected}
 
 
-def test_only_the_column_that_agrees_is_named_with_its_rows(hidden: Hidden) -> None:
+def test_only_the_column_that_agrees_is_named_with_its_rows(hidden: Hidden):
     (told,) = examine(io.BytesIO(csv(frame(f1=RANDOM.random(ROWS), k9=MUSLIM))), hidden).disclosures
     assert (told.column, told.kind, told.names, told.rows) == ("k9", Kind.IDENTITY, ("muslim",), ROWS)
 
 
 @pytest.mark.parametrize("with_header", [True, False])
 @pytest.mark.parametrize("order", ["solution", "text", "public", "scored"])
-def test_labels_without_ids_are_found_by_their_order(hidden: Hidden, order: str, with_header: bool) -> None:
+def test_labels_without_ids_are_found_by_their_order(hidden: Hidden, order: str, with_header: bool):
     rows = {
         "solution": np.arange(ROWS),
         "text": np.argsort(np.array(IDS)),
@@ -164,18 +162,18 @@ def test_labels_without_ids_are_found_by_their_order(hidden: Hidden, order: str,
     assert LABEL in found(hidden, "\n".join(lines).encode())
 
 
-def test_ids_that_are_sorted_by_the_label_or_the_split_give_it_away(hidden: Hidden) -> None:
+def test_ids_that_are_sorted_by_the_label_or_the_split_give_it_away(hidden: Hidden):
     for values, expected in ((LABELS, LABEL), (USAGE, SPLIT)):
         table = frame().iloc[np.argsort(values, kind="stable")]
         assert expected in found(hidden, csv(table))
 
 
-def test_which_ids_are_in_a_file_gives_the_split_away(hidden: Hidden) -> None:
+def test_which_ids_are_in_a_file_gives_the_split_away(hidden: Hidden):
     assert found(hidden, csv(frame()[USAGE == 1])) == {SPLIT}
     assert found(hidden, csv(frame()[TRUE])) == {LABEL}
 
 
-def test_folders_named_by_the_label_give_it_away(hidden: Hidden) -> None:
+def test_folders_named_by_the_label_give_it_away(hidden: Hidden):
     files = {
         f"{'bad' if true else 'good'}/{row_id}.txt": b"hi" for row_id, true in zip(IDS, TRUE, strict=True)
     }
@@ -209,16 +207,16 @@ def test_folders_named_by_the_label_give_it_away(hidden: Hidden) -> None:
         "a sample submission",
     ],
 )
-def test_what_only_correlates_or_has_other_ids_passes(hidden: Hidden, table: pd.DataFrame) -> None:
+def test_what_only_correlates_or_has_other_ids_passes(hidden: Hidden, table: pd.DataFrame):
     assert found(hidden, csv(table)) == set()
 
 
-def test_a_few_rows_that_agree_by_chance_pass_but_not_many(hidden: Hidden) -> None:
+def test_a_few_rows_that_agree_by_chance_pass_but_not_many(hidden: Hidden):
     for rows, is_found in ((4, False), (100, True)):
         assert bool(found(hidden, csv(frame(x=TRUE).iloc[:rows]))) == is_found
 
 
-def test_a_second_solution_is_looked_for_as_well() -> None:
+def test_a_second_solution_is_looked_for_as_well():
     usage = np.ones(ROWS, np.int8)
     one, other = RANDOM.random(ROWS).round(), RANDOM.random(ROWS).round()
     options: dict[str, Any] = {"other_labels": {}, "identities": {}}
@@ -230,7 +228,7 @@ def test_a_second_solution_is_looked_for_as_well() -> None:
     assert found(both, "\n".join(map(str, other[order])).encode()) == {(Kind.LABEL, "new")}
 
 
-def unopened(hidden: Hidden, data: bytes, **options: Any) -> tuple[Examined, list[str]]:
+def unopened(hidden: Hidden, data: bytes, **options) -> tuple[Examined, list[str]]:
     examined = examine(io.BytesIO(data), hidden, **options)
     return examined, [f"{each.name}: {each.reason}" for each in examined.unopened]
 
@@ -252,20 +250,20 @@ def unopened(hidden: Hidden, data: bytes, **options: Any) -> tuple[Examined, lis
         (b"ARROW1\0\0", "Arrow"),
     ],
 )
-def test_what_cannot_be_opened_is_named(hidden: Hidden, data: bytes, reason: str) -> None:
+def test_what_cannot_be_opened_is_named(hidden: Hidden, data: bytes, reason: str):
     examined, told = unopened(hidden, data)
     assert examined.disclosures == ()
     assert len(told) == 1 and reason in told[0], told
 
 
-def test_parts_that_cannot_be_opened_are_named_and_the_others_looked_through(hidden: Hidden) -> None:
+def test_parts_that_cannot_be_opened_are_named_and_the_others_looked_through(hidden: Hidden):
     files = {"a.png": b"\x89PNG\0", "b.csv": csv(frame(x=LABELS))}
     examined, told = unopened(hidden, zipped(**files))
     assert [each.table for each in examined.disclosures] == ["b.csv"]
     assert told == ["a.png: it is an image"]
 
 
-def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
+def test_a_bomb_ends_at_its_limit(hidden: Hidden):
     bomb = gzip.compress(gzip.compress(b"0,0\n" * 20_000_000))
     examined, told = unopened(hidden, bomb, budget=Budget(5_000_000))
     assert examined.disclosures == ()
@@ -276,19 +274,19 @@ def test_a_bomb_ends_at_its_limit(hidden: Hidden) -> None:
     assert "packed too often" in unopened(hidden, deep)[1][0]
 
 
-def test_what_takes_too_long_is_given_up(hidden: Hidden) -> None:
+def test_what_takes_too_long_is_given_up(hidden: Hidden):
     assert (
         "cannot be checked within"
         in unopened(hidden, csv(frame(x=1)), budget=Budget(least_seconds=-1.0))[1][0]
     )
 
 
-def test_an_empty_file_gives_nothing_away(hidden: Hidden) -> None:
+def test_an_empty_file_gives_nothing_away(hidden: Hidden):
     for data in (b"", b"\n", b"id\n", b"{}", b"[]", gzip.compress(b"")):
         assert found(hidden, data) == set()
 
 
-def test_evidence_that_comes_late_in_a_sorted_file_is_found() -> None:
+def test_evidence_that_comes_late_in_a_sorted_file_is_found():
     rows = 30_000
     random = np.random.default_rng(3)
     ids, label = [f"r{n}" for n in range(rows)], (random.random(rows) < 0.1).astype(float)
@@ -310,7 +308,7 @@ def test_evidence_that_comes_late_in_a_sorted_file_is_found() -> None:
         assert not {"noise", "text"} & {found.column for found in told}
 
 
-def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.disclosure.table_formats.LARGEST_COLUMN_BYTES", 10_000)
     examined, told = unopened(hidden, parquet(frame(x=LABELS)))
     assert "too large in column id" in told[0]
@@ -319,14 +317,14 @@ def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch:
 
 def test_values_of_very_many_columns_are_looked_at_in_little_memory(
     hidden: Hidden, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("grader.disclosure.values.MEMORY_BYTES", 60_000)
     monkeypatch.setattr("grader.disclosure.values.FEWEST_ROWS", 100)
     columns = {f"c{n}": RANDOM.random(ROWS) for n in range(40)}
     assert LABEL in found(hidden, csv(frame(**columns, x=LABELS)))
 
 
-def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hidden) -> None:
+def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hidden):
     before = field_size_limit()
     examine(io.BytesIO(csv(frame(text="x, y"), quoting=1)), hidden)
     assert field_size_limit() == before
@@ -335,7 +333,7 @@ def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hid
 class Failing(io.BytesIO):
     """A file of a disk or a bucket that stops answering on the way."""
 
-    def __init__(self, data: bytes, after: int, error: OSError) -> None:
+    def __init__(self, data: bytes, after: int, error: OSError):
         super().__init__(data)
         self._after, self._error = after, error
 
@@ -347,9 +345,7 @@ class Failing(io.BytesIO):
 
 @pytest.mark.parametrize("error", [OSError(EIO, "Input/output error"), ConnectionError("reset"), OSError()])
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_bytes_that_do_not_come_are_no_damage_of_the_file(
-    hidden: Hidden, container: str, error: OSError
-) -> None:
+def test_bytes_that_do_not_come_are_no_damage_of_the_file(hidden: Hidden, container: str, error: OSError):
     data = CONTAINERS[container](frame(x=RANDOM.random(ROWS)))
     for after in (0, len(data) // 2):
         with pytest.raises(NotReadNow):
@@ -359,7 +355,7 @@ def test_bytes_that_do_not_come_are_no_damage_of_the_file(
 @pytest.mark.parametrize("pack", [parquet, lambda table: tarred(zipped(x=csv(table)), "w")])
 def test_a_disk_without_room_to_unpack_is_no_damage_of_the_file(
     hidden: Hidden, pack: Callable[[pd.DataFrame], bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     data = pack(frame(x=LABELS))
     for name in ("TemporaryFile", "NamedTemporaryFile"):
         monkeypatch.setattr(
@@ -369,7 +365,7 @@ def test_a_disk_without_room_to_unpack_is_no_damage_of_the_file(
         examine(io.BytesIO(data), hidden)
 
 
-def test_a_parquet_file_that_names_another_file_does_not_have_it_read(hidden: Hidden, tmp_path: Path) -> None:
+def test_a_parquet_file_that_names_another_file_does_not_have_it_read(hidden: Hidden, tmp_path: Path):
     table = frame(x=LABELS)
     fastparquet.write(str(tmp_path), table, file_scheme="hive", row_group_offsets=200)
     examined, told = unopened(hidden, (tmp_path / "_metadata").read_bytes())

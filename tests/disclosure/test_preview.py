@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,13 +20,13 @@ HIDDEN = Hidden.of(
 )
 
 
-def preview(data: bytes) -> Any:
+def preview(data: bytes):
     examined = examine(io.BytesIO(data), HIDDEN)
     assert examined.unopened == ()
     return examined.preview
 
 
-def test_the_first_rows_and_the_statistics_of_each_column_are_shown() -> None:
+def test_the_first_rows_and_the_statistics_of_each_column_are_shown():
     found = preview(b"id,age,note\n1,20,\n2,,x\n3,40,y\n4,30.5,y\n5,1,y\n6,2,y\n")
     assert found["first"] == [
         ["1", "20", ""],
@@ -51,13 +50,13 @@ def test_the_first_rows_and_the_statistics_of_each_column_are_shown() -> None:
         b"id\tx\na\t1\nb\t2\n",
     ],
 )
-def test_tables_of_other_formats_have_a_preview_too(data: bytes) -> None:
+def test_tables_of_other_formats_have_a_preview_too(data: bytes):
     found = preview(data)
     assert found["first"] == [["a", "1"], ["b", "2"]]
     assert found["columns"][1]["mean"] == "1.5"
 
 
-def test_characters_that_databases_refuse_or_pages_must_not_show_become_blanks() -> None:
+def test_characters_that_databases_refuse_or_pages_must_not_show_become_blanks():
     found = preview("id,na\u202eme\na,x\x07y\u200fz\nb,é\n".encode())
     assert found["columns"][1]["name"] == "na me"
     assert found["first"] == [["a", "x y z"], ["b", "é"]]
@@ -77,7 +76,7 @@ def test_characters_that_databases_refuse_or_pages_must_not_show_become_blanks()
     ],
     ids=["wide", "long cell", "many rows", "long cells", "one word", "long names, huge numbers"],
 )
-def test_no_file_makes_a_large_preview(data: bytes) -> None:
+def test_no_file_makes_a_large_preview(data: bytes):
     found = preview(data)
     assert found is None or len(json.dumps(found)) < 60_000
     if found is not None:
@@ -87,7 +86,7 @@ def test_no_file_makes_a_large_preview(data: bytes) -> None:
         assert max(len(cell) for row in found["first"] for cell in row) <= CELL_LENGTH + 1
 
 
-def test_long_cells_end_the_sample_early() -> None:
+def test_long_cells_end_the_sample_early():
     found = preview(b"id,x\n" + b"1,%s\n" % (b"y" * 5_000) * 3_000)
     assert found["is_sample"]
     assert found["rows"] <= SAMPLE_CHARACTERS // 5_000 + 100

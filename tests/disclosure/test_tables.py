@@ -24,7 +24,7 @@ def laid_out(chunk: Chunk) -> dict[str, list[Any]]:
     return {name: list(chunk.cells(name, rows)) for name in chunk.names}
 
 
-def tables(data: Any, name: str = "x") -> list[tuple[str, dict[str, list[Any]]]]:
+def tables(data, name: str = "x") -> list[tuple[str, dict[str, list[Any]]]]:
     return [(table.name, laid_out(chunk)) for table in json_tables(name, data) for chunk in table.chunks]
 
 
@@ -42,12 +42,12 @@ def tables(data: Any, name: str = "x") -> list[tuple[str, dict[str, list[Any]]]]
         (["a"], "['a']"),
     ],
 )
-def test_a_cell_is_a_trimmed_text_and_nothing_where_it_is_missing(value: Any, text: str) -> None:
+def test_a_cell_is_a_trimmed_text_and_nothing_where_it_is_missing(value, text: str):
     assert text_of(value) == text
     assert texts_of([value, " b "]) == [text, "b"]
 
 
-def test_a_chunk_gives_the_asked_rows() -> None:
+def test_a_chunk_gives_the_asked_rows():
     chunk = chunk_of({"a": [1, 2, 3], "b": [4, 5, 6]}, 3)
     assert (chunk.names, chunk.row_count) == (["a", "b"], 3)
     assert chunk.cells("b", np.array([2, 0])) == [6, 4]
@@ -69,14 +69,12 @@ def test_a_chunk_gives_the_asked_rows() -> None:
         ([], {}),
     ],
 )
-def test_records_are_columns_by_the_path_to_each_value(
-    records: list[Any], columns: dict[str, list[Any]]
-) -> None:
+def test_records_are_columns_by_the_path_to_each_value(records: list[Any], columns: dict[str, list[Any]]):
     chunk = of_records(records)
     assert (laid_out(chunk), chunk.row_count) == (columns, len(records))
 
 
-def test_what_lies_too_deep_or_is_too_long_is_one_text_and_too_many_keys_are_given_up() -> None:
+def test_what_lies_too_deep_or_is_too_long_is_one_text_and_too_many_keys_are_given_up():
     deep: Any = 1
     for _ in range(DEEPEST + 1):
         deep = {"k": deep}
@@ -91,7 +89,7 @@ def test_what_lies_too_deep_or_is_too_long_is_one_text_and_too_many_keys_are_giv
             of_records(records)
 
 
-def test_a_document_is_every_table_that_it_may_be() -> None:
+def test_a_document_is_every_table_that_it_may_be():
     assert tables([{"a": 1}, {"a": 2}]) == [("x", {"a": [1, 2]})]
     assert tables([]) == tables({}) == tables("text") == []
     by_id = {"r1": 0.5, "r2": 1}
@@ -118,9 +116,7 @@ def test_a_document_is_every_table_that_it_may_be() -> None:
         ("[" * 100_000 + "\nx", False),
     ],
 )
-def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(
-    beginning: str, are_lines: bool
-) -> None:
+def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(beginning: str, are_lines: bool):
     assert is_json_lines(beginning) is are_lines
 
 
@@ -137,5 +133,5 @@ def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(
         ("\n\na|b\n\n1|2\n", "|"),
     ],
 )
-def test_the_delimiter_divides_the_first_lines_the_most_evenly(sample: str, delimiter: str) -> None:
+def test_the_delimiter_divides_the_first_lines_the_most_evenly(sample: str, delimiter: str):
     assert _delimiter(sample) == delimiter

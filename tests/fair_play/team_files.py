@@ -1,7 +1,6 @@
 """Files of probing teams, as `leaderboard-attacks` describes them, and of honest teams, of twenty kinds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ ROWS = 20_000
 class Rows:
     """The rows of a competition: labels, identities, and what makes some of them hard for everybody."""
 
-    def __init__(self, seed: int, rows: int = ROWS) -> None:
+    def __init__(self, seed: int, rows: int = ROWS):
         rng = np.random.default_rng([7, seed])
         self.labels: BoolArray = rng.random(rows) < 0.07
         self.mentions: Mapping[str, BoolArray] = {name: np.zeros(rows, np.bool_) for name in IDENTITIES}
@@ -188,7 +187,7 @@ def honest_team(rows: Rows, rng: np.random.Generator, count: int = 10) -> list[F
     return files
 
 
-def _isotonic(_rows: Rows, rng: np.random.Generator, model: FloatArray, _before: Any) -> FloatArray:
+def _isotonic(_rows: Rows, rng: np.random.Generator, model: FloatArray, _before) -> FloatArray:
     steps = np.sort(rng.choice(np.sort(model), rng.integers(8, 60), replace=False))
     return np.searchsorted(steps, model) / steps.size
 
@@ -201,19 +200,19 @@ def _processed(rows: Rows, rng: np.random.Generator, file: FloatArray, factor: f
     return changed
 
 
-def _few_trees(rows: Rows, rng: np.random.Generator, model: FloatArray, _before: Any) -> FloatArray:
+def _few_trees(rows: Rows, rng: np.random.Generator, model: FloatArray, _before) -> FloatArray:
     noise = (0.5 * model.std() * rng.normal(size=model.size) for _ in range(rng.integers(3, 20)))
     return np.mean([model + each > np.quantile(model, rng.uniform(0.5, 0.95)) for each in noise], axis=0)
 
 
-def _fixed(_rows: Rows, rng: np.random.Generator, _model: Any, before: FloatArray) -> FloatArray:
+def _fixed(_rows: Rows, rng: np.random.Generator, _model, before: FloatArray) -> FloatArray:
     changed = before.copy()
     count = int(np.exp(rng.uniform(np.log(5), np.log(2000))))
     changed[rng.choice(changed.size, count, replace=False)] = rng.integers(2)
     return changed
 
 
-def _spelling(rows: Rows, rng: np.random.Generator, _model: Any, _before: Any) -> FloatArray:
+def _spelling(rows: Rows, rng: np.random.Generator, _model, _before) -> FloatArray:
     return np.asarray(rng.poisson(0.3 + 2 * rows.labels * rng.uniform(0.3, 1)), np.float64)
 
 

@@ -32,7 +32,7 @@ def false_alarms(teams: list[list[FileSigns]]) -> int:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_found_within_its_ten_first_files(name: str) -> None:
+def test_an_attack_is_found_within_its_ten_first_files(name: str):
     rows, rng = Rows(1), np.random.default_rng(1)
     files = attack_files(name, rows, rng)
     own = rows.model(rng.normal(size=rows.labels.size))
@@ -41,26 +41,26 @@ def test_an_attack_is_found_within_its_ten_first_files(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_shared_by_five_accounts_is_found_in_each_of_them(name: str) -> None:
+def test_an_attack_shared_by_five_accounts_is_found_in_each_of_them(name: str):
     rows, rng = Rows(2), np.random.default_rng(2)
     files = attack_files(name, rows, rng, 5 * WITHIN)
     assert all(listed_after(signs(rows, files[account::5])) for account in range(5))
 
 
 @pytest.mark.long
-def test_twenty_competitions_find_every_attack() -> None:
+def test_twenty_competitions_find_every_attack():
     for seed in range(20):
         for name in ATTACKS:
             rows, rng = Rows(seed), np.random.default_rng(seed)
             assert listed_after(signs(rows, attack_files(name, rows, rng))), (name, seed)
 
 
-def test_of_a_hundred_honest_files_none_is_on_the_list() -> None:
+def test_of_a_hundred_honest_files_none_is_on_the_list():
     assert false_alarms(list(honest(0, 10))) == 0
 
 
 @pytest.mark.long
-def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list() -> None:
+def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list():
     for seed in range(4):
         teams = list(honest(seed, 50))
         files = [file for team in teams for file in team]
@@ -69,19 +69,19 @@ def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list(
         assert sum(file.counts for file in files) < 0.12 * len(files)  # alone they list nobody
 
 
-def test_a_constant_file_has_no_sign() -> None:
+def test_a_constant_file_has_no_sign():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     assert [each.signs for each in signs(rows, [own, np.zeros(2000), np.full(2000, 0.07)])] == [(), (), ()]
 
 
-def test_a_file_sent_again_has_no_sign() -> None:
+def test_a_file_sent_again_has_no_sign():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     assert not any(each.signs for each in signs(rows, [own, own, 3 * own - 1, own]))
 
 
-def test_the_evidence_says_how_many_rows_moved_since_which_file() -> None:
+def test_the_evidence_says_how_many_rows_moved_since_which_file():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     other = rows.model(np.random.default_rng(2).normal(size=2000))
@@ -92,7 +92,7 @@ def test_the_evidence_says_how_many_rows_moved_since_which_file() -> None:
     assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
 
 
-def test_an_identity_at_the_bottom_is_named_with_its_heights() -> None:
+def test_an_identity_at_the_bottom_is_named_with_its_heights():
     rows = Rows(1)
     own = rows.model(np.random.default_rng(1).normal(size=rows.labels.size))
     found = signs(rows, [own, own - 2 * rows.mentions["muslim"]])[1]
@@ -103,7 +103,7 @@ def test_an_identity_at_the_bottom_is_named_with_its_heights() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(ATTACKS)))
-def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str) -> None:
+def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str):
     rows, rng = Rows(3, rows=2000), np.random.default_rng(seed)
     files = attack_files(name, rows, rng, 3)
     assert signs(rows, [np.exp(file / 3) * 7 for file in files]) == signs(rows, files)
@@ -111,7 +111,7 @@ def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 40))
-def test_as_many_rows_are_counted_as_moved_as_were_moved_far(seed: int, count: int) -> None:
+def test_as_many_rows_are_counted_as_moved_as_were_moved_far(seed: int, count: int):
     rng = np.random.default_rng(seed)
     values = rng.permutation(1000).astype(float)
     changed = values.copy()

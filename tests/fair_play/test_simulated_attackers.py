@@ -1,7 +1,6 @@
 """Attackers of the simulation are on the list of teams within ten files, in exact and in coarse modes."""
 
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ assert len(LISTED) == len(suite.ATTACKS) - len(UNLISTED)
 class Listening:
     """An oracle that keeps what it is asked, by account."""
 
-    def __init__(self, oracle: Any) -> None:
+    def __init__(self, oracle):
         self._oracle = oracle
         self.files: dict[int, list[FileOrder]] = defaultdict(list)
 
@@ -37,14 +36,14 @@ class Listening:
         found: Rule = self._oracle.rule
         return found
 
-    def send(self, predictions: Any, account: int = 0) -> Any:
+    def send(self, predictions, account: int = 0):
         self.files[account].append(FileOrder(dense_ranks(predictions)))
         return self._oracle.send(predictions, account)
 
 
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
 @pytest.mark.parametrize("name", LISTED)
-def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback) -> None:
+def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback):
     from grader.simulation.competitions import MemoryOracle, drawn
     from grader.simulation.honest_teams import Honest
 

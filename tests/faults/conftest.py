@@ -46,13 +46,13 @@ class Processes:
     def sweeper(self, settings: Settings, **environment: str) -> subprocess.Popen[bytes]:
         return self.python(settings, "-c", SWEEPER, environment=environment)
 
-    def crash(self, settings: Settings, *arguments: str, at: str) -> None:
+    def crash(self, settings: Settings, *arguments: str, at: str):
         """Run a program that is to die at a crash point."""
         with self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.PIPE) as process:
             assert process.wait(HANG_SECONDS) == EXIT_CODE
 
     def python(
-        self, settings: Settings, *arguments: str, environment: Mapping[str, str] = NOTHING, **options: Any
+        self, settings: Settings, *arguments: str, environment: Mapping[str, str] = NOTHING, **options
     ) -> subprocess.Popen[bytes]:
         environment = os.environ | settings.environment() | environment
         process = subprocess.Popen(
@@ -61,19 +61,19 @@ class Processes:
         self.started.append(process)
         return process
 
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
+    def kill(self, process: subprocess.Popen[bytes]):
         """Kill a process and all that it started, at once."""
         self.signal(process, signal.SIGKILL)
         process.wait()
 
-    def signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    def signal(self, process: subprocess.Popen[bytes], number: signal.Signals):
         """Send a signal to a process and all that it started."""
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 member.send_signal(number)
 
-    def end(self) -> None:
+    def end(self):
         for process in self.started:
             if process.poll() is None:
                 self.kill(process)
@@ -87,11 +87,11 @@ def processes() -> Iterator[Processes]:
 
 
 @pytest.fixture
-def snag(service: Any) -> Iterator[Callable[[Any], Snag]]:
+def snag(service) -> Iterator[Callable[[Any], Snag]]:
     """A function that turns the file of an accepted submission into a snag."""
     snags: list[Snag] = []
 
-    def lay(accepted: Any) -> Snag:
+    def lay(accepted) -> Snag:
         snags.append(Snag.at(service.settings.data_dir / "blobs", accepted.submission.sha256))
         return snags[-1]
 
@@ -125,7 +125,7 @@ class Watch:
             statuses = set(session.scalars(select(Submission.status)))
         return statuses == {SubmissionStatus.SCORED}
 
-    def let_leases_run_out(self) -> None:
+    def let_leases_run_out(self):
         with self.service.database.write() as session:
             session.execute(update(ScoringJob).values(lease_until=self.service.now))
 
@@ -138,14 +138,14 @@ class Watch:
 
 
 @pytest.fixture
-def watch(service: Any) -> Watch:
+def watch(service) -> Watch:
     return Watch(service)
 
 
 class Wire:
     """A socket between clients and a server; it passes what comes, breaks, or goes silent and stays open."""
 
-    def __init__(self, path: Path, server: Path) -> None:
+    def __init__(self, path: Path, server: Path):
         self._server = server
         self._passes = threading.Event()
         self._passes.set()
@@ -155,24 +155,24 @@ class Wire:
         self._listener.listen(64)
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def reset(self) -> None:
+    def reset(self):
         """Break every connection."""
         ends, self._ends = self._ends, []
         for end in ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def fall_silent(self) -> None:
+    def fall_silent(self):
         """Pass nothing any more, and let nobody know."""
         self._passes.clear()
 
-    def end(self) -> None:
+    def end(self):
         self._passes.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.reset()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with contextlib.suppress(OSError):  # the listener is closed
             while True:
                 client, _ = self._listener.accept()
@@ -182,7 +182,7 @@ class Wire:
                 for source, target in ((client, server), (server, client)):
                     threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass(self, source: socket.socket, target: socket.socket):
         with contextlib.suppress(OSError), source, target:
             while data := source.recv(65536):
                 self._passes.wait()
@@ -191,7 +191,7 @@ class Wire:
 
 
 @pytest.fixture
-def wire(valkey: Any) -> Iterator[Wire]:
+def wire(valkey) -> Iterator[Wire]:
     """A wire to the Valkey; `wire.sock` in its folder is the near end."""
     wire = Wire(valkey.folder / "wire.sock", valkey.socket)
     yield wire

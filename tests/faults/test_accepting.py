@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -41,7 +40,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 @pytest.fixture
-def crashing_web(web: Any, wrapped: Callable[[str], dict[str, str]], tmp_path: Path) -> Any:
+def crashing_web(web, wrapped: Callable[[str], dict[str, str]], tmp_path: Path):
     """A web server whose process a request can kill; its master forks another."""
     (tmp_path / "spool").mkdir()
     environment = wrapped(CRASHING) | {"TMPDIR": str(tmp_path / "spool")}
@@ -49,7 +48,7 @@ def crashing_web(web: Any, wrapped: Callable[[str], dict[str, str]], tmp_path: P
     return web
 
 
-def ids(service: Any) -> list[int]:
+def ids(service) -> list[int]:
     with service.database.read() as session:
         return list(session.scalars(select(Submission.id).order_by(Submission.id)))
 
@@ -58,19 +57,19 @@ def files_below(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-def score_everything(service: Any) -> None:
+def score_everything(service):
     with service.database.read() as session:
         job_ids = session.scalars(select(ScoringJob.id)).all()
     service.run(*job_ids)
 
 
 def test_wherever_accepting_dies_a_retry_with_the_same_key_makes_one_submission(
-    service: Any,
-    crashing_web: Any,
-    make_token: Any,
-    predictions_csv: Any,
-    check_invariants: Any,
-) -> None:
+    service,
+    crashing_web,
+    make_token,
+    predictions_csv,
+    check_invariants,
+):
     service.competition(max_daily_submissions=10)
     caller = crashing_web.caller(make_token())
     acknowledged: dict[int, str] = {}
@@ -94,8 +93,8 @@ def test_wherever_accepting_dies_a_retry_with_the_same_key_makes_one_submission(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
-    service: Any, crashing_web: Any, make_token: Any, predictions_csv: Any, eventually: Any, tmp_path: Path
-) -> None:
+    service, crashing_web, make_token, predictions_csv, eventually, tmp_path: Path
+):
     service.competition()
     token = make_token()
     blob_folder = service.settings.data_dir / "blobs"
@@ -117,16 +116,16 @@ def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_without_its_broker_the_web_takes_files_and_hints_again_when_it_is_back(
-    service: Any,
-    make_web: Any,
+    service,
+    make_web,
     make_settings: Callable[..., Settings],
-    make_token: Any,
-    predictions_csv: Any,
-    valkey: Any,
-    processes: Any,
-    eventually: Any,
-    watch: Any,
-) -> None:
+    make_token,
+    predictions_csv,
+    valkey,
+    processes,
+    eventually,
+    watch,
+):
     service.competition()
     settings = make_settings(
         broker_url=SecretStr(valkey.url),
@@ -155,7 +154,7 @@ def test_without_its_broker_the_web_takes_files_and_hints_again_when_it_is_back(
     eventually(watch.all_scored)
 
 
-def _send_half_and_kill(web: Any, token: str, content: bytes, eventually: Any) -> None:
+def _send_half_and_kill(web, token: str, content: bytes, eventually):
     """Send half of an upload, kill the process that reads it, and see that no answer comes."""
     body = form(content)
     head = (
@@ -176,7 +175,7 @@ def _send_half_and_kill(web: Any, token: str, content: bytes, eventually: Any) -
             assert connection.recv(1000) == b""
 
 
-def _make_old(*paths: Path) -> None:
+def _make_old(*paths: Path):
     long_ago = (datetime.now().astimezone() - timedelta(days=2)).timestamp()
     for path in paths:
         os.utime(path, (long_ago, long_ago))

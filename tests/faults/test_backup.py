@@ -23,7 +23,7 @@ PEOPLE = ("ada", "bob")
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], post: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], post) -> Settings:
     """Settings under which a sweeper takes at once whatever is free, and sends mail."""
     smtp = post.settings | {"smtp_password": SecretStr(post.settings["smtp_password"])}
     return make_settings(sweep_interval_seconds=0.2, sweep_after_seconds=0, **smtp)
@@ -42,7 +42,7 @@ def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_pa
 class Load:
     """Clients that send files all the time, and what was acknowledged to them."""
 
-    def __init__(self, service: Any) -> None:
+    def __init__(self, service):
         self.acknowledged: dict[int, str] = {}
         self._service, self._competition = service, service.competition()
         self._stop = threading.Event()
@@ -54,12 +54,12 @@ class Load:
         for client in self._clients:
             client.start()
 
-    def end(self) -> None:
+    def end(self):
         self._stop.set()
         for client in self._clients:
             client.join()
 
-    def _send(self, name: str, first: int) -> None:
+    def _send(self, name: str, first: int):
         for seed in itertools.count(first, 10):
             if self._stop.wait(0.1):
                 return
@@ -68,7 +68,7 @@ class Load:
 
 
 @pytest.fixture
-def load(service: Any) -> Iterator[Load]:
+def load(service) -> Iterator[Load]:
     """Clients at work."""
     load = Load(service)
     yield load
@@ -79,15 +79,15 @@ def load(service: Any) -> Iterator[Load]:
     "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
 )
 def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
-    service: Any,
+    service,
     load: Load,
     restored_settings: Settings,
-    processes: Any,
-    post: Any,
+    processes,
+    post,
     eventually: Callable[[Callable[[], Any]], None],
     check_invariants: Callable[..., None],
     tmp_path: Path,
-) -> None:
+):
     first = processes.sweeper(service.settings)
     eventually(lambda: len(post.received) >= 3)
     known = dict(load.acknowledged)
@@ -126,7 +126,7 @@ def _nothing_waits(database: Database) -> bool:
         return not outbox.something_waits(session, now=db.now(session))
 
 
-def _verify(service: Any, name: str) -> None:
+def _verify(service, name: str):
     user = service.user(name)
     with service.database.write() as session:
         stored = session.get_one(User, user.id)

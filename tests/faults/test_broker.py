@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import psutil
 import pytest
@@ -18,14 +17,12 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 @on_sqlite
-def test_everything_is_scored_with_the_broker_gone(
-    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
-) -> None:
+def test_everything_is_scored_with_the_broker_gone(service, valkey, processes, eventually, watch):
     valkey.kill()
     competition = service.competition()
     hints = Hints(service.settings)
@@ -40,8 +37,8 @@ def test_everything_is_scored_with_the_broker_gone(
 
 @on_postgresql
 def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
-    service: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
-) -> None:
+    service, valkey, processes, eventually, watch
+):
     competition = service.competition()
     flushed = service.submit(competition)
     hints = Hints(service.settings)
@@ -70,9 +67,7 @@ def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
 
 
 @on_postgresql
-def test_a_job_that_is_delivered_fifty_times_is_scored_once(
-    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any
-) -> None:
+def test_a_job_that_is_delivered_fifty_times_is_scored_once(service, processes, eventually, watch, valkey):
     accepted = service.submit(service.competition())
     hints = Hints(service.settings)
     hints.send(list(accepted.job_ids) * 50)
@@ -88,15 +83,15 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(
 
 @on_sqlite
 def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed_when_it_is_deaf(
-    service: Any,
-    valkey: Any,
-    wire: Any,
-    make_settings: Any,
-    make_app: Any,
-    processes: Any,
-    eventually: Any,
-    watch: Any,
-) -> None:
+    service,
+    valkey,
+    wire,
+    make_settings,
+    make_app,
+    processes,
+    eventually,
+    watch,
+):
     near_end = SecretStr(f"redis+socket://{valkey.folder / 'wire.sock'}")
     settings = service.settings.model_copy(update={"broker_url": near_end})
     competition = service.competition()
@@ -121,7 +116,7 @@ def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed
     assert site.get("/healthz").json["oldest_pending_seconds"] is None
 
 
-def is_scored(service: Any, accepted: Any, hints: Hints) -> bool:
+def is_scored(service, accepted, hints: Hints) -> bool:
     """Hint once more and look: what a worker had in hand when its connection broke may be lost."""
     hints.send(accepted.job_ids)
     return bool(service.submission(accepted).status is SubmissionStatus.SCORED)
@@ -130,8 +125,8 @@ def is_scored(service: Any, accepted: Any, hints: Hints) -> bool:
 @on_postgresql
 @pytest.mark.parametrize(("sweepers", "files"), [(2, 6), pytest.param(3, 12, marks=pytest.mark.long)])
 def test_several_sweepers_score_every_job_once(
-    service: Any, processes: Any, eventually: Any, watch: Any, valkey: Any, sweepers: int, files: int
-) -> None:
+    service, processes, eventually, watch, valkey, sweepers: int, files: int
+):
     competition = service.competition()
     for number in range(files):
         service.submit(competition, seed=number, user=f"user{number % 4}")

@@ -118,7 +118,7 @@ def run(program: str, *, crash_at: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_point_is_reached_once_in_the_file_that_the_table_says() -> None:
+def test_every_point_is_reached_once_in_the_file_that_the_table_says():
     found = [
         (name, file.relative_to(HOUSE).as_posix())
         for package in ("grader", "webapp", "migrations")
@@ -129,26 +129,26 @@ def test_every_point_is_reached_once_in_the_file_that_the_table_says() -> None:
     assert REACHED_IN.keys() == POINTS
 
 
-def test_every_point_is_died_at_by_a_test() -> None:
+def test_every_point_is_died_at_by_a_test():
     others = [file for file in Path(__file__).parent.glob("test_*.py") if file != Path(__file__)]
     tests = "".join(file.read_text() for file in others)
     assert [name for name in sorted(POINTS) if f'"{name}"' not in tests] == []
 
 
-def test_nothing_happens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_happens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     reach("claim.after_commit")
     monkeypatch.setenv(VARIABLE, "record.after_commit")
     reach("claim.after_commit")
 
 
-def test_the_process_ends_where_it_was_asked_to() -> None:
+def test_the_process_ends_where_it_was_asked_to():
     assert run(COMES_TWICE, crash_at="claim.after_commit").returncode == EXIT_CODE
     assert run(COMES_TWICE, crash_at="claim.after_commit:2").returncode == EXIT_CODE
     assert run(COMES_TWICE, crash_at="claim.after_commit:3").returncode == 0
 
 
-def test_a_name_that_no_point_has_is_refused() -> None:
+def test_a_name_that_no_point_has_is_refused():
     refused = run(COMES_TWICE, crash_at="claim.after_comit")
     assert refused.returncode == 1
     assert "names no crash point: 'claim.after_comit'" in refused.stderr

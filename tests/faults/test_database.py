@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -28,13 +27,13 @@ PAUSE_SECONDS = 0.1
 LONG = (pytest.mark.long, pytest.mark.timeout(7200))
 
 
-def score_everything(service: Any) -> None:
+def score_everything(service):
     with service.database.read() as session:
         job_ids = session.scalars(select_rows(ScoringJob.id)).all()
     service.run(*job_ids)
 
 
-def acknowledged(service: Any, sent: dict[int, bytes]) -> dict[int, str]:
+def acknowledged(service, sent: dict[int, bytes]) -> dict[int, str]:
     return {submission_id: sha256(content).hexdigest() for submission_id, content in sent.items()}
 
 
@@ -42,18 +41,18 @@ class TestCrash:
     """A PostgreSQL that crashes and starts again; the campaign does so under a stream of uploads."""
 
     @pytest.fixture
-    def database_url(self, own_postgresql: Any) -> str:
+    def database_url(self, own_postgresql) -> str:
         return str(own_postgresql.url)
 
     def test_without_a_database_every_answer_says_when_to_come_again_and_then_the_site_goes_on(
         self,
-        service: Any,
-        web: Any,
-        make_token: Any,
-        own_postgresql: Any,
-        predictions_csv: Any,
-        eventually: Any,
-    ) -> None:
+        service,
+        web,
+        make_token,
+        own_postgresql,
+        predictions_csv,
+        eventually,
+    ):
         service.competition()
         caller = web.caller(make_token())
         web.start()
@@ -77,7 +76,7 @@ class TestCrash:
 class CommitCutter:
     """Stands between the site and PostgreSQL, and cuts the connection at the COMMIT of a submission."""
 
-    def __init__(self, server: Path, folder: Path) -> None:
+    def __init__(self, server: Path, folder: Path):
         folder.mkdir()
         self._server = str(server / ".s.PGSQL.5432")
         self._listener = socket.socket(socket.AF_UNIX)
@@ -88,22 +87,22 @@ class CommitCutter:
         self.count = 0
         self._start(self._accept)
 
-    def end(self) -> None:
+    def end(self):
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for thread in self._threads:
             thread.join(10)
 
-    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
+    def _start(self, target: Callable[..., None], *arguments):
         self._threads.append(threading.Thread(target=target, args=arguments, daemon=True))
         self._threads[-1].start()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with suppress(OSError):
             while True:
                 self._start(self._pass_on, self._listener.accept()[0])
 
-    def _pass_on(self, client: socket.socket) -> None:
+    def _pass_on(self, client: socket.socket):
         server = socket.socket(socket.AF_UNIX)
         with client, server, suppress(ConnectionError):
             server.connect(self._server)
@@ -120,7 +119,7 @@ class CommitCutter:
                             return
                     (server if source is client else client).sendall(data)
 
-    def _cut(self, server: socket.socket, commit: bytes) -> None:
+    def _cut(self, server: socket.socket, commit: bytes):
         self.count += 1
         if self.cuts == "reply":
             server.sendall(commit)
@@ -143,15 +142,15 @@ def cutter(postgresql_url: str, short_folder: Path, tmp_path: Path) -> Iterator[
 def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
     lost: str,
     status: int,
-    service: Any,
+    service,
     cutter: CommitCutter,
     make_settings: Callable[..., Settings],
-    make_app: Any,
-    make_token: Any,
-    predictions_csv: Any,
+    make_app,
+    make_token,
+    predictions_csv,
     short_folder: Path,
-    check_invariants: Any,
-) -> None:
+    check_invariants,
+):
     service.competition(max_daily_submissions=5)
     folder = next(path for path in short_folder.glob("cut-*"))
     url = make_url(service.settings.database()).update_query_dict({"host": str(folder)})
@@ -160,7 +159,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
     content = predictions_csv()
     headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
-    def send() -> Any:
+    def send():
         return app.test_client().post(
             ADDRESS,
             data=form(content),
@@ -188,14 +187,14 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
 @pytest.mark.parametrize("files", [4, pytest.param(500, marks=LONG)])
 def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_database(
     files: int,
-    service: Any,
-    make_web: Any,
+    service,
+    make_web,
     make_settings: Callable[..., Settings],
-    make_token: Any,
-    predictions_csv: Any,
-    check_invariants: Any,
-    eventually: Any,
-) -> None:
+    make_token,
+    predictions_csv,
+    check_invariants,
+    eventually,
+):
     service.competition(max_pending_submissions=100_000)
     web = make_web(make_settings(web_workers=8, web_threads=2, disk_reserve_mb=0))
     tokens = [make_token(name) for name in ("ada", "bob", "eve", "joe")]
@@ -204,7 +203,7 @@ def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_datab
     sent: dict[int, bytes] = {}
     seconds: list[float] = []
 
-    def run(number: int) -> None:
+    def run(number: int):
         caller = web.caller(tokens[number % len(tokens)])
         for each in range(files):
             content = predictions_csv(seed=1000 * number + each)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -65,15 +64,15 @@ class TestFullDisk:
 
     def test_an_upload_is_refused_boards_go_on_and_room_is_used_again(
         self,
-        service: Any,
+        service,
         volume: str,
         small_disk: Path,
-        make_app: Any,
-        make_token: Any,
-        predictions_csv: Any,
-        check_invariants: Any,
+        make_app,
+        make_token,
+        predictions_csv,
+        check_invariants,
         monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    ):
         competition = service.competition(max_daily_submissions=9)
         earlier = service.submit(competition)
         service.score(earlier)
@@ -84,7 +83,7 @@ class TestFullDisk:
         content = predictions_csv(seed=2) + b"\n" * 600_000
         headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
-        def send() -> Any:
+        def send():
             return app.test_client().post(
                 ADDRESS,
                 data=form(content),
@@ -121,8 +120,8 @@ class TestFullDisk:
 
 @on_sqlite
 def test_a_disk_that_is_full_under_the_kept_ranks_changes_no_score(
-    service: Any, make_settings: Callable[..., Settings], small_disk: Path, check_invariants: Any
-) -> None:
+    service, make_settings: Callable[..., Settings], small_disk: Path, check_invariants
+):
     accepted = service.submit(service.competition())
     _fill(small_disk)
     scorer = Scorer.of(make_settings(cache_dir=small_disk / "cache"))
@@ -131,7 +130,7 @@ def test_a_disk_that_is_full_under_the_kept_ranks_changes_no_score(
     check_invariants(service.database, service.storage, acknowledged=acknowledged)
 
 
-def _fill(disk: Path) -> None:
+def _fill(disk: Path):
     with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
         while True:
             filler.write(b"\0" * 4096)
@@ -152,9 +151,9 @@ CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)")
 
 @on_sqlite
 def test_everything_is_on_the_disk_before_an_upload_is_answered(
-    service: Any, make_web: Any, make_settings: Any, make_token: Any, predictions_csv: Any, tmp_path: Path,
-    eventually: Any,
-) -> None:  # fmt: skip
+    service, make_web, make_settings, make_token, predictions_csv, tmp_path: Path,
+    eventually,
+):  # fmt: skip
     program = find_program("strace", command="apt-get install strace")
     service.competition()
     service.database.dispose()

@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -24,12 +23,12 @@ sqlite_takes_long = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings under which a sweeper takes at once whatever is free."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
-def hint(service: Any, *accepted: Any) -> None:
+def hint(service, *accepted):
     hints = Hints(service.settings)
     hints.send([job_id for each in accepted for job_id in each.job_ids])
     hints.close()
@@ -37,8 +36,8 @@ def hint(service: Any, *accepted: Any) -> None:
 
 @sqlite_takes_long
 def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, predictions_csv: Any
-) -> None:
+    service, processes, snag, eventually, watch, predictions_csv
+):
     """First one scoring process, which its worker survives; then the worker; its lease would take an hour."""
     patient = service.settings.model_copy(
         update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
@@ -65,8 +64,8 @@ def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
 
 @sqlite_takes_long
 def test_a_worker_that_starts_asks_for_what_its_predecessor_had_only_heard_of(
-    service: Any, processes: Any, eventually: Any, watch: Any
-) -> None:
+    service, processes, eventually, watch
+):
     """A killed worker takes the hints along on which it had not begun to work. There is no sweeper here."""
     service.submit(service.competition())
     processes.worker(service.settings)
@@ -74,9 +73,7 @@ def test_a_worker_that_starts_asks_for_what_its_predecessor_had_only_heard_of(
 
 
 @on_sqlite
-def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
-) -> None:
+def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(service, processes, snag, eventually, watch):
     accepted = service.submit(service.competition())
     caught = snag(accepted)
     sweeper = processes.sweeper(service.settings)
@@ -91,8 +88,8 @@ def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(
 
 @on_postgresql
 def test_a_worker_that_is_stopped_beyond_its_lease_cannot_record_when_it_goes_on(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
-) -> None:
+    service, processes, snag, eventually, watch
+):
     accepted = service.submit(service.competition())
     caught = snag(accepted)
     worker = processes.worker(service.settings)
@@ -128,14 +125,14 @@ app = create_app(load(), hints=Fatal())
 
 @on_sqlite
 def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses_nothing(
-    service: Any,
-    processes: Any,
-    eventually: Any,
-    watch: Any,
+    service,
+    processes,
+    eventually,
+    watch,
     tmp_path: Path,
     short_folder: Path,
     predictions_csv: Callable[..., bytes],
-) -> None:
+):
     import http.client
     import socket
 

@@ -1,7 +1,5 @@
 """A ladder whose scoring dies at any step: what is shown is what an undisturbed one shows."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import JobState
@@ -18,9 +16,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.mark.parametrize("point", ["claim.after_commit", "record.before_commit", "record.after_commit"])
 @on_sqlite
-def test_a_ladder_is_climbed_in_order_whoever_dies_on_it(
-    service: Any, coarse: Any, processes: Any, watch: Any, point: str
-) -> None:
+def test_a_ladder_is_climbed_in_order_whoever_dies_on_it(service, coarse, processes, watch, point: str):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition)
     scorer = Scorer.of(service.settings)

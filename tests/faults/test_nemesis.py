@@ -35,7 +35,7 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
 
 @pytest.mark.parametrize("seconds", [8, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, seconds: int) -> None:
+def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, seconds: int):
     """On PostgreSQL the database itself is hit: the workers' faults are the same as on SQLite."""
     options = ["--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS), "--database", database]
     if database == "postgresql":
@@ -44,7 +44,7 @@ def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, second
     assert code == GREEN, printed
 
 
-def test_each_mutant_still_finds_the_code_that_it_breaks() -> None:
+def test_each_mutant_still_finds_the_code_that_it_breaks():
     for mutant in (each for mutants in MUTANTS.values() for each in mutants):
         source = (ROOT / mutant.module.replace(".", "/")).with_suffix(".py").read_text()
         assert source.count(mutant.before) == 1, mutant
@@ -52,7 +52,7 @@ def test_each_mutant_still_finds_the_code_that_it_breaks() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [11, 12])
-def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int) -> None:
+def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int):
     options = ("--database", "postgresql", "--seconds", "120", "--seed", str(seed))
     code, printed = campaign(*options)
     assert code == GREEN, printed
@@ -60,7 +60,7 @@ def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int) -> None
 
 @pytest.mark.long
 @pytest.mark.timeout(2 * 3600)
-def test_ten_thousand_uploads_survive_two_hundred_faults() -> None:
+def test_ten_thousand_uploads_survive_two_hundred_faults():
     code, printed = campaign("--uploads", "10000", "--faults", "200", "--seconds", "900", timeout=7000)
     assert code == GREEN, printed
 
@@ -77,7 +77,7 @@ def test_ten_thousand_uploads_survive_two_hundred_faults() -> None:
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_service_that_lacks_a_safeguard_turns_the_campaign_red(
     database: str, mutation: str, faults: tuple[str, ...], found: str
-) -> None:
+):
     only = [option for fault in faults for option in ("--only", fault)]
     options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
     code, printed = campaign(*options, "--mutation", mutation)

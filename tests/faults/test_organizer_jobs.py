@@ -1,7 +1,6 @@
 """An organizer's job whose process dies at each of its steps comes to its one end all the same."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -20,7 +19,7 @@ TEAMS = ("ada", "bob", "cyd")
 
 
 @pytest.fixture
-def job(service: Any) -> OrganizerJob:
+def job(service) -> OrganizerJob:
     """A verification of three teams' submissions that waits."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1), selection_count=1)
     for seed, name in enumerate(TEAMS):
@@ -31,9 +30,7 @@ def job(service: Any) -> OrganizerJob:
         return verification.request(session, competition=competition, actor=Actor.shell(), now=now)
 
 
-def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(
-    service: Any, job: OrganizerJob, processes: Any
-) -> None:
+def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(service, job: OrganizerJob, processes):
     def died(at: str) -> OrganizerJob:
         work = (*DO_ORGANIZERS_JOB, str(job.id))
         processes.crash(service.settings, *work, at=at)
@@ -57,8 +54,8 @@ def test_a_verification_that_dies_at_each_step_goes_on_and_ends_once(
 
 
 def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
-    service: Any, processes: Any, solution_csv: Any
-) -> None:
+    service, processes, solution_csv
+):
     competition = service.competition()
     for name, data in {"a.csv": solution_csv(), "b.csv": b"id,text\nr0,hello\n"}.items():
         blob = service.storage.put(data)

@@ -17,13 +17,13 @@ FEW = 12
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings under which a sweeper takes at once whatever is free."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     return service.competition()
 
 
@@ -34,7 +34,7 @@ def files() -> int:
 
 
 @pytest.fixture
-def accepted(service: Any, competition: Any, files: int) -> list[Any]:
+def accepted(service, competition, files: int) -> list[Any]:
     """Scored submissions."""
     accepted = [service.submit(competition, seed=seed, user=f"user{seed % 9}") for seed in range(files)]
     service.score(*accepted)
@@ -42,34 +42,34 @@ def accepted(service: Any, competition: Any, files: int) -> list[Any]:
 
 
 @pytest.fixture
-def version(competition: Any, accepted: list[Any], prepare_version: Any) -> ScoringVersion:
+def version(competition, accepted: list[Any], prepare_version) -> ScoringVersion:
     """A scoring version that is being prepared."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
 
-def jobs(service: Any, version: ScoringVersion) -> dict[int, ScoringJob]:
+def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
     with service.database.read() as session:
         found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
         return {job.submission_id: job for job in found}
 
 
-def count(service: Any, version: ScoringVersion, state: JobState) -> int:
+def count(service, version: ScoringVersion, state: JobState) -> int:
     return sum(job.state is state for job in jobs(service, version).values())
 
 
-def score_ids(service: Any, version: ScoringVersion) -> set[int]:
+def score_ids(service, version: ScoringVersion) -> set[int]:
     with service.database.read() as session:
         return set(session.scalars(select(Score.id).where(Score.scoring_version_id == version.id)))
 
 
-def let_leases_run_out(service: Any) -> None:
+def let_leases_run_out(service):
     with service.database.write() as session:
         held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
         session.execute(held.values(lease_until=service.now))
 
 
-def rescorer(processes: Any, settings: Settings) -> Any:
+def rescorer(processes, settings: Settings):
     options = [
         "--queues",
         "fairboard.rescoring",
@@ -82,7 +82,7 @@ def rescorer(processes: Any, settings: Settings) -> Any:
     return processes.python(settings, "-m", "celery", "--app", "grader.worker.app", "worker", *options)
 
 
-def hint(settings: Settings, version: ScoringVersion) -> None:
+def hint(settings: Settings, version: ScoringVersion):
     hints = Hints(settings)
     hints.send_rescoring(version.id)
     hints.close()
@@ -92,8 +92,8 @@ def hint(settings: Settings, version: ScoringVersion) -> None:
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
 def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_repeats_nothing(
-    service: Any, accepted: list[Any], version: ScoringVersion, processes: Any, snag: Any, eventually: Any
-) -> None:
+    service, accepted: list[Any], version: ScoringVersion, processes, snag, eventually
+):
     caught = snag(accepted[-1])  # in the second batch, whose reader hangs here
     worker = rescorer(processes, service.settings)
     hint(service.settings, version)
@@ -117,14 +117,14 @@ def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_rep
 @on_sqlite
 @pytest.mark.parametrize("files", [FEW])
 def test_a_new_file_is_scored_while_a_rescoring_hangs(
-    service: Any,
-    competition: Any,
+    service,
+    competition,
     accepted: list[Any],
     version: ScoringVersion,
-    processes: Any,
-    snag: Any,
-    eventually: Any,
-) -> None:
+    processes,
+    snag,
+    eventually,
+):
     caught = snag(accepted[0])  # never let go
     processes.sweeper(service.settings)
     eventually(caught.holds)
@@ -136,14 +136,14 @@ def test_a_new_file_is_scored_while_a_rescoring_hangs(
 @pytest.mark.long
 @on_sqlite
 def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
-    service: Any,
+    service,
     accepted: list[Any],
     version: ScoringVersion,
     make_settings: Callable[..., Settings],
-    processes: Any,
-    snag: Any,
-    eventually: Any,
-) -> None:
+    processes,
+    snag,
+    eventually,
+):
     """Process after process is lost; `test_batch_scorer.py` has how a lost batch is claimed in parts."""
     settings = make_settings(
         scoring_time_limit_seconds=1,

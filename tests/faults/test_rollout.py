@@ -57,7 +57,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 @pytest.fixture
-def with_next_release(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def with_next_release(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let this process know one more migration, as the next release does; other processes do not.
 
     The tables are taken back afterwards, for other tests use the same PostgreSQL database.
@@ -68,7 +68,7 @@ def with_next_release(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (folder / "9001_next.py").write_text(NEXT_RELEASE.format(head=schema.head()))
     make = schema._config
 
-    def config(connection: Any) -> Any:
+    def config(connection):
         known = make(connection)
         versions = os.pathsep.join([f"{known.get_main_option('script_location')}/versions", str(folder)])
         known.set_main_option("path_separator", "os")
@@ -92,7 +92,7 @@ class Traffic:
     broken: list[Any] = field(default_factory=list)
     lost_connections: int = 0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self._stop = threading.Event()
 
     def __enter__(self) -> "Traffic":
@@ -100,18 +100,18 @@ class Traffic:
         self._running = [self._pool.submit(self._run, number) for number in range(THREADS)]
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._stop.set()
         self._pool.shutdown()
         for each in self._running:
             each.result()
 
-    def wait_for_more(self, count: int = THREADS) -> None:
+    def wait_for_more(self, count: int = THREADS):
         """Wait until so many more files were taken."""
         before = len(self.sent)
         eventually(lambda: len(self.sent) >= before + count, lambda: f"more files ({self.broken})")
 
-    def _run(self, number: int) -> None:
+    def _run(self, number: int):
         caller = self.web.caller(self.tokens[number % len(self.tokens)])
         for each in range(100_000):
             if self._stop.is_set():
@@ -126,7 +126,7 @@ class Traffic:
             if board.status != 200:
                 self.broken.append(board)
 
-    def _ask(self, request: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _ask(self, request: Callable[..., Any], *arguments, **options):
         """Ask, and once more over a new connection where one was lost before its answer."""
         try:
             return request(*arguments, **options)
@@ -136,16 +136,16 @@ class Traffic:
 
 
 @pytest.fixture
-def traffic(service: Any, web: Any, make_token: Any, predictions_csv: Any) -> Traffic:
+def traffic(service, web, make_token, predictions_csv) -> Traffic:
     service.competition(max_pending_submissions=100_000)
     return Traffic(web, [make_token(name) for name in ("ada", "bob")], predictions_csv)
 
 
 @pytest.fixture
-def nothing_is_lost(service: Any, traffic: Traffic, check_invariants: Any) -> Callable[[], None]:
+def nothing_is_lost(service, traffic: Traffic, check_invariants) -> Callable[[], None]:
     """A function that scores everything and checks it against what was acknowledged."""
 
-    def check() -> None:
+    def check():
         with service.database.read() as session:
             waiting = session.scalars(select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))).all()
         service.run(*waiting)
@@ -156,13 +156,13 @@ def nothing_is_lost(service: Any, traffic: Traffic, check_invariants: Any) -> Ca
 
 
 def test_tables_change_under_traffic_and_a_long_query_and_nobody_sees_it(
-    service: Any,
-    web: Any,
+    service,
+    web,
     traffic: Traffic,
     with_next_release: None,
     nothing_is_lost: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(schema, "LOCK_TIMEOUT_SECONDS", 1)
     monkeypatch.setattr(schema, "PAUSE_SECONDS", 0.3)
     before = schema.current(service.database)
@@ -184,8 +184,8 @@ def test_tables_change_under_traffic_and_a_long_query_and_nobody_sees_it(
 
 @on_postgresql  # SQLite has one lock, for which a migration waits like every writer
 def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
-    service: Any, with_next_release: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, with_next_release: None, monkeypatch: pytest.MonkeyPatch
+):
     for name, value in (("LOCK_TIMEOUT_SECONDS", 1), ("PAUSE_SECONDS", 0), ("TRIES", 2)):
         monkeypatch.setattr(schema, name, value)
     before = schema.current(service.database)
@@ -201,19 +201,19 @@ def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
 class _long_query:  # noqa: N801 - reads as a word of the test
     """A transaction in another thread that has read the tables and goes on for a while."""
 
-    def __init__(self, database: Database, *, seconds: float) -> None:
+    def __init__(self, database: Database, *, seconds: float):
         self._database, self._seconds = database, seconds
         self._has_read = threading.Event()
 
-    def __enter__(self) -> None:
+    def __enter__(self):
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
         assert self._has_read.wait(HANG_SECONDS)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._thread.join()
 
-    def _read(self) -> None:
+    def _read(self):
         with self._database.read() as session:
             session.execute(select(Submission.id)).all()
             session.execute(select(ScoringJob.id)).all()
@@ -223,13 +223,13 @@ class _long_query:  # noqa: N801 - reads as a word of the test
 
 @on_sqlite
 def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
-    service: Any,
-    web: Any,
+    service,
+    web,
     traffic: Traffic,
-    make_token: Any,
-    predictions_csv: Any,
+    make_token,
+    predictions_csv,
     nothing_is_lost: Callable[[], None],
-) -> None:
+):
     old = web.start()
     content = predictions_csv(seed=999)
     with _half_sent(web, make_token("eve"), content) as finish, traffic:
@@ -252,7 +252,7 @@ def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
 class _half_sent:  # noqa: N801 - reads as a word of the test
     """An upload of which half has been sent; the rest follows when the block asks for it."""
 
-    def __init__(self, web: Any, token: str, content: bytes) -> None:
+    def __init__(self, web, token: str, content: bytes):
         self._body = form(content)
         self._head = (
             "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
@@ -265,7 +265,7 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
         self._connection.sendall(self._head + self._body[: len(self._body) // 2])
         return self._finish
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: object):
         self._connection.close()
 
     def _finish(self) -> int:
@@ -279,8 +279,8 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
 
 @on_sqlite
 def test_a_worker_lets_messages_of_another_release_pass(
-    service: Any, make_settings: Any, valkey: Any, processes: Any, eventually: Any, watch: Any
-) -> None:
+    service, make_settings, valkey, processes, eventually, watch
+):
     settings = make_settings(
         broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0
     )
@@ -303,13 +303,13 @@ def test_a_worker_lets_messages_of_another_release_pass(
 
 @on_sqlite
 def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_end(
-    service: Any,
-    make_web: Any,
-    make_settings: Any,
-    make_token: Any,
-    predictions_csv: Any,
-    check_invariants: Any,
-) -> None:
+    service,
+    make_web,
+    make_settings,
+    make_token,
+    predictions_csv,
+    check_invariants,
+):
     service.competition(max_pending_submissions=4)
     web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
     token = make_token()
@@ -318,7 +318,7 @@ def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_en
     refused: list[Any] = []
     sent: dict[int, bytes] = {}
 
-    def insist(number: int) -> None:
+    def insist(number: int):
         """Send one file again and again, much sooner than told, and ask for checks in between."""
         caller, content = web.caller(token), predictions_csv(seed=number)
         while not stop.is_set():

@@ -6,7 +6,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def test_every_scenario_names_tests_that_are_there() -> None:
+def test_every_scenario_names_tests_that_are_there():
     text = (FOLDER / "README.md").read_text()
     rows = re.findall(r"^\| (F\d+) \|.*\|(.*)\|$", text, re.MULTILINE)
     assert [number for number, _ in rows] == [f"F{number}" for number in range(1, 29)]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -39,7 +38,7 @@ calculator.read_submission = read_submission
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings under which a sweeper takes at once whatever is free."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
@@ -52,23 +51,23 @@ def poison(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def all_is_well(service: Any, check_invariants: Any) -> Callable[..., None]:
+def all_is_well(service, check_invariants) -> Callable[..., None]:
     """A function that checks the invariants, given everything that was accepted."""
 
-    def check(*accepted: Any, **seen: Any) -> None:
+    def check(*accepted, **seen):
         acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
         check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
 
     return check
 
 
-def hint(service: Any, *job_ids: int) -> None:
+def hint(service, *job_ids: int):
     hints = Hints(service.settings)
     hints.send(job_ids)
     hints.close()
 
 
-def children_of(worker: Any) -> list[psutil.Process]:
+def children_of(worker) -> list[psutil.Process]:
     return psutil.Process(worker.pid).children()
 
 
@@ -83,8 +82,8 @@ def children_of(worker: Any) -> list[psutil.Process]:
 )
 @on_sqlite
 def test_whoever_dies_at_a_step_of_scoring_is_followed_by_another(
-    service: Any, processes: Any, watch: Any, all_is_well: Any, point: str, state: JobState, attempts: int
-) -> None:
+    service, processes, watch, all_is_well, point: str, state: JobState, attempts: int
+):
     accepted = service.submit(service.competition())
     [job_id] = accepted.job_ids
     processes.crash(service.settings, "-c", SCORE_ONE, str(job_id), at=point)
@@ -98,8 +97,8 @@ def test_whoever_dies_at_a_step_of_scoring_is_followed_by_another(
 
 @on_postgresql
 def test_a_message_that_comes_again_after_its_worker_died_with_the_result_committed_does_nothing(
-    service: Any, processes: Any, eventually: Any, watch: Any, all_is_well: Any, valkey: Any
-) -> None:
+    service, processes, eventually, watch, all_is_well, valkey
+):
     accepted = service.submit(service.competition())
     [job_id] = accepted.job_ids
     worker = processes.worker(service.settings, FAIRBOARD_CRASH_AT="record.after_commit")
@@ -114,8 +113,8 @@ def test_a_message_that_comes_again_after_its_worker_died_with_the_result_commit
 
 @on_sqlite
 def test_a_killed_child_leaves_its_job_to_its_lease_and_the_worker_goes_on(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any, all_is_well: Any
-) -> None:
+    service, processes, snag, eventually, watch, all_is_well
+):
     competition = service.competition()
     accepted = service.submit(competition)
     caught = snag(accepted)
@@ -137,15 +136,15 @@ def test_a_killed_child_leaves_its_job_to_its_lease_and_the_worker_goes_on(
 
 @on_sqlite
 def test_files_that_eat_memory_time_or_the_process_fail_alone(
-    service: Any,
-    make_settings: Any,
-    processes: Any,
+    service,
+    make_settings,
+    processes,
     poison: dict[str, str],
-    eventually: Any,
-    watch: Any,
-    all_is_well: Any,
+    eventually,
+    watch,
+    all_is_well,
     predictions_csv: Callable[..., bytes],
-) -> None:
+):
     settings = make_settings(
         scoring_time_limit_seconds=2,
         scoring_lease_seconds=3,

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -31,15 +30,13 @@ CELERY = (sys.executable, "-m", "celery", "--app", "grader.worker.app", "worker"
 
 
 @pytest.fixture
-def settings(make_settings: Callable[..., Settings], valkey: Any) -> Settings:
+def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
     """Settings under which a sweeper takes at once whatever is free."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 @on_sqlite
-def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(
-    service: Any, processes: Any, snag: Any, eventually: Any, watch: Any
-) -> None:
+def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(service, processes, snag, eventually, watch):
     caught = snag(service.submit(service.competition()))
     sweeper = processes.sweeper(service.settings)
     eventually(caught.holds)
@@ -49,9 +46,7 @@ def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(
 
 
 @on_postgresql
-def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(
-    service: Any, snag: Any, eventually: Any, watch: Any
-) -> None:
+def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(service, snag, eventually, watch):
     accepted = service.submit(service.competition())
     caught = snag(accepted)
     command = (*CELERY, "--loglevel", "WARNING", "--without-mingle")
@@ -72,9 +67,7 @@ def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(
 
 
 @on_sqlite
-def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
-    service: Any, snag: Any, eventually: Any, solution_csv: Any
-) -> None:
+def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(service, snag, eventually, solution_csv):
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=5))
     with service.database.write() as session:
@@ -98,7 +91,7 @@ def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(
         assert organizer_jobs.waiting(session, limit=1, now=db.now(session)) == [job.id]
 
 
-def test_a_transaction_is_not_cut_off_by_a_request_to_end() -> None:
+def test_a_transaction_is_not_cut_off_by_a_request_to_end():
     """The request comes between two shields, in a process of its own."""
     program = (
         "import os, signal\n"
@@ -124,6 +117,6 @@ def test_a_transaction_is_not_cut_off_by_a_request_to_end() -> None:
 class _Named:
     """What a snag wants of a submission."""
 
-    def __init__(self, sha256: str) -> None:
+    def __init__(self, sha256: str):
         self.submission = self
         self.sha256 = sha256

@@ -48,12 +48,12 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     return service.competition()
 
 
 @pytest.fixture
-def accepted(service: Any, competition: Any) -> list[Any]:
+def accepted(service, competition) -> list[Any]:
     """A scored submission of each of five teams."""
     accepted = [
         service.submit(competition, seed=seed, user=f"user{seed}", skill=0.3) for seed in range(TEAMS)
@@ -63,10 +63,10 @@ def accepted(service: Any, competition: Any) -> list[Any]:
 
 
 @pytest.fixture
-def all_is_well(service: Any, check_invariants: Any) -> Callable[..., None]:
+def all_is_well(service, check_invariants) -> Callable[..., None]:
     """A function that checks the invariants, given everything that was accepted."""
 
-    def check(*accepted: Any, **seen: Any) -> None:
+    def check(*accepted, **seen):
         acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
         check_invariants(service.database, service.storage, acknowledged=acknowledged, **seen)
 
@@ -74,9 +74,7 @@ def all_is_well(service: Any, check_invariants: Any) -> Callable[..., None]:
 
 
 @pytest.fixture
-def prepare(
-    service: Any, competition: Any, solution_csv: Callable[..., bytes]
-) -> Callable[..., ScoringVersion]:
+def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., ScoringVersion]:
     """A function that prepares the next version with the truth of a seed."""
 
     def begin(*, seed: int) -> ScoringVersion:
@@ -96,7 +94,7 @@ def prepare(
     return begin
 
 
-def is_published(service: Any, version: ScoringVersion) -> bool:
+def is_published(service, version: ScoringVersion) -> bool:
     """Publish a version unless something is unfinished."""
     try:
         with service.database.write() as session:
@@ -106,7 +104,7 @@ def is_published(service: Any, version: ScoringVersion) -> bool:
     return True
 
 
-def board(service: Any) -> BoardRead:
+def board(service) -> BoardRead:
     """Read the board in one transaction."""
     with service.database.read() as session:
         found = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
@@ -114,18 +112,18 @@ def board(service: Any) -> BoardRead:
     return BoardRead("toxicity", found.scoring_version, lines)
 
 
-def let_leases_run_out(service: Any) -> None:
+def let_leases_run_out(service):
     with service.database.write() as session:
         held = update(ScoringJob).where(ScoringJob.state == JobState.CLAIMED)
         session.execute(held.values(lease_until=service.now))
 
 
-def states(service: Any) -> list[ScoringVersionState]:
+def states(service) -> list[ScoringVersionState]:
     with service.database.read() as session:
         return list(session.scalars(select(ScoringVersion.state).order_by(ScoringVersion.number)))
 
 
-def acts(service: Any) -> dict[str, int]:
+def acts(service) -> dict[str, int]:
     """Count what the log has of rescorings."""
     with service.database.read() as session:
         query = select(AuditEntry.action, func.count()).where(AuditEntry.action.startswith("rescoring."))
@@ -135,21 +133,21 @@ def acts(service: Any) -> dict[str, int]:
 @on_sqlite
 @pytest.mark.parametrize("every_step", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_once_and_back_once(
-    service: Any,
+    service,
     accepted: list[Any],
-    processes: Any,
+    processes,
     solution_csv: Callable[..., bytes],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    all_is_well: Any,
+    all_is_well,
     every_step: bool,
-) -> None:
+):
     """Each death is a command of its own, of seconds: the short run dies around the two switches."""
     corrected = tmp_path / "corrected.csv"
     corrected.write_bytes(solution_csv(seed=2))
     before = board(service)
 
-    def dies(*arguments: object, at: str) -> None:
+    def dies(*arguments: object, at: str):
         command = [
             "-m",
             "grader.cli",
@@ -197,15 +195,15 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
 )
 @on_sqlite
 def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
-    service: Any,
+    service,
     accepted: list[Any],
     prepare: Callable[..., ScoringVersion],
-    processes: Any,
-    all_is_well: Any,
+    processes,
+    all_is_well,
     point: str,
     state: JobState,
     attempts: int,
-) -> None:
+):
     before, version = board(service), prepare(seed=2)
 
     def jobs() -> list[ScoringJob]:
@@ -227,14 +225,14 @@ def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
 
 @on_sqlite
 def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
-    service: Any,
+    service,
     accepted: list[Any],
     prepare: Callable[..., ScoringVersion],
-    processes: Any,
+    processes,
     make_settings: Callable[..., Settings],
-    check_invariants: Any,
+    check_invariants,
     tmp_path: Path,
-) -> None:
+):
     before, version = board(service), prepare(seed=2)
     processes.crash(service.settings, "-c", SCORE_BATCH, str(version.id), at="batch.before_commit")
     backups.make(service.settings, service.database, service.storage, tmp_path / "backup")

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -67,7 +66,7 @@ time_t time(time_t *result) {
 class WrongClock:
     """The clock of processes that are started with its environment."""
 
-    def __init__(self, compiler: str, folder: Path) -> None:
+    def __init__(self, compiler: str, folder: Path):
         source, self._library, self._offset = folder / "clock.c", folder / "clock.so", folder / "offset"
         source.write_text(WRONG_CLOCK)
         subprocess.run([compiler, "-shared", "-fPIC", "-o", self._library, source], check=True)
@@ -77,7 +76,7 @@ class WrongClock:
     def environment(self) -> dict[str, str]:
         return {"LD_PRELOAD": str(self._library), "WRONG_CLOCK": str(self._offset)}
 
-    def set(self, seconds: int) -> None:
+    def set(self, seconds: int):
         draft = self._offset.with_suffix(".draft")
         draft.write_text(str(seconds))
         draft.replace(self._offset)
@@ -101,7 +100,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
     )
 
 
-def close_at(service: Any, competition: Competition, *, in_seconds: float) -> datetime:
+def close_at(service, competition: Competition, *, in_seconds: float) -> datetime:
     """Let a competition close by the database's clock."""
     with service.database.write() as session:
         closes_at = db.now(session) + timedelta(seconds=in_seconds)
@@ -111,16 +110,16 @@ def close_at(service: Any, competition: Competition, *, in_seconds: float) -> da
 
 @on_postgresql
 def test_a_web_and_a_sweeper_whose_clocks_are_days_off_keep_the_databases_time(
-    service: Any,
-    web: Any,
-    make_token: Any,
-    processes: Any,
-    predictions_csv: Any,
+    service,
+    web,
+    make_token,
+    processes,
+    predictions_csv,
     wrong_clock: WrongClock,
-    eventually: Any,
-    watch: Any,
+    eventually,
+    watch,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     competition = service.competition(max_daily_submissions=3)
     caller = web.caller(make_token())
     web.start(**wrong_clock.environment)
@@ -152,8 +151,8 @@ def test_a_web_and_a_sweeper_whose_clocks_are_days_off_keep_the_databases_time(
 
 
 def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
-    service: Any, web: Any, make_token: Any, predictions_csv: Any, check_invariants: Any
-) -> None:
+    service, web, make_token, predictions_csv, check_invariants
+):
     competition = service.competition()
     names = ("ada", "bob", "eve", "joe")
     tokens = {name: make_token(name) for name in names}
@@ -199,7 +198,7 @@ def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
 
 
 def _upload_until_refused(
-    caller: Any, predictions_csv: Any, number: int, under_way: threading.Barrier
+    caller, predictions_csv, number: int, under_way: threading.Barrier
 ) -> dict[int, bytes]:
     """Upload until the competition has closed; return what was accepted before, for nothing is after."""
     accepted: dict[int, bytes] = {}
@@ -221,7 +220,7 @@ def _upload_until_refused(
     return accepted
 
 
-def _pick_until_refused(caller: Any, ids: list[int], under_way: threading.Barrier) -> set[int]:
+def _pick_until_refused(caller, ids: list[int], under_way: threading.Barrier) -> set[int]:
     """Pick one of two files and take the other back by turns until the close; return what is picked then."""
     picked: set[int] = set()
     refusals = turn = 0

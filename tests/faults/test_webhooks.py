@@ -1,7 +1,6 @@
 """Senders of webhooks that are killed: nothing is lost, and what comes twice is the same delivery."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -23,8 +22,8 @@ SEND = (
 
 @pytest.mark.parametrize(("point", "times"), [("webhook.after_claim", 1), ("webhook.after_send", 2)])
 def test_an_event_whose_sender_was_killed_is_sent_by_another_under_the_same_name(
-    service: Any, make_settings: Any, processes: Any, receiver: Receiver, point: str, times: int
-) -> None:
+    service, make_settings, processes, receiver: Receiver, point: str, times: int
+):
     settings = make_settings(**LOOPBACK)
     with service.database.read() as session:
         now = db.now(session)

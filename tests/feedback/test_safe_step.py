@@ -17,5 +17,5 @@ from grader.visibility import Step
         (0.4, Step.OF_0_05),
     ],
 )
-def test_the_nearest_step_is_proposed(error: float, step: Step) -> None:
+def test_the_nearest_step_is_proposed(error: float, step: Step):
     assert safe_step(error / SAFE_STEP) is step

@@ -111,7 +111,7 @@ def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -
 
 @settings(max_examples=400, deadline=None)
 @given(files())
-def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]) -> None:
+def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]):
     ids, data = case
     # A blank beside a quote is outside of CSV; we forgive it.
     assume(not re.search(rb'[ \t]"|"[ \t]', data))
@@ -130,7 +130,7 @@ OTHER_LABELS = ("insult", "id of a group", "Prediction")
 )
 def test_columns_of_other_labels_change_nothing(
     columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
-) -> None:
+):
     """A file with them is what is left of it without them, whatever they hold."""
     fill = itertools.cycle(fillers)
     rows = [
@@ -152,7 +152,7 @@ def test_columns_of_other_labels_change_nothing(
 @given(files())
 def test_the_fast_path_accepts_nothing_that_the_explaining_path_reads_otherwise(
     case: tuple[list[str], bytes],
-) -> None:
+):
     ids, data = case
     row_ids = RowIds.of(ids)
     text = with_plain_line_ends(data)
@@ -169,7 +169,7 @@ def test_the_fast_path_accepts_nothing_that_the_explaining_path_reads_otherwise(
     assert_same_floats(rows.predictions.tolist(), predictions.tolist())
 
 
-def assert_same_floats(left: list[float] | None, right: list[float] | None) -> None:
+def assert_same_floats(left: list[float] | None, right: list[float] | None):
     """Compare bit by bit, so that 0.0 and -0.0 differ."""
     if left is None or right is None:
         assert left is right is None
@@ -177,7 +177,7 @@ def assert_same_floats(left: list[float] | None, right: list[float] | None) -> N
         assert [struct.pack("d", value) for value in left] == [struct.pack("d", value) for value in right]
 
 
-def test_every_clean_file_takes_the_fast_path() -> None:
+def test_every_clean_file_takes_the_fast_path():
     for ids in (INTEGERS, TEXTS):
         row_ids = RowIds.of(ids)
         lines = [f"{name},{place / 7!r}\n" for place, name in enumerate(ids)]
@@ -185,7 +185,7 @@ def test_every_clean_file_takes_the_fast_path() -> None:
             assert read_proven(body.encode(), row_ids) is not None
 
 
-def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar() -> None:
+def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar():
     """Every text of up to four of the kinds of bytes numbers are made of."""
     row_ids = RowIds.of(["1", "2"])
     for length in range(1, 5):
@@ -199,7 +199,7 @@ def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar() -> None:
 
 
 @pytest.mark.parametrize("byte", [bytes([b]) for b in range(256) if b not in NUMBER_BYTES])
-def test_no_other_byte_comes_through_the_fast_path(byte: bytes) -> None:
+def test_no_other_byte_comes_through_the_fast_path(byte: bytes):
     row_ids = RowIds.of(["1", "2"])
     for value in (byte, b"0" + byte, byte + b"0", b"0" + byte + b"5"):
         proven = read_proven(b"1,%s\n2,0.5\n" % value, row_ids)
@@ -211,7 +211,7 @@ def test_no_other_byte_comes_through_the_fast_path(byte: bytes) -> None:
     "value",
     ["0.1", "0.30000000000000004", "2.2250738585072011e-308", "0." + "3" * 300, "9007199254740993", "1e-323"],
 )
-def test_predictions_are_rounded_correctly(value: str) -> None:
+def test_predictions_are_rounded_correctly(value: str):
     for data in (f"id,prediction\n1,{value}\n", f'id,prediction\n1," {value}"\n'):
         assert read_ours(data.encode(), ["1"]) == [float(Fraction(Decimal(value)))]
 
@@ -220,7 +220,7 @@ def test_predictions_are_rounded_correctly(value: str) -> None:
 @given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=8))
 def test_flipped_bytes_are_accepted_or_explained_the_same_way_twice(
     flips: list[tuple[int, int]],
-) -> None:
+):
     data = bytearray("id,prediction\n" + "".join(f"{name},0.25\n" for name in INTEGERS), "utf-8")
     for place, value in flips:
         data[place % len(data)] = value
@@ -235,7 +235,7 @@ def test_flipped_bytes_are_accepted_or_explained_the_same_way_twice(
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"id,prediction\n", b"\x1f\x8b\x08", b"PK\x03\x04"]))
-def test_any_bytes_are_answered(data: bytes, start: bytes) -> None:
+def test_any_bytes_are_answered(data: bytes, start: bytes):
     try:
         read_submission(start + data, RowIds.of(INTEGERS))
     except FileRejected as rejection:

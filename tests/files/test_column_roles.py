@@ -1,7 +1,5 @@
 """Roles of a solution's columns: guessed, chosen, and kept as texts or numbers."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def table(rows: int = 200) -> bytes:
 ROLES = {guess.name: guess.role for guess in guess_columns(table())}
 
 
-def test_every_column_gets_the_role_its_name_and_values_suggest() -> None:
+def test_every_column_gets_the_role_its_name_and_values_suggest():
     assert ROLES == {
         "id": ColumnRole.ID,
         "comment": ColumnRole.UNUSED,
@@ -38,20 +36,20 @@ def test_every_column_gets_the_role_its_name_and_values_suggest() -> None:
     }
 
 
-def test_a_guess_shows_some_of_the_values() -> None:
+def test_a_guess_shows_some_of_the_values():
     examples = {guess.name: guess.examples for guess in guess_columns(table())}
     assert examples["language"] == ("en", "de")
     assert examples["comment"] == ("text 0", "text 1", "text 2")
 
 
 @pytest.mark.parametrize("header", ["Id", "ID"])
-def test_names_in_another_case_are_guessed_too(header: str) -> None:
+def test_names_in_another_case_are_guessed_too(header: str):
     guesses = guess_columns(f"{header},Toxicity,usage\n1,1,Public\n".encode())
     assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
 
 
 @pytest.mark.parametrize("explains", [False, True], ids=["fast", "explaining"])
-def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch: Any) -> None:
+def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch):
     if explains:
         monkeypatch.setattr(solution_module, "read_plain", lambda *_: None)
     solution = read_solution(table(), roles=ROLES)
@@ -66,7 +64,7 @@ def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch: Any) -> Non
     assert [solution.pair.values[code] for code in solution.pair.codes[:4]] == ["t0", "t0", "t1", "t1"]
 
 
-def test_what_enters_the_score_is_the_same_whichever_way_the_roles_were_given() -> None:
+def test_what_enters_the_score_is_the_same_whichever_way_the_roles_were_given():
     chosen = read_solution(table(), roles=ROLES)
     named = read_solution(table(), label="target", identities=["female", "black"])
     assert list(chosen.row_ids) == list(named.row_ids)
@@ -76,26 +74,24 @@ def test_what_enters_the_score_is_the_same_whichever_way_the_roles_were_given() 
     np.testing.assert_array_equal(chosen.usage, named.usage)
 
 
-def test_another_column_can_be_the_id() -> None:
+def test_another_column_can_be_the_id():
     roles = ROLES | {"rating": ColumnRole.ID, "id": ColumnRole.UNUSED}
     assert list(read_solution(table(2), roles=roles).row_ids) == ["0", "1"]
 
 
-def test_all_faults_of_a_choice_are_told_at_once() -> None:
+def test_all_faults_of_a_choice_are_told_at_once():
     roles = ROLES | {"id": ColumnRole.UNUSED, "black": ColumnRole.LABEL}
     with pytest.raises(FileRejected) as rejection:
         read_solution(table(), roles=roles)
     assert {problem.code for problem in rejection.value.problems} == {"missing_id", "several_labels"}
 
 
-def test_a_column_that_is_not_there_cannot_have_a_role() -> None:
+def test_a_column_that_is_not_there_cannot_have_a_role():
     with pytest.raises(WrongColumns, match="no column 'jewish'"):
         read_solution(table(), roles=ROLES | {"jewish": ColumnRole.IDENTITY})
 
 
-def test_a_value_against_a_guessed_role_leaves_the_column_unused_and_against_a_chosen_one_is_a_problem() -> (
-    None
-):
+def test_a_value_against_a_guessed_role_leaves_the_column_unused_and_against_a_chosen_one_is_a_problem():
     data = table().replace(b",0.25,", b",7,", 1)
     assert "obscene" in read_solution(data, roles=ROLES, guessed=ROLES).roles.unused
     with pytest.raises(FileRejected, match="the other label 'obscene' is '7'"):
@@ -116,7 +112,7 @@ def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
 
 @pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below what the guess looks at"])
 @pytest.mark.parametrize("value", SLIPS)
-def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, value: str) -> None:
+def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, value: str):
     data = with_slip(line, "black", value)
     roles = {guess.name: guess.role for guess in guess_columns(data)}
     assert roles["black"] is ColumnRole.IDENTITY
@@ -132,7 +128,7 @@ def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, val
     assert read_solution(data, label="target", identities=["female"]).near_misses == ()
 
 
-def test_a_bad_value_in_another_label_is_told_too() -> None:
+def test_a_bad_value_in_another_label_is_told_too():
     data = with_slip(21, "obscene", "-1")
     roles = {guess.name: guess.role for guess in guess_columns(data)}
     [near] = read_solution(data, roles=roles, guessed=roles).near_misses
@@ -140,14 +136,14 @@ def test_a_bad_value_in_another_label_is_told_too() -> None:
     assert "not taken as another label. Line 21: the other label 'obscene' is '-1'" in near.sentence
 
 
-def test_missing_values_written_as_words_are_told_however_many_there_are() -> None:
+def test_missing_values_written_as_words_are_told_however_many_there_are():
     data = table().replace(b",,0,", b",NaN,0,")
     [near] = read_solution(data).near_misses
     assert (near.name, near.problems[0].count) == ("female", 100)
 
 
 @pytest.mark.parametrize(("rows", "is_told"), [(1500, False), (5000, True)])
-def test_what_begins_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool) -> None:
+def test_what_begins_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool):
     lines = table(rows).decode().splitlines()
     column = HEADER.split(",").index("black")
     for line in range(1, 401):  # 40 % of what the guess looks at; of all rows 27 % or 8 %
@@ -161,20 +157,20 @@ def test_what_begins_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told
     assert [near.name for near in found.near_misses] == (["black"] if is_told else [])
 
 
-def test_splits_under_another_name_are_found_by_their_values() -> None:
+def test_splits_under_another_name_are_found_by_their_values():
     roles = {guess.name: guess.role for guess in guess_columns(table().replace(b"Usage", b"split", 1))}
     assert roles["split"] is ColumnRole.USAGE
     both = table().replace(b"rating,Usage", b"split,Usage", 1).replace(b",7,", b",Public,")
     assert {guess.name: guess.role for guess in guess_columns(both)}["Usage"] is ColumnRole.USAGE
 
 
-def test_a_named_role_takes_the_place_of_a_guess() -> None:
+def test_a_named_role_takes_the_place_of_a_guess():
     roles = with_named(ROLES, {"rating": ColumnRole.LABEL, "Usage": ColumnRole.USAGE})
     assert (roles["rating"], roles["target"]) == (ColumnRole.LABEL, ColumnRole.OTHER_LABEL)
     assert roles["Usage"] is ColumnRole.USAGE
 
 
-def test_reading_tells_how_far_it_is() -> None:
+def test_reading_tells_how_far_it_is():
     told: list[tuple[int, int]] = []
     read_solution(table(), roles=ROLES, progress=lambda done, total: told.append((done, total)))
     assert told == [(200, 200)]

@@ -492,22 +492,22 @@ def golden() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_case_gets_its_whole_answer(name: str, golden: dict[str, object]) -> None:
+def test_every_case_gets_its_whole_answer(name: str, golden: dict[str, object]):
     assert answer(name) == golden[name]
 
 
 @pytest.mark.parametrize("name", WITH_OTHER_LABELS)
-def test_columns_of_other_labels_are_refused_where_the_solution_has_none(name: str) -> None:
+def test_columns_of_other_labels_are_refused_where_the_solution_has_none(name: str):
     with pytest.raises(FileRejected):
         read_submission(CASES[name](), ROW_IDS)
 
 
-def test_the_golden_answers_are_those_of_the_cases(golden: dict[str, object]) -> None:
+def test_the_golden_answers_are_those_of_the_cases(golden: dict[str, object]):
     assert sorted(golden) == sorted(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]) -> None:
+def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]):
     for remark in [*golden[name].get("problems", []), *golden[name].get("notes", [])]:
         message = remark["message"]
         assert message[0].isupper() or message[0].isdigit()
@@ -515,7 +515,7 @@ def test_every_message_is_a_full_sentence(name: str, golden: dict[str, object]) 
         assert len(message) < 400
 
 
-def rewrite_golden() -> None:
+def rewrite_golden():
     answers = {name: answer(name) for name in CASES}
     GOLDEN.write_text(json.dumps(answers, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 

@@ -22,12 +22,12 @@ def _digest(data: bytes) -> str:
     return solution_digest(*_content(data))
 
 
-def test_the_digest_is_the_sha256_of_the_canonical_file() -> None:
+def test_the_digest_is_the_sha256_of_the_canonical_file():
     assert b"".join(canonical_solution(*_content(CSV))) == CANONICAL
     assert _digest(CSV) == hashlib.sha256(CANONICAL).hexdigest()
 
 
-def test_the_canonical_file_is_a_solution_with_the_same_digest() -> None:
+def test_the_canonical_file_is_a_solution_with_the_same_digest():
     assert _digest(CANONICAL) == _digest(CSV)
 
 
@@ -42,7 +42,7 @@ def test_the_canonical_file_is_a_solution_with_the_same_digest() -> None:
     ],
     ids=["CRLF", "BOM", "gzip", "columns in another order", "rows in another order"],
 )
-def test_one_content_has_one_digest(same: bytes) -> None:
+def test_one_content_has_one_digest(same: bytes):
     assert _digest(same) == _digest(CSV)
 
 
@@ -56,17 +56,17 @@ def test_one_content_has_one_digest(same: bytes) -> None:
     ],
     ids=["label", "blank", "split", "id"],
 )
-def test_another_content_has_another_digest(old: bytes, new: bytes) -> None:
+def test_another_content_has_another_digest(old: bytes, new: bytes):
     assert _digest(CSV.replace(old, new)) != _digest(CSV)
 
 
-def test_texts_with_commas_and_quotes_are_quoted() -> None:
+def test_texts_with_commas_and_quotes_are_quoted():
     one = np.ones(1)
     lines = b"".join(canonical_solution(['a,"b"'], one, {'c"d': one}, np.array([2], np.int8)))
     assert lines == b'id,label,"c""d",Usage\n"a,""b""",1.0,1.0,Private\n'
 
 
-def test_rows_and_identities_are_sorted_by_code_point() -> None:
+def test_rows_and_identities_are_sorted_by_code_point():
     values = np.arange(3.0)
     ids = ["\U0001f600", "\uff5e", "10"]
     lines = b"".join(canonical_solution(ids, values, {"b": values, "B": values}, np.zeros(3, np.int8)))

@@ -7,14 +7,14 @@ from grader.files import FileRejected, RowIds, read_public_table
 IDS = RowIds.of(["a", "b,1", "c"])
 
 
-def test_the_solutions_ids_in_any_order_are_right() -> None:
+def test_the_solutions_ids_in_any_order_are_right():
     table = read_public_table(b'id,comment_text\nc,"x\ny"\n"b,1",\n a ,z\n', IDS, id_column="id")
     assert table.problems == ()
     assert table.columns == ("id", "comment_text")
     assert table.positions.tolist() == [2, 1, 0]
 
 
-def test_missing_unknown_and_repeated_ids_are_all_told() -> None:
+def test_missing_unknown_and_repeated_ids_are_all_told():
     table = read_public_table(b"ID,text\na,1\na,1\nd,1\ne,1\n\n", IDS, id_column="id")
     assert [problem.message for problem in table.problems] == [
         "test.csv lacks 2 ids of the solution: 'b,1' and 'c'.",
@@ -24,6 +24,6 @@ def test_missing_unknown_and_repeated_ids_are_all_told() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"text\nx\n", b"PAR1\x15"])
-def test_what_is_no_such_table_is_refused(data: bytes) -> None:
+def test_what_is_no_such_table_is_refused(data: bytes):
     with pytest.raises(FileRejected):
         read_public_table(data, IDS, id_column="id")

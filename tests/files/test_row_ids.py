@@ -26,7 +26,7 @@ def located(ids: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @given(proper_ids)
-def test_ids_come_back_from_their_blob(ids: list[str]) -> None:
+def test_ids_come_back_from_their_blob(ids: list[str]):
     row_ids = RowIds.of(ids)
     again = RowIds.from_bytes(row_ids.to_bytes())
     assert list(again) == ids
@@ -36,7 +36,7 @@ def test_ids_come_back_from_their_blob(ids: list[str]) -> None:
 
 
 @given(proper_ids.filter(bool), st.randoms())
-def test_positions_are_those_of_the_shuffled_ids(ids: list[str], random) -> None:
+def test_positions_are_those_of_the_shuffled_ids(ids: list[str], random):
     row_ids = RowIds.of(ids)
     order = list(range(len(ids)))
     random.shuffle(order)
@@ -48,7 +48,7 @@ def test_positions_are_those_of_the_shuffled_ids(ids: list[str], random) -> None
 
 
 @given(st.lists(st.sampled_from(["1", "2", "10", "1 ", "1\0", "01", "x"]), min_size=3, max_size=3))
-def test_positions_are_proven_only_for_the_expected_ids(found: list[str]) -> None:
+def test_positions_are_proven_only_for_the_expected_ids(found: list[str]):
     expected = ["1", "2", "10"]
     proven = RowIds.of(expected).positions(*located(found)) is not None
     assert proven == (sorted(found) == sorted(expected))
@@ -57,22 +57,22 @@ def test_positions_are_proven_only_for_the_expected_ids(found: list[str]) -> Non
 @pytest.mark.parametrize(
     "ids", [["a", "a"], [""], [" a"], ["a\t"], ["a\nb"], ["a\r"], ["a\0b"], ["a\u200b"], ["a", "", "b"]]
 )
-def test_improper_ids_are_refused(ids: list[str]) -> None:
+def test_improper_ids_are_refused(ids: list[str]):
     with pytest.raises(ValueError, match="A row id is"):
         RowIds.of(ids)
 
 
-def test_a_blob_that_was_cut_off_is_refused() -> None:
+def test_a_blob_that_was_cut_off_is_refused():
     with pytest.raises(ValueError, match="cut off"):
         RowIds.from_bytes(b"7000000\n700")
 
 
-def test_ids_with_equal_keys_are_joined_by_the_explaining_path() -> None:
+def test_ids_with_equal_keys_are_joined_by_the_explaining_path():
     long_ids = [f"{'x' * 80}{number}" for number in range(4)]
     assert RowIds.of(long_ids).positions(*located(long_ids)) is None
 
 
-def test_integers_are_told_from_texts() -> None:
+def test_integers_are_told_from_texts():
     assert RowIds.of(["0", "7000000"]).are_integers
     for name in ("07", "7.0", "-7", "x", "7 7", "٧"):  # noqa: RUF001
         assert not RowIds.of(["1", name]).are_integers
@@ -87,5 +87,5 @@ def test_integers_are_told_from_texts() -> None:
         ([], b""),
     ],
 )
-def test_the_sample_submission_lists_the_ids_in_their_own_order(ids: list[str], rows: bytes) -> None:
+def test_the_sample_submission_lists_the_ids_in_their_own_order(ids: list[str], rows: bytes):
     assert write_sample_submission(RowIds.of(ids)) == b"id,prediction\n" + rows

@@ -29,7 +29,7 @@ def rejected(data: str | bytes, **choice: object) -> list[tuple[str, str]]:
     return [(problem.code, problem.message) for problem in rejection.value.problems]
 
 
-def test_columns_find_their_roles() -> None:
+def test_columns_find_their_roles():
     solution = read_solution(TABLE.encode())
     assert list(solution.row_ids) == ["a-1", "b,2", "c 3"]
     assert solution.labels.tolist() == [0.5, 1.0, 0.0]
@@ -44,7 +44,7 @@ def test_columns_find_their_roles() -> None:
     assert roles.unused == ("comment_text", "created", "rating")
 
 
-def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unused() -> None:
+def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unused():
     solution = read_solution(TABLE.encode(), identities=["female"])
     assert solution.roles.identities == ("female",)
     assert "black or african" in solution.roles.unused
@@ -52,28 +52,28 @@ def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unu
     assert list(both.identities) == ["female", "black or african"]
 
 
-def test_without_usage_there_are_no_splits() -> None:
+def test_without_usage_there_are_no_splits():
     assert read_solution(b"id,label\n1,1\n2,0\n").usage is None
 
 
 @pytest.mark.parametrize("name", ["target", "label", "toxicity"])
-def test_the_label_is_found_by_its_name(name: str) -> None:
+def test_the_label_is_found_by_its_name(name: str):
     assert read_solution(f"id,{name}\n1,1\n".encode()).roles.label == name
 
 
-def test_another_label_can_be_chosen() -> None:
+def test_another_label_can_be_chosen():
     solution = read_solution(b"id,target,hate\n1,1,0\n", label="hate")
     assert solution.roles.label == "hate"
     assert solution.roles.identities == ("target",)
 
 
 @pytest.mark.parametrize("header", ["Usage", "usage", "USAGE"])
-def test_usage_is_found_in_any_case(header: str) -> None:
+def test_usage_is_found_in_any_case(header: str):
     solution = read_solution(f"id,target,{header}\n1,1,Public\n".encode())
     assert solution.roles.usage == header
 
 
-def test_a_column_is_an_identity_only_if_all_its_values_are_blank_or_in_0_to_1() -> None:
+def test_a_column_is_an_identity_only_if_all_its_values_are_blank_or_in_0_to_1():
     header = "id,target,blank,late,spaced,nan,flag,index"
     rows = [f"{n},1,,0,{' 0.5 ' if n % 2 else ' '},nan,True,{n}" for n in range(1500)]
     rows[-1] = rows[-1].replace(",,0,", ",,1.5,")
@@ -83,13 +83,13 @@ def test_a_column_is_an_identity_only_if_all_its_values_are_blank_or_in_0_to_1()
     assert solution.identities["spaced"][1] == 0.5
 
 
-def test_unnamed_columns_are_never_identities() -> None:
+def test_unnamed_columns_are_never_identities():
     solution = read_solution(b",id,target,female\n0,a,1,0\n1,b,0,1\n")
     assert solution.roles.identities == ("female",)
     assert solution.roles.unused == ("(unnamed)",)
 
 
-def test_every_fault_is_listed_with_its_lines() -> None:
+def test_every_fault_is_listed_with_its_lines():
     data = (
         "id,target,female,comment,Usage\n"
         '1,0.5,0.25,"three\nlines\nof it",Public\n'
@@ -169,7 +169,7 @@ def test_every_fault_is_listed_with_its_lines() -> None:
         (gzip.compress(b"id,target\n1,1\n", mtime=0)[:-3], ["damaged_archive"]),
     ],
 )
-def test_unusable_solutions_are_refused(data: bytes, codes: list[str]) -> None:
+def test_unusable_solutions_are_refused(data: bytes, codes: list[str]):
     assert [code for code, _ in rejected(data)] == codes
 
 
@@ -224,25 +224,25 @@ def test_unusable_solutions_are_refused(data: bytes, codes: list[str]) -> None:
         ),
     ],
 )
-def test_a_fault_of_a_solution_is_named_with_its_place(data: bytes, message: str) -> None:
+def test_a_fault_of_a_solution_is_named_with_its_place(data: bytes, message: str):
     assert [message for _, message in rejected(data)] == [message]
 
 
-def test_a_damaged_header_is_the_files_fault_even_where_a_name_was_asked_for() -> None:
+def test_a_damaged_header_is_the_files_fault_even_where_a_name_was_asked_for():
     codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,1,0\n", identities=["caf\u00e9"])]
     assert codes == ["invalid_utf8"]
 
 
-def test_faults_of_the_header_and_of_the_rows_come_in_one_answer() -> None:
+def test_faults_of_the_header_and_of_the_rows_come_in_one_answer():
     codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,x,0\n1,1,1\n")]
     assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
 
 
-def test_blank_space_at_the_end_of_a_solution_is_no_fault() -> None:
+def test_blank_space_at_the_end_of_a_solution_is_no_fault():
     assert len(read_solution(b"id,target\n1,1\n\n  \n").row_ids) == 1
 
 
-def test_names_that_are_not_there_are_the_callers_mistake() -> None:
+def test_names_that_are_not_there_are_the_callers_mistake():
     with pytest.raises(WrongColumns, match="no column 'femal'; its columns are 'id', 'target' and"):
         read_solution(b"id,target,female\n1,1,1\n", identities=["femal"])
     with pytest.raises(WrongColumns, match="no column 'hate'"):
@@ -254,7 +254,7 @@ def test_names_that_are_not_there_are_the_callers_mistake() -> None:
 
 
 @pytest.mark.parametrize("wrap", ["path", "bytes", "stream", "gzip", "zip", "mark", "crlf", "cr"])
-def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path) -> None:
+def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path):
     data = b"id,target,female\n1,1,0\n2,0,1\n"
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
@@ -275,11 +275,11 @@ def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path) -> Non
     assert solution.identities["female"].tolist() == [0, 1]
 
 
-def test_invalid_utf8_in_an_unused_column_does_no_harm() -> None:
+def test_invalid_utf8_in_an_unused_column_does_no_harm():
     assert read_solution(b"id,target,comment\n1,1,caf\xe9\n").labels.tolist() == [1.0]
 
 
-def test_a_scored_table_holds_its_predictions_and_needs_no_id() -> None:
+def test_a_scored_table_holds_its_predictions_and_needs_no_id():
     data = b"toxicity,model_a,model_b,female,Usage\n1,0.9,-3,1,Public\n0,0.1,1e3,,Private\n"
     table = read_scored_table(data, predictions=["model_b", "model_a"])
     assert list(table.predictions) == ["model_b", "model_a"]
@@ -291,14 +291,14 @@ def test_a_scored_table_holds_its_predictions_and_needs_no_id() -> None:
     assert table.usage.tolist() == [1, 2]
 
 
-def test_ids_of_a_scored_table_are_not_looked_at() -> None:
+def test_ids_of_a_scored_table_are_not_looked_at():
     table = read_scored_table(b"id,target,model\n1,1,0.5\n1,0,0.5\n", predictions=["model"])
     assert table.labels.tolist() == [1.0, 0.0]
     assert table.roles.identities == ()
 
 
 @pytest.mark.parametrize("value", ["", "nan", "inf", "1e400", "0.5.1"])
-def test_predictions_of_a_scored_table_are_finite_numbers(value: str) -> None:
+def test_predictions_of_a_scored_table_are_finite_numbers(value: str):
     data = f"target,model\n1,0.5\n0,{value}\n".encode()
     with pytest.raises(FileRejected) as rejection:
         read_scored_table(data, predictions=["model"])
@@ -312,7 +312,7 @@ cells = st.sampled_from(["0", "1", "0.5", "", " ", "0.25", '"0.5"', "1.0", "nan"
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(cells, min_size=4, max_size=4), min_size=1, max_size=8))
-def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[list[str]]) -> None:
+def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[list[str]]):
     lines = [f"{number},{','.join(row)}" for number, row in enumerate(rows)]
     data = ("id,target,a,b,c\n" + "\n".join(lines) + "\n").encode()
 
@@ -330,5 +330,5 @@ def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[lis
     assert read() == explained
 
 
-def test_both_ways_are_there() -> None:
+def test_both_ways_are_there():
     assert (solution_module.read_plain, solution_module.read_explained) == (read_plain, read_explained)

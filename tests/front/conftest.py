@@ -13,7 +13,7 @@ from webapp.server.application import HEAD
 class Application:
     """A WSGI application that repeats what it was asked, and takes bodies of up to 1 MB at `/upload`."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.asked: list[str] = []
         self.heads: list[str] = []
         self.may_answer = threading.Event()
@@ -21,7 +21,7 @@ class Application:
         self.may_hash = threading.Event()
         self.may_hash.set()
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def __call__(self, environ: dict[str, Any], start_response) -> list[bytes]:
         path = environ["PATH_INFO"]
         if (head := environ.get(HEAD)) is not None:
             self.heads.append(path)
@@ -47,7 +47,7 @@ def make_running() -> Iterator[Callable[..., Running]]:
     """A function that returns a server with other bounds than the usual ones."""
     made: list[Running] = []
 
-    def make(*, trusted_proxies: int = 0, **bounds: Any) -> Running:
+    def make(*, trusted_proxies: int = 0, **bounds) -> Running:
         bounds_ = dataclasses.replace(BOUNDS, **bounds)
         made.append(Running(Application(), bounds_, trusted_proxies=trusted_proxies))
         return made[-1]

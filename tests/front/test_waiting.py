@@ -22,7 +22,7 @@ def open_stream(web: Web, token: str) -> tuple[http.client.HTTPConnection, http.
     return connection, connection.getresponse()
 
 
-def read_event(answer: http.client.HTTPResponse, name: str) -> None:
+def read_event(answer: http.client.HTTPResponse, name: str):
     """Read up to the end of the next event of this name."""
     while (line := answer.readline()) != f"event: {name}\n".encode():
         assert line, f"The stream ended before an event {name}."
@@ -30,7 +30,7 @@ def read_event(answer: http.client.HTTPResponse, name: str) -> None:
         assert line, f"The stream ended within an event {name}."
 
 
-def test_events_arrive_one_by_one_while_the_stream_lasts(service: Any, web: Web, make_token: Any) -> None:
+def test_events_arrive_one_by_one_while_the_stream_lasts(service, web: Web, make_token):
     competition = service.competition()
     web.start("--workers", "1")
     accepted = service.submit(competition, user="ada")
@@ -43,9 +43,7 @@ def test_events_arrive_one_by_one_while_the_stream_lasts(service: Any, web: Web,
     connection.close()
 
 
-def test_a_server_that_ends_or_reloads_ends_streams_and_waits_in_good_order(
-    service: Any, web: Web, make_token: Any
-) -> None:
+def test_a_server_that_ends_or_reloads_ends_streams_and_waits_in_good_order(service, web: Web, make_token):
     competition = service.competition()
     accepted = service.submit(competition, user="ada")
     child = web.start("--workers", "1")
@@ -71,7 +69,7 @@ def connections_of(process: psutil.Process) -> list[Any]:
     return [each for each in process.net_connections() if each.status == psutil.CONN_ESTABLISHED]
 
 
-def test_a_client_that_goes_away_frees_its_place(service: Any, web: Web, make_token: Any) -> None:
+def test_a_client_that_goes_away_frees_its_place(service, web: Web, make_token):
     service.competition()
     web.start("--workers", "1")
     token = make_token()

@@ -102,7 +102,7 @@ def recounted() -> dict[tuple[str, str], dict[str, Decimal]]:
 class Installation:
     """A competition in which nothing has happened yet, to which every run of the machine returns."""
 
-    def __init__(self, service: Service, url: str) -> None:
+    def __init__(self, service: Service, url: str):
         self.service = service
         for user in USERS:
             service.user(user)
@@ -129,7 +129,7 @@ class Installation:
 class BoardMachine(RuleBasedStateMachine):
     """Does to an installation and to the model the same."""
 
-    def __init__(self, here: Installation) -> None:
+    def __init__(self, here: Installation):
         super().__init__()
         self.here = here
         self.service = here.service
@@ -143,11 +143,11 @@ class BoardMachine(RuleBasedStateMachine):
     def now(self) -> datetime:
         return self.here.clock
 
-    def to(self, moment: datetime) -> None:
+    def to(self, moment: datetime):
         self.here.clock = self.service.now = moment
 
     @initialize(users=st.sets(st.sampled_from(USERS), min_size=2))
-    def some_have_sent_before(self, users: set[str]) -> None:
+    def some_have_sent_before(self, users: set[str]):
         for user in sorted(users):
             self.submit(user, "noise", 1)
 
@@ -157,7 +157,7 @@ class BoardMachine(RuleBasedStateMachine):
         minutes=st.sampled_from((0, 1)),
         scores=st.booleans(),
     )
-    def submit(self, user: str, file: str, minutes: int, scores: bool = False) -> None:
+    def submit(self, user: str, file: str, minutes: int, scores: bool = False):
         self.to(self.now + timedelta(minutes=minutes))
         model, team = self.model, self.model.team_of.get(user)
         refusal: Any = None
@@ -179,11 +179,11 @@ class BoardMachine(RuleBasedStateMachine):
             self.score_all()
 
     @rule(hours=st.sampled_from((1, 5, 12, 24)))
-    def wait(self, hours: int) -> None:
+    def wait(self, hours: int):
         self.to(self.now + timedelta(hours=hours))
 
     @rule(data=st.data(), lost=st.booleans())
-    def score_one(self, data: st.DataObject, lost: bool) -> None:
+    def score_one(self, data: st.DataObject, lost: bool):
         jobs = self.waiting()
         if jobs:
             job_id = data.draw(st.sampled_from(sorted(jobs)))
@@ -197,14 +197,14 @@ class BoardMachine(RuleBasedStateMachine):
             self.model.score(*jobs[job_id])
 
     @rule()
-    def score_all(self) -> None:
+    def score_all(self):
         for job_id, which in self.waiting().items():
             assert self.scorer.run(job_id)
             self.model.score(*which)
 
     @precondition(lambda self: self.model.sent)
     @rule(data=st.data(), is_own=st.integers(0, 4), wanted=st.integers(0, 2))
-    def select(self, data: st.DataObject, is_own: int, wanted: int) -> None:
+    def select(self, data: st.DataObject, is_own: int, wanted: int):
         sent = self.any_sent(data)
         members = [user for user in USERS if self.model.team_of.get(user) == sent.team]
         user = data.draw(st.sampled_from(USERS if is_own == 4 else members))
@@ -225,7 +225,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: len(set(self.model.team_of.values())) > 1)
     @rule(data=st.data())
-    def merge(self, data: st.DataObject) -> None:
+    def merge(self, data: st.DataObject):
         teams = st.sampled_from(sorted(set(self.model.team_of.values())))
         into, taken = data.draw(st.lists(teams, min_size=2, max_size=2, unique=True))
         refusal = None if self.model.may_merge(into, taken, self.now) else rosters.TeamRefusal
@@ -241,7 +241,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.team_of)
     @rule(data=st.data())
-    def disqualify_or_reinstate(self, data: st.DataObject) -> None:
+    def disqualify_or_reinstate(self, data: st.DataObject):
         team = data.draw(st.sampled_from(sorted(set(self.model.team_of.values()))))
         name = self.model.name[team]
         with self.service.database.write() as session:
@@ -254,7 +254,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: any(not each.is_late for each in self.model.sent.values()))
     @rule(data=st.data(), kind=st.sampled_from(("normal", "hidden", "benchmark")))
-    def mark(self, data: st.DataObject, kind: str) -> None:
+    def mark(self, data: st.DataObject, kind: str):
         sent = self.any_sent(data)
         if sent.is_late:
             return
@@ -265,7 +265,7 @@ class BoardMachine(RuleBasedStateMachine):
         sent.is_selected = sent.is_selected and kind == "normal"
 
     @rule(solution=st.sampled_from(list(TRUTHS)))
-    def prepare(self, solution: str) -> None:
+    def prepare(self, solution: str):
         refusal = preparation.RescoringUnderWay if self.model.preparing else None
         with expecting(refusal), self.service.database.write() as session:
             version = preparation.prepare(
@@ -279,7 +279,7 @@ class BoardMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.preparing)
     @rule(drops=st.integers(0, 4), scores=st.booleans())
-    def publish_or_drop(self, drops: int, scores: bool) -> None:
+    def publish_or_drop(self, drops: int, scores: bool):
         if scores:
             self.score_all()
         number = self.model.preparing
@@ -296,7 +296,7 @@ class BoardMachine(RuleBasedStateMachine):
             self.model.switch(number)
 
     @rule(data=st.data())
-    def roll_back(self, data: st.DataObject) -> None:
+    def roll_back(self, data: st.DataObject):
         model = self.model
         number = data.draw(st.sampled_from(sorted(model.versions)))
         version = model.versions[number]
@@ -318,13 +318,13 @@ class BoardMachine(RuleBasedStateMachine):
                 model.switch(number)
 
     @rule(really=st.integers(0, 4))
-    def close(self, really: int) -> None:
+    def close(self, really: int):
         if really == 4 and not self.model.is_closed(self.now):
             self.to(self.model.closes_at)
 
     @precondition(lambda self: not self.model.is_revealed and self.model.is_closed(self.now))
     @rule(reveals=st.booleans(), scores=st.booleans())
-    def settle_or_reveal(self, reveals: bool, scores: bool) -> None:
+    def settle_or_reveal(self, reveals: bool, scores: bool):
         if scores:
             self.score_all()
         waits = any(each.status == "pending" and not each.is_late for each in self.model.sent.values())
@@ -340,7 +340,7 @@ class BoardMachine(RuleBasedStateMachine):
                 closing.settle(session, competition=self.here.competition)
 
     @invariant()
-    def the_boards_are_those_of_the_model(self) -> None:
+    def the_boards_are_those_of_the_model(self):
         with self.service.database.read() as session:
             competition = lookup.get(session, slug=self.here.competition.slug)
             public = leaderboard.public_board(session, competition=competition, now=self.now)
@@ -357,7 +357,7 @@ class BoardMachine(RuleBasedStateMachine):
             assert [(row.team, Decimal(row.score)) for row in final.rows] == expected
 
     @invariant()
-    def quotas_are_those_of_the_model(self) -> None:
+    def quotas_are_those_of_the_model(self):
         with self.service.database.read() as session:
             competition = lookup.get(session, slug=self.here.competition.slug)
             for user, team_id in self.model.team_of.items():
@@ -369,14 +369,14 @@ class BoardMachine(RuleBasedStateMachine):
                 assert used.used_total == self.model.used(team_id)
 
     @invariant()
-    def every_job_has_one_result_for_each_split(self) -> None:
+    def every_job_has_one_result_for_each_split(self):
         with self.service.database.read() as session:
             counted = select(func.count(), func.count(func.distinct(Score.split))).group_by(
                 Score.submission_id, Score.scoring_version_id
             )
             assert {tuple(row) for row in session.execute(counted)} <= {(2, 2), (3, 3)}
 
-    def teardown(self) -> None:
+    def teardown(self):
         """Let everything come to an end, and have the campaign's checker look at all tables."""
         self.score_all()
         self.to(self.now + timedelta(hours=1))
@@ -403,11 +403,11 @@ class BoardMachine(RuleBasedStateMachine):
         with self.service.database.read() as session:
             return preparation.get(session, competition=self.here.competition, number=number).id
 
-    def any_sent(self, data: st.DataObject) -> Any:
+    def any_sent(self, data: st.DataObject):
         return self.model.sent[data.draw(st.sampled_from(sorted(self.model.sent)))]
 
 
-def lines(rows: Any) -> list[tuple[str, int, Decimal]]:
+def lines(rows) -> list[tuple[str, int, Decimal]]:
     """Return the ranked lines of a board, whose ranks must be 1, 2, 3 and so on."""
     ranked = [row for row in rows if not row.is_benchmark]
     assert [row.rank for row in ranked] == list(range(1, len(ranked) + 1))
@@ -457,7 +457,7 @@ def make_installation(
 )
 def test_whatever_happens_the_boards_are_those_of_the_model(
     make_installation: Callable[[str], Installation], kind: str, examples: int
-) -> None:
+):
     here = make_installation(kind)
     run_state_machine_as_test(
         lambda: BoardMachine(here),

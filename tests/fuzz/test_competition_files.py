@@ -45,7 +45,7 @@ VALUES = st.one_of(
 ).map(lambda value: str(value).lower() if isinstance(value, bool | float | int) else value)
 
 
-def read(text: str) -> None:
+def read(text: str):
     """Read a file as the commands do; fail at anything but settings that can be kept, or problems."""
     try:
         found = settings_file.read(text)
@@ -63,7 +63,7 @@ def read(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(mishaps())
-def test_whatever_happened_to_a_competition_file_it_is_read_or_refused(what: Mishap) -> None:
+def test_whatever_happened_to_a_competition_file_it_is_read_or_refused(what: Mishap):
     read(what.happen_to(FILE).decode(errors="replace"))
 
 
@@ -71,12 +71,12 @@ def test_whatever_happened_to_a_competition_file_it_is_read_or_refused(what: Mis
 @example("metric.power", "[" * 3000)
 @example("metric.weights", "{ overall_auc = " + "9" * 400 + " }")
 @given(st.sampled_from([*PLACES, "dates.closes", "dates.reveals", "entry.code", "metric", "dates"]), VALUES)
-def test_any_value_of_any_key_is_read_or_refused(place: str, value: str) -> None:
+def test_any_value_of_any_key_is_read_or_refused(place: str, value: str):
     read(f"{place} = {value}\n")
 
 
 @pytest.mark.long
-def test_of_many_competition_files_each_is_read_or_refused() -> None:
+def test_of_many_competition_files_each_is_read_or_refused():
     for seed in range(50_000):
         try:
             read(mishap(random.Random(seed)).happen_to(FILE).decode(errors="replace"))

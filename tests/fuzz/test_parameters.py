@@ -68,9 +68,7 @@ def found(siege: Siege, looked: list[Found]) -> list[Parameter]:
 
 
 @HOW_MANY
-def test_every_parameter_of_every_route_is_read_honestly(
-    siege: Siege, found: list[Parameter], how_many: str
-) -> None:
+def test_every_parameter_of_every_route_is_read_honestly(siege: Siege, found: list[Parameter], how_many: str):
     for number, parameter in enumerate(found):
         for value in parameter.hostile if how_many == "all" else _some(siege, parameter, number):
             _require(siege, parameter, parameter.person, value)
@@ -79,7 +77,7 @@ def test_every_parameter_of_every_route_is_read_honestly(
                 _require(siege, parameter, who, value)
 
 
-def test_parameters_of_every_kind_are_found(found: list[Parameter]) -> None:
+def test_parameters_of_every_kind_are_found(found: list[Parameter]):
     names = {(each.place, each.name) for each in found}
     assert {
         ("path", "submission_id"),
@@ -94,11 +92,11 @@ def test_parameters_of_every_kind_are_found(found: list[Parameter]) -> None:
 @pytest.mark.parametrize(
     "line", ["1 teams found.", "of each identity..", "two words.; #2", "it is , so", "the the", "end ."]
 )
-def test_slips_are_seen(line: str) -> None:
+def test_slips_are_seen(line: str):
     assert SLIP.search(line)
 
 
-def test_every_sentence_of_every_page_is_one(found: list[Parameter], looked: list[Found]) -> None:
+def test_every_sentence_of_every_page_is_one(found: list[Parameter], looked: list[Found]):
     """No stop after a stop, no word twice, and one thing is no several things."""
     wrong = [
         f"{where}: {line}"
@@ -111,7 +109,7 @@ def test_every_sentence_of_every_page_is_one(found: list[Parameter], looked: lis
 
 
 @HOW_MANY
-def test_no_name_of_a_file_breaks_an_upload(siege: Siege, how_many: str) -> None:
+def test_no_name_of_a_file_breaks_an_upload(siege: Siege, how_many: str):
     names = cycle(FILE_NAMES)
     for path, who in UPLOADS.items():
         for name in FILE_NAMES if how_many == "all" else islice(names, 2):
@@ -119,7 +117,7 @@ def test_no_name_of_a_file_breaks_an_upload(siege: Siege, how_many: str) -> None
             siege.require_honest(send_file(siege, who, path, name))
 
 
-def test_no_body_that_calls_itself_json_breaks_the_api(siege: Siege) -> None:
+def test_no_body_that_calls_itself_json_breaks_the_api(siege: Siege):
     for body in HOSTILE_BODIES:
         for path in ("/api/v1/competitions/toxicity/join", "/api/v1/submissions/1/select"):
             siege.begin()
@@ -128,7 +126,7 @@ def test_no_body_that_calls_itself_json_breaks_the_api(siege: Siege) -> None:
 
 
 @HOW_MANY
-def test_no_header_breaks_a_page(siege: Siege, how_many: str) -> None:
+def test_no_header_breaks_a_page(siege: Siege, how_many: str):
     if how_many == "one" and not _is_sqlite(siege):
         return  # no header reaches a database as it came
     pages = [path for method, _, path in addresses(siege.app) if method == "GET" and "bundle" not in path]
@@ -152,7 +150,7 @@ def _some(siege: Siege, parameter: Parameter, number: int) -> Sequence[Text]:
     return {"path": (), "field": () if number % 9 else one}.get(parameter.place, one)
 
 
-def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text) -> None:
+def _require(siege: Siege, parameter: Parameter, who: str | None, value: Text):
     siege.begin()
     answer = siege.require_honest(parameter.ask(siege, who, value))
     where = f"{parameter.route}, {parameter.place} {parameter.name} = {value[:40]!r} as {who}"

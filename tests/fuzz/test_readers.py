@@ -106,18 +106,18 @@ READERS: dict[str, tuple[Callable[[bytes], object], bytes, tuple[type[FairboardE
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_reader_takes_its_file(name: str) -> None:
+def test_every_reader_takes_its_file(name: str):
     read, file, _, _ = READERS[name]
     assert read(file)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(name: str) -> None:
+def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(name: str):
     read, file, refusals, _ = READERS[name]
 
     @settings(max_examples=150, deadline=None)
     @given(mishaps())
-    def try_one(what: Mishap) -> None:
+    def try_one(what: Mishap):
         damaged = what.happen_to(file)
         assert answer(read, damaged, refusals) == answer(read, damaged, refusals)
 
@@ -127,7 +127,7 @@ def test_whatever_happened_to_a_file_it_is_read_or_refused_the_same_way_twice(na
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", READERS)
-def test_of_a_million_files_each_is_read_or_refused(name: str) -> None:
+def test_of_a_million_files_each_is_read_or_refused(name: str):
     read, file, refusals, share = READERS[name]
     for seed in range(round(MANY * share)):
         damaged = mishap(random.Random(seed)).happen_to(file)
@@ -152,7 +152,7 @@ def answer(read: Callable[[bytes], object], data: bytes, refusals: tuple[type[Fa
         return refused.message
 
 
-def require_readable(remarks: Iterable[Problem | Note]) -> None:
+def require_readable(remarks: Iterable[Problem | Note]):
     """Fail unless a database can keep these remarks, and a person read them."""
     for remark in remarks:
         require_text(remark.as_dict())
@@ -161,7 +161,7 @@ def require_readable(remarks: Iterable[Problem | Note]) -> None:
         assert remark.count >= 1
 
 
-def require_text(value: object) -> None:
+def require_text(value: object):
     """Fail if PostgreSQL would not keep this as JSON: it takes neither NUL nor half a character."""
     match value:
         case str():

@@ -60,12 +60,12 @@ def siege(request: pytest.FixtureRequest, make_siege: Callable[..., Siege]) -> S
 
 
 @EXAMPLES
-def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, examples: int) -> None:
+def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, examples: int):
     world = siege.world
     file = world.sent.predictions(12)
 
     @given(mishaps(), st.sampled_from(HOSTILE))
-    def send(what: Mishap, description: Any) -> None:
+    def send(what: Mishap, description):
         siege.begin()
         data = what.happen_to(file)
         form = part(b'form-data; name="file"; filename="p.csv"', data) + part(
@@ -94,7 +94,7 @@ def test_page_check_and_worker_give_a_file_the_same_verdict(siege: Siege, exampl
 
 
 @EXAMPLES
-def test_no_body_breaks_an_upload(siege: Siege, examples: int) -> None:
+def test_no_body_breaks_an_upload(siege: Siege, examples: int):
     parts = st.lists(
         st.builds(
             part,
@@ -125,7 +125,7 @@ def test_no_body_breaks_an_upload(siege: Siege, examples: int) -> None:
         lengths,
         st.one_of(st.none(), st.sampled_from(("k", "", "k" * 300, "\xe9"))),
     )
-    def send(path: str, body: bytes, kind: str, length: str | None, key: str | None) -> None:
+    def send(path: str, body: bytes, kind: str, length: str | None, key: str | None):
         siege.begin()
         body = LARGE[body.decode()].encode() if body in (b"brackets", b"bytes") else body
         overrides = {} if length is None else {"CONTENT_LENGTH": length}
@@ -141,14 +141,14 @@ def test_no_body_breaks_an_upload(siege: Siege, examples: int) -> None:
 
 
 @EXAMPLES
-def test_no_json_breaks_the_selection(siege: Siege, examples: int) -> None:
+def test_no_json_breaks_the_selection(siege: Siege, examples: int):
     values = st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(-(2**70), 2**70),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("selected") | st.text(), inner),
     )
 
     @given(st.one_of(values.map(repr), values.map(str), st.sampled_from(list(LARGE))))
-    def send(text: str) -> None:
+    def send(text: str):
         siege.begin()
         answer = siege.app.test_client().post(
             "/api/v1/submissions/3/select",
@@ -187,7 +187,7 @@ def post(siege: Siege, path: str, form: bytes) -> TestResponse:
     )
 
 
-def trying(examples: int, test: Callable[[], None]) -> None:
+def trying(examples: int, test: Callable[[], None]):
     """Try a property on as many examples."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings(max_examples=examples, deadline=None, suppress_health_check=checks)(test)()

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
@@ -22,15 +21,15 @@ from tests.fixtures.patience import HANG_SECONDS
 class ScoredAtOnce:
     """Hints that are followed before the answer is sent."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.arena: Arena | None = None
 
-    def send(self, job_ids: Sequence[int]) -> None:
+    def send(self, job_ids: Sequence[int]):
         assert self.arena is not None
         for job_id in job_ids:
             self.arena.scorer.run(job_id)
 
-    def send_rescoring(self, scoring_version_id: int) -> None:
+    def send_rescoring(self, scoring_version_id: int):
         """Do nothing: no test here rescores."""
 
 
@@ -77,7 +76,7 @@ class Desk:
         )
         return Told(done.returncode, done.stdout, done.stderr)
 
-    def join(self, slug: str) -> None:
+    def join(self, slug: str):
         """Join a competition, which no command of Kaggle's can."""
         answer = requests.post(
             f"{self.url}/api/v1/competitions/{slug}/join",
@@ -109,12 +108,12 @@ class Hall:
     url: str
     folder: Path
 
-    def desk(self, name: str, *, is_admin: bool = False, scopes: Any = None) -> Desk:
+    def desk(self, name: str, *, is_admin: bool = False, scopes=None) -> Desk:
         """Give somebody an account, a token with all scopes, and a folder."""
         person = self.arena.person(name, is_admin=is_admin)
         return self.desk_of(person, name, scopes=scopes)
 
-    def desk_of(self, person: Person, name: str, *, scopes: Any = None) -> Desk:
+    def desk_of(self, person: Person, name: str, *, scopes=None) -> Desk:
         with self.arena.database.write() as session:
             _, token = api_tokens.create(
                 session, user=person.user, name="kaggle", now=self.arena.now(), scopes=scopes or tuple(Scope)
@@ -125,7 +124,7 @@ class Hall:
 
 
 @contextmanager
-def open_hall(folder: Path, migrated_sqlite: Path, **settings: Any) -> Iterator[Hall]:
+def open_hall(folder: Path, migrated_sqlite: Path, **settings) -> Iterator[Hall]:
     """Open a site with its own server."""
     site = folder / "site"
     site.mkdir()

@@ -1,7 +1,6 @@
 """The kaggle command and a site behind the proxy of docker-compose.yml: `http_proxy=https://…`."""
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from tests.kaggle_client.conftest import open_hall
@@ -9,7 +8,7 @@ from tests.kaggle_client.conftest import open_hall
 SLUG = "toxicity"
 
 
-def test_the_command_works_through_tls(tmp_path: Path, migrated_sqlite: Path, make_proxy: Any) -> None:
+def test_the_command_works_through_tls(tmp_path: Path, migrated_sqlite: Path, make_proxy):
     with open_hall(tmp_path, migrated_sqlite, base_url="https://board.example", trusted_proxies=1) as hall:
         hall.arena.competition()
         site = urlsplit(hall.url)

@@ -30,7 +30,7 @@ def root(hall: Hall) -> Desk:
     return root
 
 
-def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall) -> None:
+def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall):
     told = root.run("competitions", "launch", SLUG)
     assert told.code == 1
     assert "The solution is missing." in told.err
@@ -69,7 +69,7 @@ def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall)
     assert line["status"] == "SubmissionStatus.COMPLETE"
 
 
-def test_settings_are_read_and_changed(root: Desk) -> None:
+def test_settings_are_read_and_changed(root: Desk):
     root.write("s.json", json.dumps({"title": "Second title", "deadline": "2099-01-01T00:00:00Z"}).encode())
     root.ok("competitions", "settings", "update", SLUG, "-f", "s.json")
     told = json.loads(root.ok("competitions", "settings", "get", SLUG, "--json", "-q"))
@@ -81,14 +81,14 @@ def test_settings_are_read_and_changed(root: Desk) -> None:
     assert "hasScripts cannot be set with this command." in told_no.err
 
 
-def test_hosts_are_listed_for_organizers_alone(root: Desk, hall: Hall) -> None:
+def test_hosts_are_listed_for_organizers_alone(root: Desk, hall: Hall):
     assert "Root" in root.ok("competitions", "hosts", SLUG)
     told = hall.desk("Eve").run("competitions", "hosts", SLUG)
     assert told.code == 1
     assert "There is no competition" in told.err or "Only organizers" in told.err
 
 
-def work(hall: Hall) -> None:
+def work(hall: Hall):
     """Do the organizers' jobs that wait."""
     arena = hall.arena
     worker = OrganizerWorker(arena.settings, arena.database, arena.storage)

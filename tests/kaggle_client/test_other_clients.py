@@ -47,7 +47,7 @@ def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return make
 
 
-def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall) -> None:
+def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall):
     ann = desk_with("Ann", "kaggle-2.2.5")
     assert "2.2.5" in ann.ok("--version")
     ann.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
@@ -64,7 +64,7 @@ def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], 
     assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
 
 
-def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall) -> None:
+def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall):
     root = hall.desk("Root", is_admin=True)
     newest = desk_with("Edda", "kaggle-2.2.5")
     root.command, root.more = newest.command, newest.more
@@ -72,7 +72,7 @@ def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Ha
     assert "Edda" in root.ok("competitions", "hosts", SLUG)
 
 
-def test_the_old_command_works_at_any_address(desk_with: Callable[..., Desk], hall: Hall) -> None:
+def test_the_old_command_works_at_any_address(desk_with: Callable[..., Desk], hall: Hall):
     old = desk_with("Old", "kaggle-1.6")
     old.more |= {
         "KAGGLE_API_ENDPOINT": hall.url,
@@ -98,7 +98,7 @@ def test_the_old_command_works_at_any_address(desk_with: Callable[..., Desk], ha
     assert "There is no competition 'nowhere'." in told.err + told.out
 
 
-def test_kagglehub_downloads_a_competition(desk_with: Callable[..., Desk]) -> None:
+def test_kagglehub_downloads_a_competition(desk_with: Callable[..., Desk]):
     code = f"import kagglehub, os; print(os.listdir(kagglehub.competition_download({SLUG!r})))"
     hub = desk_with("Hub", "kagglehub", code)
     assert "sample_submission.csv" in hub.ok()

@@ -42,7 +42,7 @@ def ann(hall: Hall) -> Desk:
     return ann
 
 
-def test_competitions_are_listed(ann: Desk) -> None:
+def test_competitions_are_listed(ann: Desk):
     told = ann.ok("competitions", "list", "-v", "-s", "toxic")
     (line,) = csv.DictReader(told.splitlines())
     assert line["ref"] == SLUG
@@ -50,7 +50,7 @@ def test_competitions_are_listed(ann: Desk) -> None:
     assert "No competitions found" in ann.ok("competitions", "list", "-s", "nothing like it")
 
 
-def test_files_are_listed_and_downloaded_one_and_all(ann: Desk) -> None:
+def test_files_are_listed_and_downloaded_one_and_all(ann: Desk):
     assert "sample_submission.csv" in ann.ok("competitions", "files", SLUG)
     ann.ok("competitions", "download", SLUG, "-f", "train (1).csv")
     assert (ann.folder / "train%20(1).csv").read_bytes() == TRAIN
@@ -64,7 +64,7 @@ def test_files_are_listed_and_downloaded_one_and_all(ann: Desk) -> None:
     assert (told.code, told.err) == (1, "There is no file 'guessed.csv' here.\n")
 
 
-def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall) -> None:
+def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
     predictions = hall.arena.truth.predictions(noise=1.5, seed=1)
     ann.write("sub.csv", predictions)
     told = ann.ok("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "first try")
@@ -85,7 +85,7 @@ def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall) -> None:
 
 
 @pytest.mark.usefixtures("ann")
-def test_what_is_wrong_with_a_file_is_told_and_costs_nothing(hall: Hall) -> None:
+def test_what_is_wrong_with_a_file_is_told_and_costs_nothing(hall: Hall):
     bob = hall.desk("Bob")
     bob.join(SLUG)
     bob.write("bad.csv", b"id,prediction\n7000000,x\n")
@@ -99,14 +99,14 @@ def test_what_is_wrong_with_a_file_is_told_and_costs_nothing(hall: Hall) -> None
     assert json.loads(told)["numAllowedNow"] == 3
 
 
-def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall) -> None:
+def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall):
     ann.write("test.csv", hall.arena.truth.predictions(noise=1.6, seed=2))
     told = ann.run("competitions", "submit", SLUG, "-f", "test.csv", "-m", "test", "--sandbox", "-q")
     assert told.code == 1
     assert told.err.startswith("Only organizers send test submissions")
 
 
-def test_refusals_are_readable(ann: Desk, hall: Hall) -> None:
+def test_refusals_are_readable(ann: Desk, hall: Hall):
     told = ann.run("competitions", "files", "nowhere")
     assert (told.code, told.err) == (1, "There is no competition 'nowhere'.\n")
     told = ann.run("datasets", "list")
@@ -119,7 +119,7 @@ def test_refusals_are_readable(ann: Desk, hall: Hall) -> None:
     assert "This needs a token with the scope submit" in told.err
 
 
-def test_pages_are_read(ann: Desk) -> None:
+def test_pages_are_read(ann: Desk):
     told = ann.ok("competitions", "pages", "-c", SLUG, "--content")
     assert "What it is about." in told
     assert "Be nice." in told

@@ -41,7 +41,7 @@ SENDING = {"check_file", "join_competition", "select_submission", "submit_file"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, predictions_csv: Any) -> Path:
+def folder(tmp_path: Path, predictions_csv) -> Path:
     """An agent's folder, with a file that can be scored and one that is rejected; a secret lies beside it."""
     (tmp_path / "secret.csv").write_text("id,prediction\n")
     folder = tmp_path / "work"
@@ -53,7 +53,7 @@ def folder(tmp_path: Path, predictions_csv: Any) -> Path:
     return folder
 
 
-def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]) -> None:
+def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]):
     """Run what an agent does through the reference client and the real command."""
     command = StdioServerParameters(
         command=sys.executable,
@@ -61,7 +61,7 @@ def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitab
         env={**os.environ, "FAIRBOARD_SERVER": site.address, "FAIRBOARD_TOKEN": token},
     )
 
-    async def run() -> None:
+    async def run():
         async with Client(stdio_client(command)) as agent:
             await act(agent)
 
@@ -69,7 +69,7 @@ def with_agent(site: Any, token: str, folder: Path, act: Callable[[Any], Awaitab
         thread.submit(anyio.run, run).result()
 
 
-async def call(agent: Any, tool: str, **arguments: Any) -> Any:
+async def call(agent, tool: str, **arguments):
     result = await agent.call_tool(tool, arguments)
     data = json.loads(result.content[0].text)
     assert result.is_error or result.structured_content == data
@@ -77,8 +77,8 @@ async def call(agent: Any, tool: str, **arguments: Any) -> Any:
 
 
 def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard(
-    service: Any, live_site: Any, folder: Path
-) -> None:
+    service, live_site, folder: Path
+):
     competition = service.competition(max_daily_submissions=5, overview="Find what hurts.")
     blob = service.storage.put(b"id,text\nr0,hello\n")
     with service.database.write() as session:
@@ -86,7 +86,7 @@ def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard
         files.add(session, competition=competition, name="train.csv", blob=blob, **act_of)
         session.execute(update(DataFile).values(check_state=DataCheckState.UNCHECKED))
 
-    async def act(agent: Any) -> None:
+    async def act(agent):
         offered = (await agent.list_tools()).tools
         assert {tool.name for tool in offered} == READING | SENDING
         found = await call(agent, "list_competitions")
@@ -110,16 +110,14 @@ def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard
     with_agent(live_site, live_site.make_token(), folder, act)
 
 
-def test_a_token_that_may_only_read_offers_nothing_that_sends(
-    service: Any, live_site: Any, folder: Path
-) -> None:
+def test_a_token_that_may_only_read_offers_nothing_that_sends(service, live_site, folder: Path):
     service.competition()
     with service.database.write() as session:
         token = api_tokens.create(
             session, user=service.user(), name="eyes", scopes=[Scope.READ], now=db.now(session)
         )[1]
 
-    async def act(agent: Any) -> None:
+    async def act(agent):
         assert {tool.name for tool in (await agent.list_tools()).tools} == READING
         with pytest.raises(Exception, match="There is no tool 'submit_file' for this token"):
             await agent.call_tool("submit_file", {"file": "good.csv"})
@@ -129,11 +127,11 @@ def test_a_token_that_may_only_read_offers_nothing_that_sends(
 
 
 def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
-    service: Any, live_site: Any, folder: Path
-) -> None:
+    service, live_site, folder: Path
+):
     service.competition()
 
-    async def act(agent: Any) -> None:
+    async def act(agent):
         for name in ("../secret.csv", str(folder.parent / "secret.csv"), "link.csv", ".", "a\0b", "none.csv"):
             answer = await call(agent, "submit_file", file=name)
             assert answer["error"] == "unusable_here", name
@@ -148,7 +146,7 @@ def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
     assert not any("submissions" in request and request.startswith("POST") for request in live_site.requests)
 
 
-def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url: str) -> None:
+def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url: str):
     found = Folder(folder)
     assert found.new("train.csv") == folder / "train.csv"
     (folder / "below").mkdir()
@@ -157,10 +155,10 @@ def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url
             found.new(name)
 
 
-def test_an_agent_joins_with_the_rules_that_it_has_read(service: Any, live_site: Any, folder: Path) -> None:
+def test_an_agent_joins_with_the_rules_that_it_has_read(service, live_site, folder: Path):
     service.competition(rules="Be kind.")
 
-    async def act(agent: Any) -> None:
+    async def act(agent):
         assert (await call(agent, "join_competition"))["error"] == "rules_not_accepted"
         version = (await call(agent, "read_competition"))["rules_version"]
         joined = await call(agent, "join_competition", accepted_rules_version=version)
@@ -169,7 +167,7 @@ def test_an_agent_joins_with_the_rules_that_it_has_read(service: Any, live_site:
     with_agent(live_site, live_site.make_token(), folder, act)
 
 
-def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str) -> None:
+def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str):
     def slow() -> dict[str, Any]:
         time.sleep(0.3)
         return {"done": True}
@@ -187,7 +185,7 @@ def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str) -> 
     assert answers[3]["error"] == {"code": -32603, "message": "An internal error: KeyError."}
 
 
-def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str) -> None:
+def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str):
     out = io.StringIO()
     lines = [
         "{",

@@ -13,7 +13,7 @@ def brute_force_wins(winners: np.ndarray, losers: np.ndarray) -> int:
     return int(2 * np.sum(winners[:, None] > losers[None, :]) + np.sum(winners[:, None] == losers[None, :]))
 
 
-def assert_counts_are_those_of_brute_force(labels, mentions, y_score) -> None:
+def assert_counts_are_those_of_brute_force(labels, mentions, y_score):
     counts = count_pairs(prepare(labels, mentions), y_score)
     truth = np.asarray(labels) >= 0.5
     assert counts.overall_wins == brute_force_wins(y_score[truth], y_score[~truth])

@@ -11,12 +11,12 @@ from grader.metrics.expected_error import auc_standard_error, score_standard_err
 IDENTITIES = ("a", "b", "c")
 
 
-def test_the_error_of_one_auc_is_hanley_and_mcneils() -> None:
+def test_the_error_of_one_auc_is_hanley_and_mcneils():
     # Their Table III: an area of 0.893 between 51 abnormal and 58 normal images.
     assert auc_standard_error(51, 58, 0.893) == pytest.approx(0.032, abs=0.001)
 
 
-def test_an_auc_without_both_classes_has_no_error() -> None:
+def test_an_auc_without_both_classes_has_no_error():
     assert auc_standard_error(0, 5) is None
     assert auc_standard_error(5, 0) is None
 
@@ -24,9 +24,7 @@ def test_an_auc_without_both_classes_has_no_error() -> None:
 @pytest.mark.parametrize(
     ("positives", "negatives", "auc"), [(3, 5, 0.8), (1, 1, 0.6), (2, 9, 1.0), (7, 2, 0.0)]
 )
-def test_the_error_of_an_auc_is_the_formula_of_its_docstring(
-    positives: int, negatives: int, auc: float
-) -> None:
+def test_the_error_of_an_auc_is_the_formula_of_its_docstring(positives: int, negatives: int, auc: float):
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     of_rows = (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)
     expected = math.sqrt((auc * (1 - auc) + of_rows) / (positives * negatives))
@@ -41,7 +39,7 @@ MEMBERS = {
 }
 
 
-def test_the_error_of_a_score_is_summed_over_its_rows() -> None:
+def test_the_error_of_a_score_is_summed_over_its_rows():
     wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.7
     settings = MetricSettings(weights=wanted)
     pulls = []
@@ -69,7 +67,7 @@ def test_the_error_of_a_score_is_summed_over_its_rows() -> None:
 @pytest.mark.parametrize(
     "cell", ["positive, inside", "negative, inside", "positive, outside", "negative, outside"]
 )
-def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str) -> None:
+def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str):
     label, place = cell.split(", ")
     labels = np.array([1, 1, 0, 0], bool)
     member = np.array([1, 0, 1, 0], bool)
@@ -80,7 +78,7 @@ def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str) -> Non
     assert score_standard_error(prepare(~ones, {"a": ones}), MetricSettings()) is None
 
 
-def test_teams_swap_as_the_normal_law_says_and_without_any_error_only_equal_ones() -> None:
+def test_teams_swap_as_the_normal_law_says_and_without_any_error_only_equal_ones():
     # Phi(-1) where the difference is one standard error of it
     assert swap_probability(-0.02, 0.01, 1 - 2.0) == pytest.approx(0.15865525393145707, rel=1e-12)
     assert swap_probability(0.01 * math.sqrt(0.4), 0.01) == pytest.approx(0.15865525393145707, rel=1e-12)
@@ -88,7 +86,7 @@ def test_teams_swap_as_the_normal_law_says_and_without_any_error_only_equal_ones
     assert (swap_probability(0.0, 0.1, 1.0), swap_probability(0.1, 0.1, 1.0)) == (0.5, 0.0)
 
 
-def test_a_model_that_knows_nothing_has_the_error_of_the_rank_sum() -> None:
+def test_a_model_that_knows_nothing_has_the_error_of_the_rank_sum():
     expected = math.sqrt((40 + 60 + 1) / (12 * 40 * 60))
     assert auc_standard_error(40, 60, 0.5) == pytest.approx(expected)
 
@@ -106,7 +104,7 @@ def simulated_error(labels: np.ndarray, members: dict[str, np.ndarray], draws: i
     return float(np.std(scores))
 
 
-def test_the_error_of_a_score_is_what_drawing_predictions_again_and_again_shows() -> None:
+def test_the_error_of_a_score_is_what_drawing_predictions_again_and_again_shows():
     generator = np.random.default_rng(3)
     labels = generator.random(3000) < 0.3
     members = {
@@ -117,20 +115,20 @@ def test_the_error_of_a_score_is_what_drawing_predictions_again_and_again_shows(
     assert expected == pytest.approx(simulated_error(labels, members), rel=0.15)
 
 
-def test_a_score_that_is_the_overall_auc_alone_has_the_error_of_an_auc() -> None:
+def test_a_score_that_is_the_overall_auc_alone_has_the_error_of_an_auc():
     labels = np.arange(4000) % 2 == 0
     split = prepare(labels, {"a": np.arange(4000) % 7 == 0})
     settings = MetricSettings(weights=Weights(overall_auc=1.0, subgroup_auc=0, bpsn_auc=0, bnsp_auc=0))
     assert score_standard_error(split, settings) == pytest.approx(auc_standard_error(2000, 2000), rel=0.01)
 
 
-def test_an_undefined_cell_has_no_error() -> None:
+def test_an_undefined_cell_has_no_error():
     labels = np.arange(40) % 2 == 0
     assert score_standard_error(prepare(labels, {"a": labels}), MetricSettings()) is None
     assert score_standard_error(prepare(labels, {}), MetricSettings()) is None
 
 
-def test_teams_that_are_equal_swap_half_the_time_and_teams_far_apart_never() -> None:
+def test_teams_that_are_equal_swap_half_the_time_and_teams_far_apart_never():
     assert swap_probability(0.0, 0.01) == 0.5
     assert swap_probability(1.0, 0.01) < 1e-9
     # 0.43 standard errors of the difference: one in three

@@ -74,7 +74,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[D
     database.dispose()
 
 
-def test_the_migrations_go_up_down_to_nothing_and_up_again(empty_database: Database) -> None:
+def test_the_migrations_go_up_down_to_nothing_and_up_again(empty_database: Database):
     assert schema.current(empty_database) is None
     schema.upgrade(empty_database)
     assert schema.is_current(empty_database)
@@ -84,20 +84,20 @@ def test_the_migrations_go_up_down_to_nothing_and_up_again(empty_database: Datab
     assert schema.is_current(empty_database)
 
 
-def test_the_migrations_make_the_tables_that_the_models_describe(empty_database: Database) -> None:
+def test_the_migrations_make_the_tables_that_the_models_describe(empty_database: Database):
     schema.upgrade(empty_database)
     with empty_database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_upgrading_a_current_database_changes_nothing(database: Database) -> None:
+def test_upgrading_a_current_database_changes_nothing(database: Database):
     before = schema.current(database)
     schema.upgrade(database)
     assert schema.current(database) == before
 
 
-def test_processes_that_start_together_migrate_once(empty_database: Database) -> None:
+def test_processes_that_start_together_migrate_once(empty_database: Database):
     url = empty_database.engine.url.render_as_string(hide_password=False)
     program = (
         "import sys; from grader.db import Database; from grader.maintenance import schema\n"
@@ -108,21 +108,21 @@ def test_processes_that_start_together_migrate_once(empty_database: Database) ->
     assert schema.is_current(empty_database)
 
 
-def test_no_migration_imports_code_that_may_change() -> None:
+def test_no_migration_imports_code_that_may_change():
     folder = Path(migrations.__file__).parent
     scripts = list((folder / "versions").glob("*.py"))
     assert scripts
     assert [script.name for script in scripts if "grader" in script.read_text(encoding="utf-8")] == []
 
 
-def test_there_is_one_newest_migration_and_their_numbers_ascend() -> None:
+def test_there_is_one_newest_migration_and_their_numbers_ascend():
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     numbers = [script.revision for script in scripts.walk_revisions()][::-1]
     assert len(scripts.get_heads()) == 1
     assert numbers == sorted(numbers) and all(len(number) == 4 for number in numbers)
 
 
-def test_names_that_organizers_gave_are_read_from_the_audit_log(empty_database: Database) -> None:
+def test_names_that_organizers_gave_are_read_from_the_audit_log(empty_database: Database):
     schema.upgrade(empty_database, "0023")
     with empty_database.engine.begin() as connection:
         tables = MetaData()

@@ -20,7 +20,7 @@ GOAL = 0.95
 @click.option("--sample", "size", default=40, show_default=True, help="Mutants of each module; 0 runs all.")
 @click.option("--seed", default=0, show_default=True, help="Another number draws another sample.")
 @click.option("--jobs", default=2, show_default=True, help="How many run at once.")
-def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, seed: int, jobs: int) -> None:
+def main(names: tuple[str, ...], modules: tuple[str, ...], size: int, seed: int, jobs: int):
     """Run mutants of the rules; end with 1 if fewer than 95 % of a group are killed."""
     chosen = [group for name, group in groups().items() if not names or name in names]
     results = [_run(group, modules, size, seed, jobs) for group in chosen]

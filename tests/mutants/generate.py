@@ -19,7 +19,7 @@ from mutmut.utils.file_utils import copy_also_copy_files, copy_src_dir
 NUMBER = re.compile(r"__mutmut_(orig|[0-9]+)")
 
 
-def main() -> None:
+def main():
     """Print for each mutant its name, its file, and the lines that it takes away and puts in their place."""
     Path("mutants").mkdir(exist_ok=True)
     with redirect_stdout(sys.stderr):

@@ -23,7 +23,7 @@ SECONDS = 15  # of the processor, beside twice what its tests took: a busy machi
 _hits: dict[pytest.FixtureDef[Any], set[str]] = {}
 
 
-def pytest_configure() -> None:
+def pytest_configure():
     """Bound the memory, and let Hypothesis stop at the first counterexample: nobody reads the smallest."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate))
@@ -36,11 +36,11 @@ def pytest_configure() -> None:
 class MigratedOnce:
     """Writes the file of the first migration for all: migrating takes as long as many a mutant's tests."""
 
-    def __init__(self, migrate: Callable[[str], None]) -> None:
+    def __init__(self, migrate: Callable[[str], None]):
         self._migrate = migrate
         self._file = b""
 
-    def __call__(self, url: str) -> None:
+    def __call__(self, url: str):
         path = Path(make_url(url).database or "")
         if not self._file:
             self._migrate(url)
@@ -48,7 +48,7 @@ class MigratedOnce:
         path.write_bytes(self._file)
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish(session: pytest.Session):
     """Bound the time of a mutant."""
     if "__mutmut_" in os.environ.get("MUTANT_UNDER_TEST", ""):
         took = sum(state().duration_by_test.get(item.nodeid, 0.0) for item in session.items)
@@ -57,7 +57,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup():
     """Forget what functions remember: mutants run in copies of a process that has run all tests."""
     for name, module in list(sys.modules.items()):
         if name.startswith("grader."):
@@ -82,7 +82,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Function) -> None:
+def pytest_runtest_teardown(item: pytest.Function):
     """Count what such a fixture calls for each of its tests, where mutmut counts it for the first alone."""
     for found in item._fixtureinfo.name2fixturedefs.values():
         for fixturedef in found:

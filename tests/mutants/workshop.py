@@ -39,7 +39,7 @@ class MutantsNotRun(Exception):
 class Workshop:
     """The copy of the tree for one group."""
 
-    def __init__(self, folder: Path, group: Group, files: Sequence[str]) -> None:
+    def __init__(self, folder: Path, group: Group, files: Sequence[str]):
         self.folder = folder
         # CI: Hypothesis draws the same examples each time, and has no deadline that a busy machine misses.
         own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}

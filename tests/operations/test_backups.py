@@ -35,10 +35,10 @@ class Elsewhere:
     database: Database
     storage: Storage
 
-    def restore(self, folder: Path) -> Any:
+    def restore(self, folder: Path):
         return backups.restore(self.settings, self.database, self.storage, folder)
 
-    def score_all(self) -> None:
+    def score_all(self):
         scorer = Scorer(self.database, self.storage, lease=timedelta(seconds=40))
         with self.database.read() as session:
             waiting = jobs.waiting(session, older_than=timedelta(), limit=1000, now=db.now(session))
@@ -59,7 +59,7 @@ def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path
 
 
 @pytest.fixture
-def back_up(service: Any, tmp_path: Path) -> Callable[..., Path]:
+def back_up(service, tmp_path: Path) -> Callable[..., Path]:
     """A function that makes a backup of `service` in a new folder."""
 
     def make(name: str = "backup") -> Path:
@@ -71,8 +71,8 @@ def back_up(service: Any, tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
     competition = service.competition()
     service.score(service.submit(competition), service.submit(competition, user="bob", seed=2))
     before = _rows(service.database)
@@ -91,8 +91,8 @@ def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
 
 
 def test_no_mail_goes_out_twice_from_a_restored_installation(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
     competition = service.competition()
     _verify(service, service.user("ada"))
     with service.database.write() as session:
@@ -112,8 +112,8 @@ def test_no_mail_goes_out_twice_from_a_restored_installation(
 
 
 def test_no_secret_is_in_a_backup_and_those_that_are_needed_are_named(
-    service: Any, tmp_path: Path, elsewhere: Elsewhere
-) -> None:
+    service, tmp_path: Path, elsewhere: Elsewhere
+):
     service.competition()
     settings = service.settings.model_copy(
         update={
@@ -134,7 +134,7 @@ def test_no_secret_is_in_a_backup_and_those_that_are_needed_are_named(
     assert not elsewhere.restore(folder).has_secret_key
 
 
-def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service: Any, tmp_path: Path) -> None:
+def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service, tmp_path: Path):
     competition = service.competition()
     gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     service.storage.delete(gone)
@@ -144,8 +144,8 @@ def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service: Any
 
 
 def test_what_is_no_whole_backup_is_refused_before_anything_is_changed(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
+):
     service.submit(service.competition())
     with pytest.raises(NotABackup, match="not finished"):
         elsewhere.restore(tmp_path)
@@ -162,8 +162,8 @@ def test_what_is_no_whole_backup_is_refused_before_anything_is_changed(
 
 
 def test_a_blob_that_changed_in_the_backup_is_not_restored(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
     sha256 = service.submit(service.competition()).submission.sha256
     folder = back_up()
     next((folder / "blobs").rglob(sha256)).write_bytes(b"other")
@@ -172,8 +172,8 @@ def test_a_blob_that_changed_in_the_backup_is_not_restored(
 
 
 def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
     service.competition()
     folder = back_up()
     with pytest.raises(CannotBackUp, match="a backup already"):
@@ -187,8 +187,8 @@ def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
-    service: Any, back_up: Callable[..., Path], elsewhere: Elsewhere
-) -> None:
+    service, back_up: Callable[..., Path], elsewhere: Elsewhere
+):
     service.competition()
     folder = back_up()
     manifest = json.loads((folder / "backup.json").read_text())
@@ -202,9 +202,7 @@ def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
             elsewhere.restore(folder)
 
 
-def test_a_backup_with_too_little_room_is_not_begun(
-    service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_with_too_little_room_is_not_begun(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
         backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
@@ -213,8 +211,8 @@ def test_a_backup_with_too_little_room_is_not_begun(
 
 
 def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_without(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     schema.downgrade(service.database, "0023")
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match=r"No table was changed.*`fairboard migrate --without-backup`"):
@@ -224,7 +222,7 @@ def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_with
     schema.upgrade(service.database)
 
 
-def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service: Any, tmp_path: Path) -> None:
+def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service, tmp_path: Path):
     competition = service.competition()
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -238,7 +236,7 @@ def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service: Any, tm
         )
     told: list[tuple[int, int]] = []
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int):
         told.append((done, total))
 
     made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup", tell=tell)
@@ -257,14 +255,14 @@ def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
-def _verify(service: Any, user: User) -> None:
+def _verify(service, user: User):
     with service.database.write() as session:
         stored = session.get_one(User, user.id)
         stored.email = stored.email_key = f"{user.name}@example.org"
         stored.email_verified_at = service.now
 
 
-def _outbox(installation: Any) -> list[Mail]:
+def _outbox(installation) -> list[Mail]:
     """Return what a mailer would send now."""
     with installation.database.read() as session:
         now = db.now(session)

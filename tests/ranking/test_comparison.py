@@ -54,7 +54,7 @@ def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
 @given(rows, teams_out, st.integers(1, 3))
 def test_both_sides_are_the_boards_of_the_pure_function(
     drawn: list[Any], out: set[int], selection_count: int
-) -> None:
+):
     pairs = pairs_of(drawn)
     found = compare(pairs, disqualified=out, selection_count=selection_count)
     for side in ("before", "after"):
@@ -66,7 +66,7 @@ def test_both_sides_are_the_boards_of_the_pure_function(
 
 
 @given(rows, teams_out)
-def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int]) -> None:
+def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int]):
     same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
     found = compare(same, disqualified=out)
     assert not (found.changed or found.largest or found.selections)
@@ -78,7 +78,7 @@ def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int
 @given(rows, teams_out, st.integers(1, TEAMS))
 def test_the_way_back_is_the_same_difference_with_the_sides_exchanged(
     drawn: list[Any], out: set[int], top: int
-) -> None:
+):
     pairs = pairs_of(drawn)
     there = compare(pairs, disqualified=out)
     back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)
@@ -95,7 +95,7 @@ def test_the_way_back_is_the_same_difference_with_the_sides_exchanged(
 @given(rows, teams_out, st.integers(1, TEAMS))
 def test_as_many_enter_the_top_as_leave_it_where_boards_are_long_enough(
     drawn: list[Any], out: set[int], top: int
-) -> None:
+):
     found = compare(pairs_of(drawn), disqualified=out)
     for board in (found.public, found.private):
         sizes = [sum(getattr(team, side) is not None for team in board.teams) for side in ("before", "after")]
@@ -103,7 +103,7 @@ def test_as_many_enter_the_top_as_leave_it_where_boards_are_long_enough(
             assert len(board.entering(top)) == len(board.leaving(top))
 
 
-def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand() -> None:
+def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand():
     found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60)))
     changes = {team.team_id: (team.rank_change, team.score_change) for team in found.public.teams}
     assert changes == {2: (1, 0), 1: (-1, -20), 3: (0, 0)}
@@ -114,7 +114,7 @@ def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand() -> None:
     assert [each.known.submission_id for each in found.largest] == [0]
 
 
-def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays() -> None:
+def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays():
     pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
     found = compare(pairs, selection_count=1)
     assert [(each.team_id, each.entering, each.leaving) for each in found.selections] == [(1, (1,), (0,))]
@@ -123,7 +123,7 @@ def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays() -> No
     assert compare(picked, selection_count=1).selections == ()
 
 
-def test_a_team_without_scores_under_the_new_version_is_listed_as_gone() -> None:
+def test_a_team_without_scores_under_the_new_version_is_listed_as_gone():
     found: Difference = compare(
         [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
     )

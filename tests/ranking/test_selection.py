@@ -46,7 +46,7 @@ class Contest:
             getattr(self, name)(*rest)
         return self
 
-    def submit(self, team: int, kind: SubmissionKind, wait: int, score: tuple[int, int]) -> None:
+    def submit(self, team: int, kind: SubmissionKind, wait: int, score: tuple[int, int]):
         self.clock += timedelta(hours=wait)
         row = {"id": len(self.rows), "team": team, "kind": kind, "time": self.clock, "picked": False}
         self.rows.append(row | self.scores(score))
@@ -55,28 +55,28 @@ class Contest:
         """What is shown orders the public leaderboard; the true score, in the opposite order, selects."""
         return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1]}
 
-    def select(self, number: int, picked: bool = True) -> None:
+    def select(self, number: int, picked: bool = True):
         for row in self.rows[number : number + 1]:
             row["picked"] = picked
 
-    def unselect(self, number: int) -> None:
+    def unselect(self, number: int):
         self.select(number, picked=False)
 
-    def disqualify(self, team: int) -> None:
+    def disqualify(self, team: int):
         self.out.add(team)
 
-    def reinstate(self, team: int) -> None:
+    def reinstate(self, team: int):
         self.out.discard(team)
 
-    def merge(self, one: int, other: int) -> None:
+    def merge(self, one: int, other: int):
         for row in self.rows:
             row["team"] = one if row["team"] == other else row["team"]
 
-    def mark(self, number: int, kind: SubmissionKind) -> None:
+    def mark(self, number: int, kind: SubmissionKind):
         for row in self.rows[number : number + 1]:
             row["kind"] = kind
 
-    def rescore(self, values: list[tuple[int, int]]) -> None:
+    def rescore(self, values: list[tuple[int, int]]):
         for number, row in enumerate(self.rows):
             row |= self.scores(values[number % len(values)])
 
@@ -149,8 +149,8 @@ def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
 @settings(max_examples=600, deadline=None)
 def test_both_boards_are_those_of_the_slow_and_obvious_version(
-    happened: list[tuple[Any, ...]], count: int, dice: Any
-) -> None:
+    happened: list[tuple[Any, ...]], count: int, dice
+):
     contest = Contest().play(happened)
     scored = contest.scored()
     dice.shuffle(scored)
@@ -167,7 +167,7 @@ def test_both_boards_are_those_of_the_slow_and_obvious_version(
 @settings(max_examples=300, deadline=None)
 def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
     happened: list[tuple[Any, ...]], hours: int
-) -> None:
+):
     contest, moment = Contest().play(happened), NOON + timedelta(hours=hours)
     ranks = selection.ranks_at(contest.scored(), moment, disqualified=contest.out)
     contest.rows = [row for row in contest.rows if row["time"] < moment]
@@ -178,7 +178,7 @@ def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
 @settings(max_examples=300, deadline=None)
 def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
     happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
-) -> None:
+):
     shown, private = score
     contest = Contest().play(happened)
     late = Scored(len(contest.rows), team, contest.clock, 0, private, SubmissionKind.LATE, shown_units=shown)
@@ -197,7 +197,7 @@ def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
 @settings(max_examples=300, deadline=None)
 def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
     happened: list[tuple[Any, ...]],
-) -> None:
+):
     contest = Contest().play(happened)
     scored = contest.scored()
     for team, choices in selection.compute(scored, disqualified=contest.out).choices.items():
@@ -214,7 +214,7 @@ def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
-def test_improvements_are_the_records_in_order_of_time(values: list[tuple[int, int]]) -> None:
+def test_improvements_are_the_records_in_order_of_time(values: list[tuple[int, int]]):
     entries = [
         Entry(1, number, score, NOON + timedelta(hours=hours)) for number, (hours, score) in enumerate(values)
     ]

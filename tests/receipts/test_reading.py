@@ -195,7 +195,7 @@ def test_another_file_than_the_published_one_needs_the_names_of_its_columns():
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zip"])
-def test_a_small_archive_takes_little_memory(kind: str) -> None:
+def test_a_small_archive_takes_little_memory(kind: str):
     tracemalloc.start()
     try:
         read_predictions(ACCEPTED[kind], IDS)
@@ -252,14 +252,14 @@ def test_the_column_of_usage_may_be_written_in_any_case():
         (b"private", b"", "Line 4 of the solution has a blank or repeated id or no Usage."),
     ],
 )
-def test_what_is_wrong_with_a_solution_is_said_with_its_line(old: bytes, new: bytes, said: str) -> None:
+def test_what_is_wrong_with_a_solution_is_said_with_its_line(old: bytes, new: bytes, said: str):
     identities = ["cat"] if b"dog" not in SOLUTION.replace(old, new) else ["cat", "dog"]
     with pytest.raises(UnreadableFile) as refused:
         read_truth(SOLUTION.replace(old, new), SETTINGS, label="target", identities=identities)
     assert said in str(refused.value)
 
 
-def test_a_member_that_ends_too_early_is_said_to_be_damaged() -> None:
+def test_a_member_that_ends_too_early_is_said_to_be_damaged():
     whole = gzip.compress(CLEAN)
     for cut in (whole[:-12], whole[:3], whole + whole[:-1]):
         with pytest.raises(UnreadableFile, match=r"^The compressed file is damaged \(it ends too early\)\.$"):

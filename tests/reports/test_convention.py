@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ def solution() -> Solution:
 
 
 @pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
-def test_the_library_takes_the_baseline_from_the_candidate(candidate: Any, baseline: Any, sign: int) -> None:
+def test_the_library_takes_the_baseline_from_the_candidate(candidate, baseline, sign: int):
     rows = Rows.of(LABELS, candidate, {"cat": CAT})
     (line,) = compare_tables(metric_table(rows), metric_table(rows.predicted(baseline)))
     assert line.candidate is not None
@@ -53,7 +52,7 @@ def test_the_library_takes_the_baseline_from_the_candidate(candidate: Any, basel
 
 
 @pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
-def test_every_form_of_a_report_does(solution: Solution, candidate: Any, baseline: Any, sign: int) -> None:
+def test_every_form_of_a_report_does(solution: Solution, candidate, baseline, sign: int):
     found = analyse(
         Inputs(solution, {"toxic": candidate}, {"toxic": baseline}, names=("ours.csv", "theirs.csv"))
     )
@@ -72,7 +71,7 @@ def test_every_form_of_a_report_does(solution: Solution, candidate: Any, baselin
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_command_does(tmp_path: Path, sign: int) -> None:
+def test_the_command_does(tmp_path: Path, sign: int):
     (tmp_path / "solution.csv").write_text(
         "\n".join(["id,target,cat", *(f"r{row},{LABELS[row]},{CAT[row]}" for row in range(12))])
     )
@@ -87,7 +86,7 @@ def test_the_command_does(tmp_path: Path, sign: int) -> None:
     _check_json(json.loads(result.stdout)["comparison"], sign, names)
 
 
-def _check_json(comparison: Any, sign: int, names: Any = ("ours.csv", "theirs.csv")) -> None:
+def _check_json(comparison, sign: int, names=("ours.csv", "theirs.csv")):
     assert [comparison["candidate"], comparison["baseline"]] == list(names)
     (line,) = comparison["differences"]
     difference = line["differences"]["subgroup_auc"]

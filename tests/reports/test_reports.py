@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -52,13 +51,11 @@ def solution() -> Solution:
 
 
 @pytest.fixture(scope="module")
-def predictions(solution: Solution) -> Any:
+def predictions(solution: Solution):
     return solution.labels + np.random.default_rng(5).normal(size=ROWS)
 
 
-def test_a_model_gets_its_score_identities_labels_pairs_and_slices(
-    solution: Solution, predictions: Any
-) -> None:
+def test_a_model_gets_its_score_identities_labels_pairs_and_slices(solution: Solution, predictions):
     found = analyse(Inputs(solution, {"toxic": predictions}))
     keys = [section.key for section in found.sections]
     assert keys == [
@@ -77,7 +74,7 @@ def test_a_model_gets_its_score_identities_labels_pairs_and_slices(
     assert list(found.as_dict()["slices"]) == ["length = long", "length = short"]
 
 
-def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions: Any) -> None:
+def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions):
     assert solution.usage is not None
     kept = solution.usage == 1
     expected = bias_report(
@@ -93,13 +90,13 @@ def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions
     assert by_name["cat"]["bpsn_auc"] == expected.subgroups[0].bpsn_auc
 
 
-def test_without_a_model_the_data_is_audited(solution: Solution) -> None:
+def test_without_a_model_the_data_is_audited(solution: Solution):
     found = analyse(Inputs(solution))
     assert [section.key for section in found.sections] == ["associations", "fractions", "co_mentions"]
     assert found.title == "Audit of the data"
 
 
-def test_two_models_are_compared_on_the_same_rows(solution: Solution, predictions: Any) -> None:
+def test_two_models_are_compared_on_the_same_rows(solution: Solution, predictions):
     inputs = Inputs(
         solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours.csv", "theirs.csv")
     )
@@ -111,9 +108,7 @@ def test_two_models_are_compared_on_the_same_rows(solution: Solution, prediction
     assert paired["overall_auc"]["is_tied"] is False
 
 
-def test_two_models_stand_side_by_side_in_colours_with_their_differences(
-    solution: Solution, predictions: Any
-) -> None:
+def test_two_models_stand_side_by_side_in_colours_with_their_differences(solution: Solution, predictions):
     inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours", "theirs"))
     sections = {each.key: each for each in analyse(inputs).sections}
     _, beside, differences = sections["comparison"].blocks
@@ -132,7 +127,7 @@ def test_two_models_stand_side_by_side_in_colours_with_their_differences(
     assert short.groups == beside.groups  # type: ignore[union-attr]
 
 
-def test_empty_cells_say_why_below_their_table(solution: Solution, predictions: Any) -> None:
+def test_empty_cells_say_why_below_their_table(solution: Solution, predictions):
     nobody = replace(solution, identities={**solution.identities, "<rare>": np.zeros(ROWS)})
     text = plain_text(
         analyse(Inputs(nobody, {"toxic": predictions}, settings=MetricSettings(undefined="skip")))
@@ -142,16 +137,14 @@ def test_empty_cells_say_why_below_their_table(solution: Solution, predictions: 
     assert ": <rare>." in text
 
 
-def test_a_constant_model_has_no_interval_and_the_report_says_so(solution: Solution) -> None:
+def test_a_constant_model_has_no_interval_and_the_report_says_so(solution: Solution):
     found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
     assert found.as_dict()["score"]["intervals"]["overall_auc"]["low"] is None
     assert "The score has no interval, because the compared rows do not differ at all" in plain_text(found)
     assert "0.50000 to 0.50000" not in plain_text(found)
 
 
-def test_identities_stand_in_the_order_and_the_categories_asked_for(
-    solution: Solution, predictions: Any
-) -> None:
+def test_identities_stand_in_the_order_and_the_categories_asked_for(solution: Solution, predictions):
     inputs = Inputs(solution, {"toxic": predictions}, order="name", categories={"cat": "felines"})
     section = next(each for each in analyse(inputs).sections if each.key == "identities")
     table = next(block for block in section.blocks if block.caption.startswith("All"))  # type: ignore[union-attr]
@@ -159,7 +152,7 @@ def test_identities_stand_in_the_order_and_the_categories_asked_for(
     assert [line[0].text for line in table.lines] == ["<rare>", "cat", "dog"]  # type: ignore[union-attr]
 
 
-def test_the_skew_experiment_prints_the_table_of_the_note(solution: Solution, predictions: Any) -> None:
+def test_the_skew_experiment_prints_the_table_of_the_note(solution: Solution, predictions):
     inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, names=("ours", "theirs"))
     found = analyse(replace(inputs, skewed="cat"))
     assert found.as_dict()["pinned"]["skew"]["trials"] == 100
@@ -170,14 +163,14 @@ def test_the_skew_experiment_prints_the_table_of_the_note(solution: Solution, pr
         analyse(replace(inputs, skewed="cow"))
 
 
-def test_tiny_predictions_keep_their_digits(solution: Solution, predictions: Any) -> None:
+def test_tiny_predictions_keep_their_digits(solution: Solution, predictions):
     tiny = 1e-5 * (predictions - predictions.min())
     text = plain_text(analyse(Inputs(solution, {"toxic": tiny})))
     assert "e-05" in text[text.index("Mean prediction") :]
     assert "e-05" in text[text.index("Counterfactual pairs") :]
 
 
-def test_the_bars_of_pairs_are_the_rates_of_their_groups(solution: Solution, predictions: Any) -> None:
+def test_the_bars_of_pairs_are_the_rates_of_their_groups(solution: Solution, predictions):
     section = next(
         each for each in analyse(Inputs(solution, {"toxic": predictions})).sections if each.key == "pairs"
     )
@@ -187,23 +180,21 @@ def test_the_bars_of_pairs_are_the_rates_of_their_groups(solution: Solution, pre
     assert chart.svg.count('class="bar') == 6  # three bars and their legend
 
 
-def test_a_fuzzed_counterpart_with_the_same_rows_is_compared_row_by_row(
-    solution: Solution, predictions: Any
-) -> None:
+def test_a_fuzzed_counterpart_with_the_same_rows_is_compared_row_by_row(solution: Solution, predictions):
     fuzzed = Inputs(solution, {"toxic": predictions - 1})
     found = analyse(Inputs(solution, {"toxic": predictions}, fuzzed=fuzzed)).as_dict()
     assert found["fuzzed"]["shifts"][0]["lowered"] == ROWS - 40
     assert found["fuzzed"]["terms"]["toxic"]["overall_auc"]["difference"] == 0
 
 
-def test_small_identities_are_left_out_and_said_so(solution: Solution, predictions: Any) -> None:
+def test_small_identities_are_left_out_and_said_so(solution: Solution, predictions):
     found = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=10))
     text = plain_text(found)
     assert "Left out, for too few rows mention them: <rare> (3)." in text
     assert found.as_dict()["score"]["score"] is not None
 
 
-def _without_too_small(data: Any) -> Any:
+def _without_too_small(data):
     """Return JSON data without the lists of what was left out."""
     if isinstance(data, dict):
         return {key: _without_too_small(value) for key, value in data.items() if key != "too_small"}
@@ -218,9 +209,7 @@ SECTIONS = (*OF_A_MODEL.split(), *OF_THE_DATA.split())
 
 
 @pytest.mark.parametrize("key", SECTIONS)
-def test_no_section_lists_an_identity_that_too_few_rows_mention(
-    solution: Solution, predictions: Any, key: str
-) -> None:
+def test_no_section_lists_an_identity_that_too_few_rows_mention(solution: Solution, predictions, key: str):
     rare = np.where(np.isin(np.arange(ROWS), np.arange(50, 59)), 1.0, 0.0)
     solution = replace(solution, identities={**solution.identities, "<rare>": rare})
     model = {"toxic": predictions, "insult": predictions}
@@ -240,9 +229,7 @@ def test_no_section_lists_an_identity_that_too_few_rows_mention(
     assert "&lt;rare&gt;" not in repr(kept.blocks)
 
 
-def test_the_first_lines_say_which_identities_too_few_rows_mention(
-    solution: Solution, predictions: Any
-) -> None:
+def test_the_first_lines_say_which_identities_too_few_rows_mention(solution: Solution, predictions):
     for inputs in (
         Inputs(solution, minimum_size=10),
         Inputs(solution, {"toxic": predictions}, minimum_size=10),
@@ -261,17 +248,13 @@ def test_the_first_lines_say_which_identities_too_few_rows_mention(
     assert "There is no identity to compare." in plain_text(nobody)
 
 
-def test_an_annotated_background_has_no_intervals_but_all_values(
-    solution: Solution, predictions: Any
-) -> None:
+def test_an_annotated_background_has_no_intervals_but_all_values(solution: Solution, predictions):
     found = analyse(Inputs(solution, {"toxic": predictions}, background="annotated"))
     assert "score" not in [section.key for section in found.sections]
     assert "the rows that are known not to mention it" in plain_text(found)
 
 
-def test_an_annotated_comparison_has_values_and_differences_without_tests(
-    solution: Solution, predictions: Any
-) -> None:
+def test_an_annotated_comparison_has_values_and_differences_without_tests(solution: Solution, predictions):
     inputs = Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}, background="annotated")
     section = next(each for each in analyse(inputs).sections if each.key == "comparison")
     beside, differences = section.blocks
@@ -282,13 +265,13 @@ def test_an_annotated_comparison_has_values_and_differences_without_tests(
     assert differences.notes == ()
 
 
-def test_a_split_without_rows_is_refused() -> None:
+def test_a_split_without_rows_is_refused():
     lonely = read_solution(b"id,target,a,Usage\n1,1,0,Public\n2,0,1,Public\n")
     with pytest.raises(ValueError, match="No row of the solution is in the split 'private'"):
         analyse(Inputs(lonely, split="private"))
 
 
-def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predictions: Any) -> None:
+def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predictions):
     page = html_page(analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions})))
     assert "<script" not in page
     assert "http:" not in page
@@ -303,7 +286,7 @@ def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predi
     assert page.count("<svg") == page.count("As a table")
 
 
-def test_every_section_of_a_report_is_json(solution: Solution, predictions: Any) -> None:
+def test_every_section_of_a_report_is_json(solution: Solution, predictions):
     everything = analyse(
         Inputs(
             solution,
@@ -315,7 +298,7 @@ def test_every_section_of_a_report_is_json(solution: Solution, predictions: Any)
     assert set(data) == {"title", "facts", *(section.key for section in everything.sections)}
 
 
-def test_every_chart_has_a_table(solution: Solution, predictions: Any) -> None:
+def test_every_chart_has_a_table(solution: Solution, predictions):
     charts = [
         block
         for section in analyse(Inputs(solution, {"toxic": predictions})).sections
@@ -338,7 +321,7 @@ def test_every_chart_has_a_table(solution: Solution, predictions: Any) -> None:
         assert "nan" not in chart.svg
 
 
-def test_twin_rows_are_compared_by_every_metric() -> None:
+def test_twin_rows_are_compared_by_every_metric():
     dice = np.random.default_rng(6)
     lines = ["id,target,cat,pair,role"]
     for row in range(200):
@@ -368,16 +351,16 @@ def test_twin_rows_are_compared_by_every_metric() -> None:
         (3, 1000, [250, 500, 750, 1000]),
     ],
 )
-def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: list[float]) -> None:
+def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: list[float]):
     assert Axis("value", low, high).ticks() == pytest.approx(ticks)
 
 
-def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions: Any) -> None:
+def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions):
     found = {"public": analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}))}
     assert formats.from_bytes(formats.to_bytes(found)) == found
 
 
-def test_predictions_of_any_size_can_be_drawn() -> None:
+def test_predictions_of_any_size_can_be_drawn():
     four = read_solution(b"id,target,a\n1,1,1\n2,0,0\n3,1,0\n4,0,1\n")
     for values in (
         [1e308, -1e308, 5e-324, 0.0],
@@ -389,7 +372,7 @@ def test_predictions_of_any_size_can_be_drawn() -> None:
         assert not re.search(r"[ ,\"]-?(nan|inf)", page)
 
 
-def test_without_identities_there_is_a_score_section_and_no_empty_table() -> None:
+def test_without_identities_there_is_a_score_section_and_no_empty_table():
     two = read_solution(b"id,target\n1,1\n2,0\n")
     found = analyse(Inputs(two, {"target": np.array([0.9, 0.1])}))
     assert "There is no identity to compare." in plain_text(found)
@@ -398,7 +381,7 @@ def test_without_identities_there_is_a_score_section_and_no_empty_table() -> Non
             assert (block.table if isinstance(block, Chart) else block).lines
 
 
-def test_nothing_stands_at_the_foot_of_a_logarithmic_axis() -> None:
+def test_nothing_stands_at_the_foot_of_a_logarithmic_axis():
     axis = Axis("rows", 0.5, 1300, is_logarithmic=True)
     assert axis.place(0, 100, 0) == 100
     assert axis.ticks() == [1, 10, 100, 1000]

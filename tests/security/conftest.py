@@ -36,7 +36,7 @@ class Scene:
 
 @pytest.fixture
 def make_scene(make_arena: Callable[..., Any]) -> Callable[..., Scene]:
-    def make(*, revealed: bool = False, **overrides: Any) -> Scene:
+    def make(*, revealed: bool = False, **overrides) -> Scene:
         arena = make_arena(**overrides)
         arena.competition()
         ann, bob = arena.person("Ann"), arena.person("Bob")

@@ -1,7 +1,5 @@
 """What organizers write about one team, and what one team writes to them, stays between the two."""
 
-from typing import Any
-
 import pytest
 
 from grader.services.audit.log import Actor
@@ -14,7 +12,7 @@ TESTS = Actor(None, "tests")
 
 
 @pytest.fixture
-def revealed(scene: Any) -> Any:
+def revealed(scene):
     """The scene with final standings."""
     scene.arena.reveal()
     with scene.arena.database.write() as session:
@@ -23,7 +21,7 @@ def revealed(scene: Any) -> Any:
     return scene
 
 
-def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed: Any) -> None:
+def test_final_standings_tell_that_a_team_was_disqualified_and_not_why(revealed):
     with revealed.arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         act = acting.begin(session, competition=competition, actor=TESTS)

@@ -16,7 +16,7 @@ SECRET = "Nobody knows of this yet"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]) -> Any:
+def site(make_arena: Callable[..., Any]):
     """A published competition in which Ann takes part and which Olga owns, and a draft of Dan's alone."""
     arena = make_arena()
     arena.competition()
@@ -33,7 +33,7 @@ def site(make_arena: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", [None, "Ann", "Olga"])
-def test_a_draft_answers_as_a_slug_that_nobody_has(site: Any, name: str | None) -> None:
+def test_a_draft_answers_as_a_slug_that_nobody_has(site, name: str | None):
     asked = 0
     for method, endpoint, path in _paths(site):
         form = ROUTES[f"{method} {endpoint}"].visit.form
@@ -47,7 +47,7 @@ def test_a_draft_answers_as_a_slug_that_nobody_has(site: Any, name: str | None) 
 
 
 @pytest.mark.parametrize("name", [None, "Ann", "Olga"])
-def test_a_draft_stands_in_no_list(site: Any, name: str | None) -> None:
+def test_a_draft_stands_in_no_list(site, name: str | None):
     browser = site.people[name].browser if name else site.app.test_client()
     bearer = site.people[name].bearer if name else {}
     for path in ("/", "/account", "/api/v1/competitions", "/livez", "/healthz", "/readyz"):
@@ -56,21 +56,21 @@ def test_a_draft_stands_in_no_list(site: Any, name: str | None) -> None:
         assert SECRET not in text
 
 
-def test_its_owner_finds_it(site: Any) -> None:
+def test_its_owner_finds_it(site):
     dan = site.people["Dan"]
     assert SECRET in dan.browser.get("/").text
     assert SECRET in dan.browser.get(f"/competitions/{DRAFT}").text
     assert dan.browser.get(f"/competitions/{DRAFT}/leaderboard").status_code == 200
 
 
-def _paths(site: Any) -> Iterator[tuple[str, str, str]]:
+def _paths(site) -> Iterator[tuple[str, str, str]]:
     """Return each route that holds a slug, with all choices of its other arguments."""
     for method, endpoint, path in addresses(site.app):
         if path.startswith(("/competitions/toxicity", "/api/v1/competitions/toxicity")):
             yield method, endpoint, path
 
 
-def _ask(site: Any, name: str | None, method: str, path: str, form: Mapping[str, Any]) -> str:
+def _ask(site, name: str | None, method: str, path: str, form: Mapping[str, Any]) -> str:
     person = site.people[name] if name else None
     browser = person.browser if person else site.app.test_client()
     data = None

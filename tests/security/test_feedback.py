@@ -50,7 +50,7 @@ def world(begun: World) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("every_query_again", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_what_is_withheld_changes_nothing_before_the_reveal(world: World, every_query_again: bool) -> None:
+def test_what_is_withheld_changes_nothing_before_the_reveal(world: World, every_query_again: bool):
     """The short run tries every query where the most is withheld: while open, with the score alone shown."""
     everywhere = tuple(WITHHELD)
     _assert_that_what_is_withheld_changes_nothing(
@@ -69,11 +69,11 @@ def test_what_is_withheld_changes_nothing_before_the_reveal(world: World, every_
 )
 def test_what_open_feedback_shows_is_seen_to_change(
     world: World, columns: tuple[str, ...], readers: set[str]
-) -> None:
+):
     assert _who_sees(world, columns, Feedback.OPEN) == readers
 
 
-def test_each_mode_shows_what_it_promises(world: World) -> None:
+def test_each_mode_shows_what_it_promises(world: World):
     _set(world, Feedback.SCORE)
     ann, api = world.people["Ann"], world.arena.app.test_client()
     board = api.get(f"/api/v1/competitions/{SLUG}/leaderboard").json
@@ -95,7 +95,7 @@ def test_each_mode_shows_what_it_promises(world: World) -> None:
     assert "weakest term" in page
 
 
-def test_the_coarse_modes_say_what_they_show(world: World) -> None:
+def test_the_coarse_modes_say_what_they_show(world: World):
     ann, api = world.people["Ann"], world.arena.app.test_client()
     _set(world, Feedback.TIERED)
     exact = api.get("/api/v1/submissions/1", headers=world.people["Root"].bearer).json["public_score"]
@@ -126,7 +126,7 @@ def test_the_coarse_modes_say_what_they_show(world: World) -> None:
 
 def test_histogram_and_agreement_depend_on_no_label_identity_or_split(
     make_world: Callable[..., World],
-) -> None:
+):
     """The second world has the same files and row ids; all labels, identities and splits are drawn again."""
     seen = []
     for truth in (Truth.first(), Truth.first().with_everything_else()):
@@ -140,7 +140,7 @@ def test_histogram_and_agreement_depend_on_no_label_identity_or_split(
 
 
 @pytest.mark.parametrize("address", ["/competitions/toxicity", "/api/v1/competitions/toxicity"])
-def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str) -> None:
+def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address: str):
     _set(world, Feedback.SCORE)
     for term in TERMS:
         answer = world.arena.app.test_client().get(
@@ -149,7 +149,7 @@ def test_a_board_that_shows_no_terms_is_not_sorted_by_them(world: World, address
         assert (answer.status_code, answer.json["error"]) == (400, "hidden_column")
 
 
-def test_organizers_see_everything_in_each_mode(world: World) -> None:
+def test_organizers_see_everything_in_each_mode(world: World):
     _set(world, Feedback.SCORE)
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
@@ -162,7 +162,7 @@ def test_organizers_see_everything_in_each_mode(world: World) -> None:
         assert (len(scores) > 5, found) == (True, {})
 
 
-def _assert_that_what_is_withheld_changes_nothing(world: World, *, queries: Collection[Feedback]) -> None:
+def _assert_that_what_is_withheld_changes_nothing(world: World, *, queries: Collection[Feedback]):
     for feedback, columns in WITHHELD.items():
         before, after = _before_and_after(world, columns, feedback, queries=feedback in queries)
         assert before.keys() == after.keys()
@@ -191,7 +191,7 @@ def _before_and_after(
     return walks[0], walks[1]
 
 
-def _rotate(world: World, columns: tuple[str, ...]) -> None:
+def _rotate(world: World, columns: tuple[str, ...]):
     """Give these values of each public score to the next one; a benchmark's score is shown, if rounded."""
     with world.arena.database.write() as session:
         query = select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)
@@ -208,7 +208,7 @@ def _rotate(world: World, columns: tuple[str, ...]) -> None:
                 setattr(score, column, value)
 
 
-def _set(world: World, feedback: Feedback) -> None:
+def _set(world: World, feedback: Feedback):
     with world.arena.database.write() as session:
         competition = lookup.get(session, slug=SLUG)
         competition.feedback = feedback

@@ -1,7 +1,6 @@
 """Every key of the API's answers is a field of the table, and goes only to those who may see that field."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import pytest
 
@@ -155,7 +154,7 @@ ANSWERS: dict[str, tuple[Viewer, Mapping[str, Field]]] = {
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED, Phase.REVEALED])
 def test_every_key_is_a_field_that_its_reader_may_see(
     make_world: Callable[..., World], phase: Phase, feedback: Feedback
-) -> None:
+):
     world = make_world(Truth.first(), feedback)
     happened = {
         Phase.OPEN: (world.begin,),
@@ -178,7 +177,7 @@ def test_every_key_is_a_field_that_its_reader_may_see(
     assert answered == len(ANSWERS) - unshown
 
 
-def _keys(value: Any, path: str = "") -> Iterator[str]:
+def _keys(value, path: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _keys(inner, f"{path}.{key}" if path else key)

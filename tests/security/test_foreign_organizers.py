@@ -39,7 +39,7 @@ def world(make_world: Callable[..., World]) -> World:
     return world
 
 
-def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(world: World) -> None:
+def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(world: World):
     asked = 0
     for method, endpoint, path in addresses(world.arena.app):
         if f"/{SLUG}" in path:
@@ -53,7 +53,7 @@ def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(worl
 
 
 @pytest.mark.parametrize(("name", "refused"), [("Eve", "403"), ("Ann", "403"), (None, "302")])
-def test_every_organizers_page_is_refused_to_others(world: World, name: str | None, refused: str) -> None:
+def test_every_organizers_page_is_refused_to_others(world: World, name: str | None, refused: str):
     paths = [each for each in addresses(world.arena.app) if f"/{SLUG}/organize" in each[2]]
     for method, endpoint, path in paths:
         told = _ask(world, name, method, endpoint, path)
@@ -62,7 +62,7 @@ def test_every_organizers_page_is_refused_to_others(world: World, name: str | No
     assert len(paths) > 40
 
 
-def test_a_viewer_sees_the_pages_and_changes_nothing(world: World) -> None:
+def test_a_viewer_sees_the_pages_and_changes_nothing(world: World):
     seen = 0
     for method, endpoint, path in addresses(world.arena.app):
         if f"/{SLUG}/organize" in path:
@@ -76,7 +76,7 @@ def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) 
     """Return what an address tells; a form changes nothing of the competition."""
     before = {} if method == "GET" else _rows(world)
 
-    def see() -> None:
+    def see():
         assert _rows(world) == before, f"{method} {path} as {name}"
 
     with Asker(world, world.people[name] if name else None) as asker:

@@ -1,7 +1,6 @@
 """The headers that every answer carries, errors and files included."""
 
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -33,7 +32,7 @@ POLICY = {
 }
 
 
-def test_every_answer_carries_the_strict_policy(arena: Any) -> None:
+def test_every_answer_carries_the_strict_policy(arena):
     arena.competition()
     browser = arena.app.test_client()
     for path, status in PATHS.items():
@@ -42,14 +41,14 @@ def test_every_answer_carries_the_strict_policy(arena: Any) -> None:
         _check(answer)
 
 
-def test_an_error_of_ours_carries_it_too(arena: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_ours_carries_it_too(arena, monkeypatch: pytest.MonkeyPatch):
     _break_the_list(monkeypatch)
     answer = arena.app.test_client().get("/")
     assert answer.status_code == 500
     _check(answer)
 
 
-def test_nothing_personal_is_kept_by_a_cache(arena: Any) -> None:
+def test_nothing_personal_is_kept_by_a_cache(arena):
     arena.competition()
     ann = arena.person("Ann")
     for path in ("/", "/account", "/competitions/toxicity/submissions", "/competitions/toxicity"):
@@ -60,14 +59,14 @@ def test_nothing_personal_is_kept_by_a_cache(arena: Any) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_static_files_named_by_their_content_are_kept_for_ever_and_others_are_asked_for(arena: Any) -> None:
+def test_static_files_named_by_their_content_are_kept_for_ever_and_others_are_asked_for(arena):
     browser = arena.app.test_client()
     assert "immutable" in browser.get("/static/fairboard.css?v=1").headers["Cache-Control"]
     assert browser.get("/static/fairboard.css").headers["Cache-Control"] == "no-cache"
     assert "immutable" not in browser.get("/static/nothing.css?v=1").headers["Cache-Control"]
 
 
-def test_pages_hold_no_script_or_style_of_their_own(scene: Any) -> None:
+def test_pages_hold_no_script_or_style_of_their_own(scene):
     here = "/competitions/toxicity"
     for path in (here, f"{here}/leaderboard", f"{here}/submissions/{scene.scored_id}", f"{here}/submit"):
         text = scene.ann.browser.get(path).text
@@ -77,7 +76,7 @@ def test_pages_hold_no_script_or_style_of_their_own(scene: Any) -> None:
         assert " onclick" not in text
 
 
-def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena: Any) -> None:
+def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena):
     arena = make_arena(base_url="https://fairboard.example")
     answer = arena.app.test_client().get("/login", base_url="https://fairboard.example")
     cookie = answer.headers["Set-Cookie"]
@@ -89,8 +88,8 @@ def test_https_makes_cookies_secure_and_binds_them_to_the_host(make_arena: Any) 
 
 
 def test_an_error_of_ours_shows_an_incident_and_nothing_else(
-    arena: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    arena, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     _break_the_list(monkeypatch)
     ann = arena.person("Ann")
     page = ann.browser.get("/")
@@ -105,9 +104,7 @@ def test_an_error_of_ours_shows_an_incident_and_nothing_else(
     assert "hidden label" in caplog.text
 
 
-def test_an_organizers_error_is_not_shown_to_participants(
-    arena: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_organizers_error_is_not_shown_to_participants(arena, monkeypatch: pytest.MonkeyPatch):
     from grader.errors import OrganizerError
 
     _break_the_list(monkeypatch, OrganizerError("Row 7 of the solution is a hidden label."))
@@ -116,7 +113,7 @@ def test_an_organizers_error_is_not_shown_to_participants(
     assert "hidden label" not in answer.text
 
 
-def test_an_upload_of_a_stranger_is_answered_before_it_is_read(arena: Any) -> None:
+def test_an_upload_of_a_stranger_is_answered_before_it_is_read(arena):
     arena.competition()
     body = BytesIO(b"x" * 3_000_000)
     answer = arena.app.test_client().post("/api/v1/competitions/toxicity/submissions", input_stream=body)
@@ -124,14 +121,14 @@ def test_an_upload_of_a_stranger_is_answered_before_it_is_read(arena: Any) -> No
     assert body.tell() == 0
 
 
-def _break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> None:
-    def broken(session: object) -> None:
+def _break_the_list(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None):
+    def broken(session: object):
         raise error or RuntimeError("a hidden label")
 
     monkeypatch.setattr("grader.services.competitions.lookup.list_all", broken)
 
 
-def _check(answer: Any) -> None:
+def _check(answer):
     assert set(answer.headers["Content-Security-Policy"].split("; ")) == POLICY
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Referrer-Policy"] == "same-origin"

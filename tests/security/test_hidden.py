@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from typing import Any
 
 from sqlalchemy import select
 
@@ -29,7 +28,7 @@ API_PATHS = (
 )
 
 
-def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_address(scene: Any) -> None:
+def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_address(scene):
     with scene.arena.database.read() as session:
         solution = session.scalars(select(Solution)).one()
         key = session.scalars(select(Competition.feedback_key)).one()
@@ -42,7 +41,7 @@ def test_the_files_of_the_solution_and_the_key_of_the_feedback_are_behind_no_add
     assert any(solution.commitment in text for text in told)
 
 
-def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(arena: Any) -> None:
+def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(arena):
     arena.competition()
     ann = arena.person("Ann")
     before = ann.browser.get(f"{HERE}/leaderboard/private")
@@ -52,7 +51,7 @@ def test_the_two_private_errors_do_not_tell_whether_a_competition_has_scores(are
     assert (before.status_code, before.text) == (after.status_code, after.text)
 
 
-def _everything(scene: Any, role: str) -> dict[str, str]:
+def _everything(scene, role: str) -> dict[str, str]:
     """Return bodies and headers of all pages that links reach, and of all API addresses."""
     browser, asked, seen = scene.browser(role), set(), {}
     left = [*STARTS, f"{HERE}/submissions/{scene.scored_id}/status"]

@@ -4,7 +4,6 @@ import ast
 import re
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ ABSOLUTE = {"_external", "url_root", "host_url", "base_url", "url"}
 class Linking:
     """An administrator with a team, and every page of theirs that makes a link for somebody else."""
 
-    def __init__(self, arena: Any) -> None:
+    def __init__(self, arena):
         arena.competition()
         self.ann, self.root = arena.person("Ann"), arena.person("Root", is_admin=True)
         assert self.root.post(f"{TEAM}", {"name": "Aces"}).status_code == 303
@@ -46,7 +45,7 @@ class Linking:
 
 
 @pytest.mark.parametrize("host", FORGED)
-def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena: Any, host: str) -> None:
+def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena, host: str):
     arena = make_arena()
     linking = Linking(arena)
     for text in linking.pages(host):
@@ -54,14 +53,14 @@ def test_without_a_public_address_a_forged_host_is_in_no_link(make_arena: Any, h
         assert re.search(r"http://(127\.0\.0\.1|localhost)(:7777)?/", text)
 
 
-def test_without_a_public_address_the_names_of_this_machine_are_in_the_links(make_arena: Any) -> None:
+def test_without_a_public_address_the_names_of_this_machine_are_in_the_links(make_arena):
     arena = make_arena()
     linking = Linking(arena)
     for host in ("localhost:7777", "127.0.0.1:7777", f"{socket.gethostname()}:8000", "localhost"):
         assert all(f"http://{host}/" in text for text in linking.pages(host)), host
 
 
-def test_with_a_public_address_every_link_begins_with_it(make_arena: Any) -> None:
+def test_with_a_public_address_every_link_begins_with_it(make_arena):
     arena = make_arena(base_url="http://board.example:8080/")
     linking = Linking(arena)
     for host in ("board.example:8080", "localhost", "127.0.0.1:7777", "10.9.8.7"):
@@ -70,7 +69,7 @@ def test_with_a_public_address_every_link_begins_with_it(make_arena: Any) -> Non
             assert f"http://{host}/" not in text or host == "board.example:8080"
 
 
-def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_arena: Any) -> None:
+def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_arena):
     arena = make_arena(base_url="http://board.example", trusted_hosts="Other.example, .inside.example")
     arena.competition()
     browser = arena.app.test_client()
@@ -89,7 +88,7 @@ def test_names_that_nobody_gave_are_refused_and_those_of_the_site_are_not(make_a
         assert browser.get(path, headers={"Host": "web:7777"}).status_code == 200
 
 
-def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena: Any) -> None:
+def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena):
     arena = make_arena(base_url="http://board.example", trusted_proxies=1)
     browser = arena.app.test_client()
 
@@ -100,7 +99,7 @@ def test_behind_a_trusted_proxy_the_host_that_it_forwards_counts(make_arena: Any
     assert status("board.example", "evil.example") == 400
 
 
-def test_only_one_module_makes_absolute_addresses() -> None:
+def test_only_one_module_makes_absolute_addresses():
     folder = Path(webapp.__file__).parent
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,7 +1,5 @@
 """Logins: new tokens each time, ended on the server, and no way out to other sites."""
 
-from typing import Any
-
 import pytest
 
 from tests.fixtures.arena import without_form_tokens
@@ -9,7 +7,7 @@ from tests.fixtures.arena import without_form_tokens
 PASSWORD = "correct horse battery"
 
 
-def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena: Any) -> None:
+def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena):
     ann = arena.person("Ann")
     first = ann.browser.get_cookie("fairboard_login").value
     token = arena.form_token(ann.browser, "/account")
@@ -18,7 +16,7 @@ def test_each_login_has_a_new_token_and_the_old_one_is_dead(arena: Any) -> None:
     assert _status_with(arena, first) == 302
 
 
-def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(arena: Any) -> None:
+def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", "planted")
@@ -27,7 +25,7 @@ def test_a_cookie_that_was_there_before_the_login_is_worth_nothing_after_it(aren
     assert _status_with(arena, "planted") == 302
 
 
-def test_the_form_token_of_before_the_login_is_worth_nothing_after_it(arena: Any) -> None:
+def test_the_form_token_of_before_the_login_is_worth_nothing_after_it(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -35,7 +33,7 @@ def test_the_form_token_of_before_the_login_is_worth_nothing_after_it(arena: Any
     assert browser.post("/account/tokens", data={"csrf_token": token}).status_code == 403
 
 
-def test_logging_out_ends_the_login_on_the_server(arena: Any) -> None:
+def test_logging_out_ends_the_login_on_the_server(arena):
     ann = arena.person("Ann")
     token = ann.browser.get_cookie("fairboard_login").value
     ann.post("/logout")
@@ -43,7 +41,7 @@ def test_logging_out_ends_the_login_on_the_server(arena: Any) -> None:
     assert _status_with(arena, token) == 302
 
 
-def test_logging_out_everywhere_ends_the_other_browsers_too(arena: Any) -> None:
+def test_logging_out_everywhere_ends_the_other_browsers_too(arena):
     ann = arena.person("Ann")
     other = arena.app.test_client()
     arena.log_in(other, "Ann")
@@ -52,7 +50,7 @@ def test_logging_out_everywhere_ends_the_other_browsers_too(arena: Any) -> None:
     assert other.get("/account").status_code == 302
 
 
-def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(arena: Any) -> None:
+def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(arena):
     ann = arena.person("Ann")
     other = arena.app.test_client()
     arena.log_in(other, "Ann")
@@ -68,7 +66,7 @@ def test_changing_the_password_ends_all_other_logins_and_keeps_this_browser(aren
     assert arena.log_in(other, "Ann", "another good one").status_code == 302
 
 
-def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena: Any) -> None:
+def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     cookies = arena.log_in(browser, "Ann").headers.getlist("Set-Cookie")
@@ -78,7 +76,7 @@ def test_the_login_cookie_is_out_of_reach_of_scripts_and_other_sites(arena: Any)
     assert "Path=/" in login
 
 
-def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena: Any) -> None:
+def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena):
     arena.person("Ann")
     browser = arena.app.test_client()
     answers = [arena.log_in(browser, name, "not the password") for name in ("Ann", "Bob")]
@@ -108,14 +106,14 @@ def test_an_unknown_name_and_a_wrong_password_are_answered_alike(arena: Any) -> 
         " /account",
     ],
 )
-def test_a_login_leads_to_no_other_site(arena: Any, target: str) -> None:
+def test_a_login_leads_to_no_other_site(arena, target: str):
     arena.person("Ann")
     answer = arena.log_in(arena.app.test_client(), "Ann", next=target)
     assert answer.headers["Location"] == "/"
     assert "a=b" not in str(answer.headers)
 
 
-def test_a_login_leads_back_to_the_page_that_asked_for_it(arena: Any) -> None:
+def test_a_login_leads_back_to_the_page_that_asked_for_it(arena):
     arena.competition()
     arena.person("Ann")
     browser = arena.app.test_client()
@@ -125,7 +123,7 @@ def test_a_login_leads_back_to_the_page_that_asked_for_it(arena: Any) -> None:
     assert browser.post(asked, data=form).headers["Location"] == "/competitions/toxicity/submissions?page=2"
 
 
-def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena: Any) -> None:
+def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena):
     arena.competition()
     path = "/competitions/toxicity/submit"
     assert arena.app.test_client().post(path, data={"x": "y"}).headers["Location"].startswith("/login")
@@ -133,7 +131,7 @@ def test_an_upload_whose_login_has_ended_is_sent_to_the_login_page(arena: Any) -
     assert (answer.status_code, answer.json["error"]) == (401, "login_needed")
 
 
-def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: Any) -> None:
+def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena):
     from grader.services.accounts import administrators
 
     with arena.database.write() as session:
@@ -149,13 +147,13 @@ def test_the_setup_link_makes_one_administrator_and_then_works_no_more(arena: An
     assert browser.get(f"/setup/{link}").status_code == 404
 
 
-def test_sign_up_can_be_closed(make_arena: Any) -> None:
+def test_sign_up_can_be_closed(make_arena):
     browser = make_arena(sign_up="closed").app.test_client()
     assert browser.get("/sign-up").status_code == 404
     assert "/sign-up" not in browser.get("/login").text
 
 
-def test_guesses_at_passwords_are_slowed_down(make_arena: Any) -> None:
+def test_guesses_at_passwords_are_slowed_down(make_arena):
     arena = make_arena(rate_limits=True)
     browser = arena.app.test_client()
     statuses = [arena.log_in(browser, "Ann", "guess").status_code for _ in range(22)]
@@ -165,7 +163,7 @@ def test_guesses_at_passwords_are_slowed_down(make_arena: Any) -> None:
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 
-def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena: Any) -> None:
+def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena):
     arena = make_arena(rate_limits=True)
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -180,7 +178,7 @@ def test_a_forged_forwarded_address_does_not_evade_the_limit(make_arena: Any) ->
     assert answers[-1] == 429
 
 
-def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena: Any) -> None:
+def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena):
     arena = make_arena(rate_limits=True, trusted_proxies=1)
     browser = arena.app.test_client()
     token = arena.form_token(browser)
@@ -193,18 +191,18 @@ def test_behind_a_trusted_proxy_each_address_has_its_own_limit(make_arena: Any) 
         assert answer.status_code == 422
 
 
-def test_a_broker_that_is_gone_lets_people_log_in(make_arena: Any) -> None:
+def test_a_broker_that_is_gone_lets_people_log_in(make_arena):
     arena = make_arena(rate_limits=True, broker_url="redis://127.0.0.1:1/0")
     assert arena.person("Ann").browser.get("/account").status_code == 200
 
 
-def _status_with(arena: Any, token: str) -> int:
+def _status_with(arena, token: str) -> int:
     browser = arena.app.test_client()
     browser.set_cookie("fairboard_login", token)
     return browser.get("/account").status_code
 
 
-def test_the_menu_logs_out_from_a_page_of_this_site_alone(arena: Any) -> None:
+def test_the_menu_logs_out_from_a_page_of_this_site_alone(arena):
     ann = arena.person("Ann")
     for site in ("cross-site", "same-site", None):
         headers = {"Sec-Fetch-Site": site} if site else {}

@@ -1,7 +1,6 @@
 """Every route of the manifest as every role: a route that it lacks fails, and one with another status."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ ROLES = ("stranger", "outsider", "owner")
 NEW_LOGINS = ("POST account.sign_up", "POST account.log_out_everywhere")
 
 
-def test_every_route_stands_in_the_manifest(arena: Any) -> None:
+def test_every_route_stands_in_the_manifest(arena):
     rules = arena.app.url_map.iter_rules()
     assert {f"{method} {rule.endpoint}" for rule in rules for method in methods(rule)} == set(ROUTES), (
         "A route needs an entry in tests/fixtures/routes.py, and its answers fields in visibility.py."
@@ -22,9 +21,7 @@ def test_every_route_stands_in_the_manifest(arena: Any) -> None:
 
 @pytest.mark.parametrize("is_revealed", [False, True])
 @pytest.mark.parametrize("place", range(len(ROLES)))
-def test_every_route_answers_each_role_as_the_manifest_says(
-    make_scene: Any, place: int, is_revealed: bool
-) -> None:
+def test_every_route_answers_each_role_as_the_manifest_says(make_scene, place: int, is_revealed: bool):
     scene, role = make_scene(revealed=is_revealed), ROLES[place]
     wrong = []
     for name, route, path in _routes(scene):
@@ -38,7 +35,7 @@ def test_every_route_answers_each_role_as_the_manifest_says(
     assert not wrong
 
 
-def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene: Any) -> None:
+def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene):
     scene = make_scene()
     for name, _, path in _routes(scene):
         if _is_form(name):
@@ -47,7 +44,7 @@ def test_nothing_unsafe_happens_without_the_token_of_a_form(make_scene: Any) -> 
             assert "another site" in answer.text
 
 
-def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_scene: Any) -> None:
+def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_scene):
     scene = make_scene()
     for foreign in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
         for name, _, path in _routes(scene):
@@ -56,14 +53,14 @@ def test_nothing_unsafe_happens_from_a_foreign_page_even_with_the_token(make_sce
                 assert answer.status_code == 403, name
 
 
-def test_a_login_cookie_opens_nothing_in_the_api(scene: Any) -> None:
+def test_a_login_cookie_opens_nothing_in_the_api(scene):
     answer = scene.ann.browser.get(f"{API}/submissions/{scene.scored_id}")
     assert answer.status_code == 401
     assert answer.json["code"] == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_columns_that_are_sent_along_change_nothing(scene: Any) -> None:
+def test_columns_that_are_sent_along_change_nothing(scene):
     scene.bob.post("/account/tokens", {"token_name": "x", "user_id": "1", "is_admin": "1", "revoked_at": ""})
     submission_id = scene.arena.submit(
         scene.bob,
@@ -79,7 +76,7 @@ def test_columns_that_are_sent_along_change_nothing(scene: Any) -> None:
     assert "Administrator" not in scene.bob.browser.get("/account").text
 
 
-def _routes(scene: Any) -> Iterator[tuple[str, Route, str]]:
+def _routes(scene) -> Iterator[tuple[str, Route, str]]:
     """Return each route with one address: of Ann's scored file, and of a token that nothing else uses."""
     rules = {rule.endpoint: rule for rule in scene.arena.app.url_map.iter_rules()}
     adapter = scene.arena.app.url_map.bind("localhost")
@@ -96,14 +93,14 @@ def _is_form(name: str) -> bool:
 
 
 def _ask(
-    scene: Any,
+    scene,
     role: str,
     name: str,
     path: str,
     *,
     csrf_token: str | None = None,
     headers: dict[str, str] | None = None,
-) -> Any:
+):
     method, data = name.split()[0], dict(ROUTES[name].visit.form())
     if path.startswith(API):
         client = scene.arena.app.test_client()

@@ -76,7 +76,7 @@ def pair(make_world: Callable[[Truth], World]) -> tuple[World, World]:
 @given(made=st.lists(changes, max_size=4), wrapping=st.sampled_from(sorted(WRAPPINGS)))
 def test_a_file_is_answered_alike_whatever_the_solution(
     pair: tuple[World, World], made: list[Any], wrapping: str
-) -> None:
+):
     file = WRAPPINGS[wrapping](_changed(pair[0].sent.predictions(3), made))
     one, other = (_answers(world, file) for world in pair)
     assert one == other

@@ -176,9 +176,7 @@ def other_split(make_world: Callable[..., World], extents: Extents) -> Trail:
 
 
 @pytest.mark.parametrize("moment", ["open", "closed", "settled"])
-def test_nothing_depends_on_private_labels_before_the_reveal(
-    first: Trail, other_labels: Trail, moment: str
-) -> None:
+def test_nothing_depends_on_private_labels_before_the_reveal(first: Trail, other_labels: Trail, moment: str):
     _assert_same(first.at(moment), other_labels.at(moment), MOMENTS[moment])
 
 
@@ -191,7 +189,7 @@ def test_nothing_depends_on_private_labels_before_the_reveal(
 )
 def test_in_a_coarse_mode_nothing_depends_on_private_labels_before_the_reveal(
     make_world: Callable[..., World], feedback: Feedback
-) -> None:
+):
     """All worlds have one key of the feedback, so files have the same noise and the same sketches."""
     moments = ("open", "closed", "settled")
     extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
@@ -208,7 +206,7 @@ def test_in_a_coarse_mode_nothing_depends_on_private_labels_before_the_reveal(
 
 
 @pytest.mark.parametrize("moment", ["settled", "revealed"])
-def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, moment: str) -> None:
+def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, moment: str):
     assert first.secrets.private_scores == other_split.secrets.private_scores
     _assert_same(first.at(moment), other_split.at(moment), Phase.CLOSED)
 
@@ -216,9 +214,7 @@ def test_nothing_ever_depends_on_the_split(first: Trail, other_split: Trail, mom
 @pytest.mark.usefixtures("extents")
 @pytest.mark.parametrize("world", ["first", "other_labels"])
 @pytest.mark.parametrize("moment", ["open", "closed", "settled"])
-def test_no_private_value_is_found_before_the_reveal(
-    request: pytest.FixtureRequest, world: str, moment: str
-) -> None:
+def test_no_private_value_is_found_before_the_reveal(request: pytest.FixtureRequest, world: str, moment: str):
     trail: Trail = request.getfixturevalue(world)
     wrong: set[tuple[str, str, str]] = set()
     for (role, asked), text in trail.at(moment).items():
@@ -231,13 +227,13 @@ def test_no_private_value_is_found_before_the_reveal(
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_blob_of_a_solution_is_named(first: Trail, moment: str) -> None:
+def test_no_blob_of_a_solution_is_named(first: Trail, moment: str):
     for (role, request), text in first.at(moment).items():
         assert not any(sha256 in text for sha256 in first.secrets.blobs), f"{request} as {role}"
 
 
 @pytest.mark.parametrize("text", CONFIDENTIAL)
-def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str) -> None:
+def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str):
     readers = set()
     for told_then in map(first.at, MOMENTS):
         for (role, request), told in told_then.items():
@@ -250,7 +246,7 @@ def test_what_is_confidential_reaches_nobody_else(first: Trail, text: str) -> No
     assert readers, "The text is nowhere: this test would not find it."
 
 
-def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail) -> None:
+def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail):
     told, secrets = first.at("revealed"), first.secrets
     seen = "".join(text for (role, _), text in told.items() if role == "leader")
     shown = [score for score in secrets.private_scores.values() if score in seen]
@@ -260,7 +256,7 @@ def test_the_same_search_finds_every_private_score_after_the_reveal(first: Trail
     assert _numbers(anybody) & secrets.hidden
 
 
-def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, other_split: Trail) -> None:
+def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, other_split: Trail):
     one, other = first.secrets, other_labels.secrets
     assert one.private_board != other.private_board
     assert not set(one.private_scores.values()) & set(other.private_scores.values())
@@ -270,12 +266,12 @@ def test_the_worlds_differ_in_what_they_hide(first: Trail, other_labels: Trail, 
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_no_route_breaks(first: Trail, moment: str) -> None:
+def test_no_route_breaks(first: Trail, moment: str):
     broken = [key for key, text in first.at(moment).items() if text.startswith("5") and text[:3] != "501"]
     assert not broken
 
 
-def test_a_world_that_breaks_keeps_what_it_told_before() -> None:
+def test_a_world_that_breaks_keeps_what_it_told_before():
     world: Any = SimpleNamespace(begin=lambda: None, close=lambda: 1 / 0)
     trail = _trail(world, THE_LEAST, ())
     assert isinstance(trail.failure, ZeroDivisionError)
@@ -348,7 +344,7 @@ def _sees(role: str, phase: Phase) -> bool:
     return visible(Field.PRIVATE_SCORE, viewer, phase, Feedback.OPEN)
 
 
-def _assert_same(one: Walk, other: Walk, phase: Phase) -> None:
+def _assert_same(one: Walk, other: Walk, phase: Phase):
     compared = {role for role, _ in other}
     assert {key for key in one if key[0] in compared} == other.keys()
     for (role, request), text in one.items():

@@ -13,7 +13,7 @@ NAMES = {"public": None, "stranger": "Eve", "participant": "Bob", "leader": "Ann
 @pytest.mark.long
 def test_nothing_read_from_postgresql_depends_on_private_labels(
     make_world: Callable[..., World], make_postgresql_url: Callable[[], str]
-) -> None:
+):
     truth = Truth.first()
     one, other = (
         _walks(make_world(each, correction=number, database_url=make_postgresql_url()))

@@ -34,7 +34,7 @@ def sent(world: World) -> Sent:
     return found
 
 
-def _bodies(world: World, webhook_id: int) -> Any:
+def _bodies(world: World, webhook_id: int):
     now = world.clock.time
     with world.arena.database.write() as session:
         for body_format in BodyFormat:
@@ -70,23 +70,23 @@ def submissions_of(found: list[bytes]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("moment", MOMENTS[:3])
 def test_nothing_that_a_teams_webhook_is_sent_before_the_reveal_depends_on_private_labels(
     first: Sent, other: Sent, moment: str
-) -> None:
+):
     assert first[moment, 1] == other[moment, 1]
     assert submissions_of(first[moment, 1])
     assert {each["private"] for each in submissions_of(first[moment, 1])} == {None}
 
 
-def test_the_proof_would_see_a_difference(first: Sent, other: Sent) -> None:
+def test_the_proof_would_see_a_difference(first: Sent, other: Sent):
     assert first["open", 2] != other["open", 2]  # organizers see private scores
     assert first["revealed", 1] != other["revealed", 1]
 
 
-def test_a_teams_webhook_is_sent_its_own_submissions_alone(first: Sent) -> None:
+def test_a_teams_webhook_is_sent_its_own_submissions_alone(first: Sent):
     assert {each["team"]["name"] for each in submissions_of(first["revealed", 1])} == {"Aces"}
     assert len({each["team"]["name"] for each in submissions_of(first["open", 2])}) > 1
 
 
-def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedback) -> None:
+def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedback):
     scored = [each for each in submissions_of(first["open", 1]) if each["status"] == "scored"]
     assert scored
     for each in scored:
@@ -94,7 +94,7 @@ def test_terms_are_sent_as_the_feedback_shows_them(first: Sent, feedback: Feedba
     assert all(each["public"]["terms"] for each in submissions_of(first["revealed", 1]) if each["public"])
 
 
-def test_every_event_was_seen(first: Sent) -> None:
+def test_every_event_was_seen(first: Sent):
     fields = [json.loads(body) for body in first["revealed", 2] if body]
     never = {Event.TEST, Event.RANK_CHANGED, Event.RESCORING, Event.DEADLINE}  # they have tests of their own
     assert {each["event"] for each in fields if "event" in each} == set(Event) - never

@@ -93,14 +93,14 @@ NAMES = [kind.__name__ for kind, _ in STORED]
 
 
 @pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
-def test_what_is_stored_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]) -> None:
+def test_what_is_stored_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]):
     assert kind.from_dict(data).as_dict() == data
 
 
 @pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
 def test_an_unknown_key_a_missing_one_and_another_type_are_refused(
     kind: type[StoredJson], data: dict[str, Any]
-) -> None:
+):
     with pytest.raises(ValidationError):
         kind.from_dict(data | {"unknown": 1})
     for name, field in kind.model_fields.items():
@@ -113,7 +113,7 @@ def test_an_unknown_key_a_missing_one_and_another_type_are_refused(
                 kind.from_dict(data | {name: other})
 
 
-def test_rows_of_earlier_versions_lack_what_came_later() -> None:
+def test_rows_of_earlier_versions_lack_what_came_later():
     assert StoredSolution.from_dict({k: v for k, v in SOLUTION.items() if k != "digest"}).digest is None
     assert BundleParameters.from_dict({"with_solution": False}) == BundleParameters(
         with_solution=False, with_results=True
@@ -136,25 +136,25 @@ def test_rows_of_earlier_versions_lack_what_came_later() -> None:
         {"threshold": 0.5},
     ],
 )
-def test_settings_of_a_metric_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+def test_settings_of_a_metric_that_cannot_be_are_refused(wrong: dict[str, Any]):
     with pytest.raises(ValidationError):
         Rules.from_dict(RULES | {"metric": METRIC | wrong})
 
 
-def test_an_infinite_power_is_stored_as_text() -> None:
+def test_an_infinite_power_is_stored_as_text():
     rules = Rules(identities=("a",), metric=MetricSettings(power=math.inf, weights=Weights(1, 0, 0, 0)))
     stored = rules.as_dict()
     assert stored["metric"]["power"] == "inf"
     assert Rules.from_dict(stored) == rules
 
 
-def test_a_solutions_commitment_is_no_part_of_its_json() -> None:
+def test_a_solutions_commitment_is_no_part_of_its_json():
     committed = Commitment(nonce="00", value="ff")
     solution = StoredSolution.from_dict(SOLUTION).model_copy(update={"commitment": committed})
     assert solution.as_dict() == SOLUTION
 
 
-def test_an_error_does_not_show_what_is_stored() -> None:
+def test_an_error_does_not_show_what_is_stored():
     with pytest.raises(ValidationError) as caught:
         Commitment.from_dict({"nonce": 123456789, "value": "ff"})
     assert "123456789" not in str(caught.value)

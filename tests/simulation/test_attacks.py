@@ -46,13 +46,13 @@ def tried(name: str, feedback: Feedback, *, files: int, rows: int = ROWS, seeds:
 
 @few_or_many
 @pytest.mark.parametrize("name", READERS)
-def test_open_feedback_leaks(name: str, files: int, seeds: int) -> None:
+def test_open_feedback_leaks(name: str, files: int, seeds: int):
     found = tried(name, Feedback.OPEN, files=files, seeds=seeds)
     assert found.points is not None
     assert found.points.low > 2
 
 
-def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget() -> None:
+def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget():
     """The attack reads nearly all labels of the largest identity, as the budget says."""
     found = tried("identity at the bottom", Feedback.OPEN, files=60, seeds=4)
     competition, _ = competition_of(0, ROWS)
@@ -75,12 +75,12 @@ def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget() -> None:
 @pytest.mark.parametrize("name", [name for name in ATTACKS if name not in (TOGETHER, CONCENTRATED, *EXACT)])
 def test_on_a_ladder_an_attack_gains_at_most_two_points_or_three_standard_errors(
     name: str, files: int, seeds: int
-) -> None:
+):
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, seeds=seeds))
 
 
 @pytest.mark.parametrize(("files", "seeds"), [(12, 4), *many])
-def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int, seeds: int) -> None:
+def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int, seeds: int):
     """In the short run all five send 60 files together; in small competitions they gain more."""
     found = tried(TOGETHER, Feedback.LADDER, files=files, rows=20_000, seeds=seeds)
     _assert_that_it_gains_little(TOGETHER, found)
@@ -88,13 +88,13 @@ def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int, 
 
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", EXACT)
-def test_on_a_ladder_no_exact_condition_tells_a_label(name: str, files: int) -> None:
+def test_on_a_ladder_no_exact_condition_tells_a_label(name: str, files: int):
     """Before errors were known under every condition, the first two gained 17 points each."""
     seeds = 3 if name.startswith("five") and files == 60 else 8
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, rows=20_000, seeds=seeds))
 
 
-def _assert_that_it_gains_little(name: str, found: Attacked) -> None:
+def _assert_that_it_gains_little(name: str, found: Attacked):
     if found.boost is not None and found.shown is not None:
         assert found.boost.value <= 3
         assert found.shown.value <= 3
@@ -105,13 +105,13 @@ def _assert_that_it_gains_little(name: str, found: Attacked) -> None:
 
 
 @pytest.mark.parametrize("name", ["score through the weakest subgroup", "at the threshold"])
-def test_blind_feedback_teaches_nothing_at_all(name: str) -> None:
+def test_blind_feedback_teaches_nothing_at_all(name: str):
     found = tried(name, Feedback.BLIND, files=60, seeds=3)
     assert found.points is not None
     assert found.points.value <= 0
 
 
-def test_an_attack_repeats_itself_by_its_seed() -> None:
+def test_an_attack_repeats_itself_by_its_seed():
     competition, honest = competition_of(0, ROWS)
     rule = Rule(Feedback.LADDER, STEP)
     one, same, other = (
@@ -121,7 +121,7 @@ def test_an_attack_repeats_itself_by_its_seed() -> None:
     assert one != other
 
 
-def test_an_interval_narrows_with_the_competitions_and_one_alone_has_none() -> None:
+def test_an_interval_narrows_with_the_competitions_and_one_alone_has_none():
     rng = np.random.default_rng(1)
     gains = [Gain(10, right, 0.5, 0.4, lift=0.0) for right in rng.random(400)]
     few, many, one = (attacked("x", gains[:count]).points for count in (100, 400, 1))

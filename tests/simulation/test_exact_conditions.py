@@ -82,7 +82,7 @@ def apart(differences: list[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("rows", [20_000, pytest.param(4000, marks=pytest.mark.long)])
-def test_no_label_decides_with_certainty_whether_a_file_is_shown(power: float, rows: int) -> None:
+def test_no_label_decides_with_certainty_whether_a_file_is_shown(power: float, rows: int):
     settings = MetricSettings(power=power, undefined="skip")
     competition = replace(drawn(101, rows), settings=settings)
     for condition, best, better, row in states(competition):
@@ -95,7 +95,7 @@ def test_no_label_decides_with_certainty_whether_a_file_is_shown(power: float, r
         assert apart(found) < APART, (condition, found)
 
 
-def test_equal_files_have_the_least_error_and_one_noise_under_any_solution() -> None:
+def test_equal_files_have_the_least_error_and_one_noise_under_any_solution():
     """A rescoring draws no new noise for a file, so nobody can average it away."""
     competition = drawn(3, 1500)
     file = Honest(competition, 3).predictions(Honest(competition, 3).model(np.random.default_rng(1), 0.3))

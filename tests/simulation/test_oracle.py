@@ -24,7 +24,7 @@ def files(competition: Competition, count: int = 8) -> list[FloatArray]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int) -> None:
+def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int):
     competition = drawn(seed, ROWS)
     for file in files(competition, 3):
         public = competition.public
@@ -40,7 +40,7 @@ def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int)
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Feedback) -> None:
+def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Feedback):
     competition, rule = drawn(1, ROWS), Rule(feedback, 200)
     sent = files(competition)
     oracle = MemoryOracle(competition, rule)
@@ -49,7 +49,7 @@ def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Fee
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback: Feedback) -> None:
+def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback: Feedback):
     competition = drawn(1, ROWS)
     answer = MemoryOracle(competition, Rule(feedback, 200)).send(files(competition, 1)[0])
     assert (answer.terms is not None) is (feedback in (Feedback.OPEN, Feedback.TERMS))
@@ -57,7 +57,7 @@ def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback
     assert (answer.rank is not None) is (feedback is not Feedback.BLIND)
 
 
-def test_accounts_have_ladders_and_ranks_of_their_own() -> None:
+def test_accounts_have_ladders_and_ranks_of_their_own():
     competition = drawn(1, ROWS)
     oracle = MemoryOracle(competition, Rule(Feedback.LADDER, 200))
     first, *_, last = files(competition)
@@ -68,7 +68,7 @@ def test_accounts_have_ladders_and_ranks_of_their_own() -> None:
     assert oracle.send(first, 0).rank == 2
 
 
-def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_score() -> None:
+def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_score():
     one, same, other = drawn(1, ROWS), drawn(1, ROWS), drawn(2, ROWS)
     assert np.array_equal(one.labels, same.labels)
     assert not np.array_equal(one.labels, other.labels)
@@ -77,7 +77,7 @@ def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_sco
     assert one.score(file).file.score == one.score(moved).file.score
 
 
-def test_an_attacker_can_compute_the_agreement_of_its_files_itself(tmp_path: Path) -> None:
+def test_an_attacker_can_compute_the_agreement_of_its_files_itself(tmp_path: Path):
     """So the pages of coarse modes tell an attacker nothing new, whatever the truth of the competition."""
     one, other = files(drawn(1, ROWS), 2)
     histograms = Histograms(DiskCache(tmp_path, max_bytes=10**6))

@@ -10,7 +10,7 @@ from grader.simulation.honest_teams import Entry, rank_correlation, seen, teams
 from grader.visibility import Feedback
 
 
-def test_the_true_score_of_a_model_is_what_such_models_have_on_average() -> None:
+def test_the_true_score_of_a_model_is_what_such_models_have_on_average():
     competition = drawn(3, 20_000)
     honest, rng = Honest(competition, 3), np.random.default_rng(1)
     for variance in (0.1, 0.5, 2.0):
@@ -22,7 +22,7 @@ def test_the_true_score_of_a_model_is_what_such_models_have_on_average() -> None
     assert honest.truth(0.1) > honest.truth(0.5) > honest.truth(2.0)
 
 
-def test_the_own_models_beliefs_are_calibrated() -> None:
+def test_the_own_models_beliefs_are_calibrated():
     competition = drawn(3, 20_000)
     honest = Honest(competition, 3)
     belief = honest.belief(honest.model(np.random.default_rng(1), 0.15))
@@ -37,7 +37,7 @@ def entry(truth: float, score: float, place: int) -> Entry:
     return Entry(truth, ScoredFile(score, Basis(0.0, sketch)))
 
 
-def test_improvements_clear_ones_and_false_ones_are_counted() -> None:
+def test_improvements_clear_ones_and_false_ones_are_counted():
     team = [entry(0.80, 0.80, 0), entry(0.81, 0.82, 1), entry(0.79, 0.83, 2), entry(0.90, 0.85, 3)]
     other = [entry(0.70, 0.60, 0), entry(0.71, 0.59, 1)]
     found = seen([team, other], Rule(Feedback.OPEN, 500))
@@ -49,14 +49,14 @@ def test_improvements_clear_ones_and_false_ones_are_counted() -> None:
     assert (blind.seen, blind.false, blind.correlation) == (0, 0, 0)
 
 
-def test_rank_correlation_is_spearmans() -> None:
+def test_rank_correlation_is_spearmans():
     assert rank_correlation([1, 2, 3], [10, 20, 40]) == pytest.approx(1)
     assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert rank_correlation([1, 1, 2], [5, 6, 7]) == pytest.approx(0.8660254)
     assert rank_correlation([1, 1, 1], [5, 6, 7]) == 0
 
 
-def test_a_ladder_shows_most_clear_improvements_and_a_board_near_the_truth() -> None:
+def test_a_ladder_shows_most_clear_improvements_and_a_board_near_the_truth():
     improvements = shown = 0
     for seed in range(2):
         competition = drawn(seed)

@@ -76,7 +76,7 @@ NAME_NO_BLOB = {
 }
 
 
-def test_every_column_that_could_name_a_blob_is_known_to_the_collector() -> None:
+def test_every_column_that_could_name_a_blob_is_known_to_the_collector():
     could = {
         str(column)
         for table in Base.metadata.sorted_tables
@@ -90,8 +90,8 @@ def test_every_column_that_could_name_a_blob_is_known_to_the_collector() -> None
 
 
 def test_whatever_the_service_stores_is_named_in_a_known_column(
-    service: Any,
-) -> None:
+    service,
+):
     competition = service.competition()
     service.score(service.submit(competition))
     stored = {blob.sha256 for blob in service.storage.blobs()}
@@ -107,14 +107,14 @@ def test_whatever_the_service_stores_is_named_in_a_known_column(
         assert stored <= blobs.named(session)
 
 
-def test_names_are_found_however_deep_they_lie() -> None:
+def test_names_are_found_however_deep_they_lie():
     name = "ab" * 32
     assert list(blobs.names_in({"file": {"sha256": name}, "more": [1, None, [name]]})) == [name, name]
     assert list(blobs.names_in({"digest": name.upper(), "text": f"{name} and more", name: 1})) == []
 
 
 @pytest.mark.both_databases
-def test_only_old_blobs_that_nothing_names_are_deleted(service: Any) -> None:
+def test_only_old_blobs_that_nothing_names_are_deleted(service):
     accepted = service.submit(service.competition())
     kept = {blob.sha256 for blob in service.storage.blobs()}
     young, old = service.storage.put(b"young").sha256, service.storage.put(b"old").sha256
@@ -125,7 +125,7 @@ def test_only_old_blobs_that_nothing_names_are_deleted(service: Any) -> None:
     service.score(accepted)
 
 
-def test_what_organizers_jobs_hold_is_kept(service: Any) -> None:
+def test_what_organizers_jobs_hold_is_kept(service):
     competition = service.competition()
     asked, found = service.storage.put(b"asked").sha256, service.storage.put(b"found").sha256
     with service.database.write() as session:
@@ -142,7 +142,7 @@ def test_what_organizers_jobs_hold_is_kept(service: Any) -> None:
     assert blobs.collect(service.database, service.storage).count == 0
 
 
-def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collection(service: Any) -> None:
+def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collection(service):
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     who = {"actor": Actor(None, "tests"), "now": service.now}
     with service.database.write() as session:
@@ -155,19 +155,19 @@ def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collectio
 
 
 @pytest.mark.both_databases
-def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkeypatch: Any) -> None:
+def test_a_blob_that_is_held_just_before_its_deletion_stays(service, monkeypatch):
     """A collector has found an orphan; before it deletes, an upload of the same bytes touches the blob."""
     sha256 = service.storage.put(b"same").sha256
     _age(service, sha256)
     found, held = blobs.orphans, threading.Event()
 
-    def find_then_be_overtaken(*arguments: Any, **options: Any) -> Any:
+    def find_then_be_overtaken(*arguments, **options):
         listed = found(*arguments, **options)
         threading.Thread(target=touch).start()
         assert held.wait(HANG_SECONDS)
         return listed
 
-    def touch() -> None:
+    def touch():
         with service.database.write() as session:
             blobs.hold(session, storage=service.storage, sha256=sha256)
             held.set()
@@ -178,12 +178,12 @@ def test_a_blob_that_is_held_just_before_its_deletion_stays(service: Any, monkey
 
 
 @pytest.mark.both_databases
-def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -> None:
+def test_a_collector_waits_for_the_transaction_that_names_a_blob(service):
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     _age(service, blob.sha256)
     ended: list[int] = []
 
-    def collect() -> None:
+    def collect():
         ended.append(blobs.collect(service.database, service.storage).count)
 
     collector = threading.Thread(target=collect)
@@ -199,7 +199,7 @@ def test_a_collector_waits_for_the_transaction_that_names_a_blob(service: Any) -
     assert ended == [0]
 
 
-def test_who_comes_after_the_collector_is_told_to_store_again(service: Any) -> None:
+def test_who_comes_after_the_collector_is_told_to_store_again(service):
     blob = service.storage.put(b"gone")
     _age(service, blob.sha256)
     assert blobs.collect(service.database, service.storage).count == 1
@@ -207,13 +207,11 @@ def test_who_comes_after_the_collector_is_told_to_store_again(service: Any) -> N
         blobs.hold(session, storage=service.storage, sha256=blob.sha256)
 
 
-def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(
-    arena: Any, monkeypatch: Any
-) -> None:
+def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(arena, monkeypatch):
     arena.competition()
     ann, holds, hold = arena.person("Ann"), [], blobs.hold
 
-    def collected_before(session: Any, *, storage: Any, sha256: str) -> None:
+    def collected_before(session, *, storage, sha256: str):
         if not holds:
             storage.delete(sha256)
         holds.append(sha256)
@@ -224,7 +222,7 @@ def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(
     assert len(holds) == 2 and arena.storage.exists(holds[0])
 
 
-def test_a_storage_full_of_orphans_is_not_emptied_without_a_word(service: Any) -> None:
+def test_a_storage_full_of_orphans_is_not_emptied_without_a_word(service):
     found = [service.storage.put(bytes([number])).sha256 for number in range(30)]
     _age(service, *found)
     with pytest.raises(SuspiciousStorage, match="30 of 30 blobs are named by no row"):
@@ -232,7 +230,7 @@ def test_a_storage_full_of_orphans_is_not_emptied_without_a_word(service: Any) -
     assert blobs.collect(service.database, service.storage, is_sure=True).count == 30
 
 
-def test_a_row_without_its_blob_is_named(service: Any) -> None:
+def test_a_row_without_its_blob_is_named(service):
     accepted = service.submit(service.competition())
     sha256 = accepted.submission.sha256
     service.storage.delete(sha256)
@@ -246,7 +244,7 @@ def _column(attribute: InstrumentedAttribute[Any]) -> str:
     return f"{attribute.class_.__tablename__}.{attribute.key}"
 
 
-def _age(service: Any, *names: str) -> None:
+def _age(service, *names: str):
     with service.database.read() as session:
         then = (db.now(session) - timedelta(hours=25)).timestamp()
     for sha256 in names:

@@ -66,7 +66,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     return open_storage(request.getfixturevalue("bucket_url"))
 
 
-def test_what_is_put_comes_back_under_its_sha256(storage: Storage) -> None:
+def test_what_is_put_comes_back_under_its_sha256(storage: Storage):
     data = os.urandom(3_000_000)
     blob = storage.put(data)
     assert blob == StoredBlob(hashlib.sha256(data).hexdigest(), len(data))
@@ -75,13 +75,13 @@ def test_what_is_put_comes_back_under_its_sha256(storage: Storage) -> None:
         assert file.read() == data
 
 
-def test_a_file_of_many_megabytes_comes_back_whole(storage: Storage) -> None:
+def test_a_file_of_many_megabytes_comes_back_whole(storage: Storage):
     data = os.urandom(1 << 20) * 12
     blob = storage.put(io.BytesIO(data), max_bytes=len(data))
     assert storage.read(blob.sha256) == data
 
 
-def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage) -> None:
+def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     with storage.open(blob.sha256) as file:
@@ -102,7 +102,7 @@ def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage) 
 
 def test_a_disk_that_fails_while_a_file_is_read_says_nothing_about_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     storage = open_storage(tmp_path.as_uri())
     blob = storage.put(b"data" * 1_000_000)
 
@@ -116,7 +116,7 @@ def test_a_disk_that_fails_while_a_file_is_read_says_nothing_about_the_file(
             file.read()
 
 
-def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_file() -> None:
+def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_file():
     with _bucket() as (server, url):
         storage = open_storage(url)
         blob = storage.put(os.urandom(1 << 20) * 20)
@@ -127,21 +127,21 @@ def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_fil
                 file.read()
 
 
-def test_a_stream_is_stored_like_bytes(storage: Storage) -> None:
+def test_a_stream_is_stored_like_bytes(storage: Storage):
     assert storage.put(io.BytesIO(b"id,prediction\n")) == storage.put(b"id,prediction\n")
 
 
-def test_an_empty_file_can_be_stored(storage: Storage) -> None:
+def test_an_empty_file_can_be_stored(storage: Storage):
     assert storage.read(storage.put(b"").sha256) == b""
 
 
-def test_storing_the_same_bytes_again_changes_nothing(storage: Storage) -> None:
+def test_storing_the_same_bytes_again_changes_nothing(storage: Storage):
     first, second = storage.put(b"same"), storage.put(b"same")
     assert first == second
     assert storage.read(first.sha256) == b"same"
 
 
-def test_a_blob_exists_until_it_is_deleted(storage: Storage) -> None:
+def test_a_blob_exists_until_it_is_deleted(storage: Storage):
     sha256 = storage.put(b"short-lived").sha256
     assert storage.exists(sha256)
     storage.delete(sha256)
@@ -149,7 +149,7 @@ def test_a_blob_exists_until_it_is_deleted(storage: Storage) -> None:
     storage.delete(sha256)
 
 
-def test_blobs_are_listed_with_their_size_and_age(storage: Storage) -> None:
+def test_blobs_are_listed_with_their_size_and_age(storage: Storage):
     before = datetime.now(UTC) - timedelta(seconds=2)
     stored = {storage.put(os.urandom(size)) for size in (10, 20, 30)}
     listed = {blob.sha256: blob for blob in storage.blobs()}
@@ -159,7 +159,7 @@ def test_blobs_are_listed_with_their_size_and_age(storage: Storage) -> None:
     assert all(before < listed[each.sha256].touched_at for each in stored)
 
 
-def test_only_what_is_old_is_deleted_as_old(storage: Storage) -> None:
+def test_only_what_is_old_is_deleted_as_old(storage: Storage):
     sha256, now = storage.put(b"how old").sha256, datetime.now(UTC)
     assert not storage.delete_old(sha256, before=now - timedelta(hours=1))
     assert storage.read(sha256) == b"how old"
@@ -168,7 +168,7 @@ def test_only_what_is_old_is_deleted_as_old(storage: Storage) -> None:
     assert not storage.delete_old(sha256, before=now + timedelta(hours=1))
 
 
-def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path) -> None:
+def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     sha256 = storage.put(b"old").sha256
     path = next(tmp_path.rglob(sha256))
@@ -178,9 +178,7 @@ def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path) -> None:
         assert not storage.delete_old(sha256, before=datetime.now(UTC) - timedelta(hours=1))
 
 
-def test_an_old_object_of_a_bucket_is_young_after_a_touch(
-    bucket_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_object_of_a_bucket_is_young_after_a_touch(bucket_url: str, monkeypatch: pytest.MonkeyPatch):
     storage = open_storage(bucket_url)
     sha256 = storage.put(b"an old object").sha256
     (first,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
@@ -195,12 +193,12 @@ def test_an_old_object_of_a_bucket_is_young_after_a_touch(
     assert storage.read(sha256) == b"an old object"
 
 
-def test_a_missing_blob_cannot_be_touched(storage: Storage) -> None:
+def test_a_missing_blob_cannot_be_touched(storage: Storage):
     with pytest.raises(BlobMissing):
         storage.touch(ABSENT)
 
 
-def test_a_missing_blob_is_named(storage: Storage) -> None:
+def test_a_missing_blob_is_named(storage: Storage):
     storage.put(b"another")
     assert not storage.exists(ABSENT)
     for look in (storage.read, storage.open):
@@ -208,14 +206,14 @@ def test_a_missing_blob_is_named(storage: Storage) -> None:
             look(ABSENT)
 
 
-def test_more_bytes_than_the_cap_are_refused_and_leave_nothing(storage: Storage) -> None:
+def test_more_bytes_than_the_cap_are_refused_and_leave_nothing(storage: Storage):
     with pytest.raises(BlobTooLarge, match=r"larger than the limit of 0\.0 MB"):
         storage.put(b"x" * 1001, max_bytes=1000)
     assert not storage.exists(hashlib.sha256(b"x" * 1001).hexdigest())
     assert storage.put(b"x" * 1000, max_bytes=1000).size == 1000
 
 
-def test_a_refused_or_broken_upload_leaves_no_draft(tmp_path: Path) -> None:
+def test_a_refused_or_broken_upload_leaves_no_draft(tmp_path: Path):
     class Torn(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
             raise ConnectionResetError
@@ -228,7 +226,7 @@ def test_a_refused_or_broken_upload_leaves_no_draft(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_damaged_bytes_are_never_returned(tmp_path: Path) -> None:
+def test_damaged_bytes_are_never_returned(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     sha256 = storage.put(b"good").sha256
     next(tmp_path.rglob(sha256)).write_bytes(b"bad!")
@@ -236,7 +234,7 @@ def test_damaged_bytes_are_never_returned(tmp_path: Path) -> None:
         storage.read(sha256)
 
 
-def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path) -> None:
+def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     kept = storage.put(b"kept").sha256
     old, young = tmp_path / "drafts" / "old", tmp_path / "drafts" / "young"
@@ -248,7 +246,7 @@ def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path
     assert not old.exists() and young.exists() and storage.exists(kept)
 
 
-def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path) -> None:
+def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     threads = [threading.Thread(target=storage.put, args=(b"same" * 1000,)) for _ in range(8)]
     for thread in threads:
@@ -258,12 +256,12 @@ def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path) -> None:
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
-def test_an_unknown_scheme_is_refused_by_name() -> None:
+def test_an_unknown_scheme_is_refused_by_name():
     with pytest.raises(ValueError, match="file:// or s3://, not 'ftp'"):
         open_storage("ftp://somewhere/blobs")
 
 
-def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Path):
     storage = open_storage(f"file://{tmp_path / 'blobs'}")
     blob = storage.put(b"data")
     path = next((tmp_path / "blobs").rglob(blob.sha256))
@@ -276,7 +274,7 @@ def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Pat
         storage.read(blob.sha256)
 
 
-def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bucket_url: str) -> None:
+def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bucket_url: str):
     storage = open_storage("s3://misspelt/fairboard")
     asked = {
         "put": lambda: storage.put(b"data"),
@@ -309,7 +307,7 @@ def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bu
 )
 def test_what_a_bucket_answers_is_told_in_a_sentence(
     status: int, body: str, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     with _server_that_answers(status, body) as address:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
             monkeypatch.setenv(name, "test")
@@ -323,14 +321,14 @@ def test_what_a_bucket_answers_is_told_in_a_sentence(
 @contextmanager
 def _server_that_answers(status: int, body: str) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:
+        def do_PUT(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode())
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_: object):
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -341,7 +339,7 @@ def _server_that_answers(status: int, body: str) -> Iterator[str]:
         thread.join()
 
 
-def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch: pytest.MonkeyPatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # nobody listens there
@@ -350,7 +348,7 @@ def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch:
         storage.read("0" * 64)
 
 
-def test_a_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage) -> None:
+def test_a_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     app = Flask(__name__)

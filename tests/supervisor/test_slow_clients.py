@@ -18,17 +18,17 @@ VISITORS = 3
 class Honest:
     """People who visit and upload, and how long each answer took."""
 
-    def __init__(self, callers: list[Caller], contents: Callable[..., bytes]) -> None:
+    def __init__(self, callers: list[Caller], contents: Callable[..., bytes]):
         self._callers, self._contents = callers, contents
         self.seconds: list[float] = []
         self.uploads = 0
 
-    def go_on_for(self, seconds: float) -> None:
+    def go_on_for(self, seconds: float):
         end = time.monotonic() + seconds
         with ThreadPoolExecutor(len(self._callers)) as pool:
             list(pool.map(lambda each: self._visit(*each, end), enumerate(self._callers)))
 
-    def _visit(self, number: int, caller: Caller, end: float) -> None:
+    def _visit(self, number: int, caller: Caller, end: float):
         seed = 1000 * number
         while time.monotonic() < end:
             seed += 1
@@ -38,14 +38,14 @@ class Honest:
             self.uploads += 1
             time.sleep(0.2)
 
-    def _time(self, ask: Callable[[], Any], status: int) -> None:
+    def _time(self, ask: Callable[[], Any], status: int):
         began = time.monotonic()
         assert ask().status == status
         self.seconds.append(time.monotonic() - began)
 
 
 @pytest.fixture
-def honest(service: Any, web: Any, make_token: Any, predictions_csv: Any) -> Honest:
+def honest(service, web, make_token, predictions_csv) -> Honest:
     service.competition()
     tokens = [make_token(name) for name in ("ada", "bob", "eve")[:VISITORS]]
     web.start()
@@ -54,7 +54,7 @@ def honest(service: Any, web: Any, make_token: Any, predictions_csv: Any) -> Hon
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_while_hundreds_take_the_sites_time_pages_and_uploads_are_answered(honest: Honest, web: Any) -> None:
+def test_while_hundreds_take_the_sites_time_pages_and_uploads_are_answered(honest: Honest, web):
     with SlowClients(web.address, CROWD).besieging() as crowd:
         honest.go_on_for(3)
         assert sum(crowd.held.values()) == sum(CROWD.values())
@@ -62,9 +62,7 @@ def test_while_hundreds_take_the_sites_time_pages_and_uploads_are_answered(hones
 
 
 @pytest.mark.long
-def test_for_a_minute_honest_requests_are_answered_while_slow_ones_are_sent_away(
-    honest: Honest, web: Any
-) -> None:
+def test_for_a_minute_honest_requests_are_answered_while_slow_ones_are_sent_away(honest: Honest, web):
     """How fast is printed; `benchmarks/slow_clients.py` compares it with other servers."""
     with SlowClients(web.address, CROWD).besieging() as crowd:
         honest.go_on_for(60)

@@ -7,6 +7,6 @@ import pytest
 
 
 @pytest.fixture
-def arena(database_url: str, make_arena: Callable[..., Any]) -> Any:
+def arena(database_url: str, make_arena: Callable[..., Any]):
     """A site without competitions or people."""
     return make_arena(database_url=database_url)

@@ -3,7 +3,6 @@
 import re
 from datetime import datetime, timedelta
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -13,12 +12,12 @@ TERMS = {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     arena.competition()
     return arena.person("Ann")
 
 
-def test_an_upload_is_answered_before_it_is_validated(arena: Any, ann: Any) -> None:
+def test_an_upload_is_answered_before_it_is_validated(arena, ann):
     answer = _post(arena, ann, b"this is no submission")
     assert answer.status_code == 201
     assert answer.json["status"] == "pending"
@@ -26,10 +25,10 @@ def test_an_upload_is_answered_before_it_is_validated(arena: Any, ann: Any) -> N
     assert answer.headers["Location"] == answer.json["url"] == f"/api/v1/submissions/{answer.json['id']}"
 
 
-def test_the_queue_is_hinted_once_the_submission_is_committed(arena: Any, ann: Any) -> None:
+def test_the_queue_is_hinted_once_the_submission_is_committed(arena, ann):
     seen: list[str] = []
 
-    def look(job_ids: Any) -> None:
+    def look(job_ids):
         seen.extend(_get(arena, ann, f"/api/v1/submissions/{1}").json["status"] for _ in job_ids)
 
     arena.hints.send = look
@@ -37,7 +36,7 @@ def test_the_queue_is_hinted_once_the_submission_is_committed(arena: Any, ann: A
     assert seen == ["pending"]
 
 
-def test_scores_are_null_until_they_are_there(arena: Any, ann: Any) -> None:
+def test_scores_are_null_until_they_are_there(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=1.9), description="first  try")
     before = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
     assert (before["status"], before["public_score"], before["terms"]) == ("pending", None, None)
@@ -52,7 +51,7 @@ def test_scores_are_null_until_they_are_there(arena: Any, ann: Any) -> None:
     assert datetime.fromisoformat(after["finished_at"]) >= datetime.fromisoformat(after["submitted_at"])
 
 
-def test_a_rejected_file_lists_all_its_problems(arena: Any, ann: Any) -> None:
+def test_a_rejected_file_lists_all_its_problems(arena, ann):
     submission_id = arena.submit(ann, b"id,prediction\n7000000,nan\nx,1\n")
     arena.score_all()
     answer = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json
@@ -63,14 +62,14 @@ def test_a_rejected_file_lists_all_its_problems(arena: Any, ann: Any) -> None:
     assert all(problem.keys() == keys for problem in answer["problems"])
 
 
-def test_an_accepted_file_may_carry_notes(arena: Any, ann: Any) -> None:
+def test_an_accepted_file_may_carry_notes(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
     (note,) = _get(arena, ann, f"/api/v1/submissions/{submission_id}").json["notes"]
     assert note["code"] == "outside_unit_interval"
 
 
-def test_the_leaderboard_ranks_the_best_of_each_team(arena: Any, ann: Any) -> None:
+def test_the_leaderboard_ranks_the_best_of_each_team(arena, ann):
     bob = arena.person("Bob")
     arena.submit(ann, arena.truth.predictions(noise=4))
     arena.submit(bob, arena.truth.predictions(noise=1.3))
@@ -86,7 +85,7 @@ def test_the_leaderboard_ranks_the_best_of_each_team(arena: Any, ann: Any) -> No
     assert board["rows"][0]["terms"].keys() == TERMS
 
 
-def test_the_private_leaderboard_opens_with_the_reveal(arena: Any, ann: Any) -> None:
+def test_the_private_leaderboard_opens_with_the_reveal(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
     before = _get(arena, ann, f"{BOARD}?split=private")
@@ -98,12 +97,12 @@ def test_the_private_leaderboard_opens_with_the_reveal(arena: Any, ann: Any) -> 
     assert own["private_score"] == row["score"] != own["public_score"]
 
 
-def test_an_unknown_split_is_refused(arena: Any, ann: Any) -> None:
+def test_an_unknown_split_is_refused(arena, ann):
     answer = _get(arena, ann, f"{BOARD}?split=all")
     assert (answer.status_code, answer.json["error"]) == (400, "unknown_split")
 
 
-def test_competitions_are_listed_with_their_phase(arena: Any, ann: Any) -> None:
+def test_competitions_are_listed_with_their_phase(arena, ann):
     arena.competition("later", opens_at=arena.now() + timedelta(days=1))
     listed = _get(arena, ann, "/api/v1/competitions").json["competitions"]
     assert [(each["slug"], each["phase"]) for each in listed] == [
@@ -122,9 +121,7 @@ def test_competitions_are_listed_with_their_phase(arena: Any, ann: Any) -> None:
         ("DELETE", "/api/v1/submissions/1", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_strangers_have_the_one_shape(
-    arena: Any, method: str, path: str, status: int, error: str
-) -> None:
+def test_errors_of_strangers_have_the_one_shape(arena, method: str, path: str, status: int, error: str):
     _has_shape(arena.app.test_client().open(path, method=method), status, error)
 
 
@@ -141,18 +138,16 @@ def test_errors_of_strangers_have_the_one_shape(
         ("/api/v1/competitions/toxicity/check", 405, "method_not_allowed"),
     ],
 )
-def test_errors_of_people_have_the_one_shape(
-    arena: Any, ann: Any, path: str, status: int, error: str
-) -> None:
+def test_errors_of_people_have_the_one_shape(arena, ann, path: str, status: int, error: str):
     _has_shape(_get(arena, ann, path), status, error)
 
 
-def test_an_upload_to_an_unknown_competition_is_not_found(arena: Any, ann: Any) -> None:
+def test_an_upload_to_an_unknown_competition_is_not_found(arena, ann):
     answer = _post(arena, ann, b"x", "/api/v1/competitions/nothing/submissions")
     _has_shape(answer, 404, "unknown_competition")
 
 
-def test_a_description_that_is_too_long_is_refused_whole(arena: Any, ann: Any) -> None:
+def test_a_description_that_is_too_long_is_refused_whole(arena, ann):
     answer = arena.app.test_client().post(
         UPLOAD, data={"file": (BytesIO(b"x"), "p.csv"), "description": "x" * 501}, headers=ann.bearer
     )
@@ -160,22 +155,22 @@ def test_a_description_that_is_too_long_is_refused_whole(arena: Any, ann: Any) -
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer x y", "Basic eDp5", "bearer fb_x", "x"])
-def test_what_is_no_token_is_unauthorized(arena: Any, header: str) -> None:
+def test_what_is_no_token_is_unauthorized(arena, header: str):
     answer = arena.app.test_client().get("/api/v1/competitions", headers={"Authorization": header})
     _has_shape(answer, 401, "unauthorized")
 
 
-def _has_shape(answer: Any, status: int, error: str) -> None:
+def _has_shape(answer, status: int, error: str):
     assert answer.status_code == status
     assert answer.json.keys() == {"code", "error", "message"}
     assert (answer.json["code"], answer.json["error"]) == (status, error)
     assert answer.json["message"].endswith((".", "TOKEN`."))
 
 
-def _get(arena: Any, person: Any, path: str) -> Any:
+def _get(arena, person, path: str):
     return arena.app.test_client().get(path, headers=person.bearer)
 
 
-def _post(arena: Any, person: Any, file: bytes, path: str = UPLOAD) -> Any:
+def _post(arena, person, file: bytes, path: str = UPLOAD):
     data = {"file": (BytesIO(file), "p.csv")}
     return arena.app.test_client().post(path, data=data, headers=person.bearer)

@@ -1,7 +1,5 @@
 """Everything that a page does has its operation in the API, and the reverse."""
 
-from typing import Any
-
 from tests.fixtures.routes import REASONS, ROUTES
 
 NO_PAGES = ("api.", "design.", "documentation.", "health.", "openapi.", "kaggle")
@@ -11,12 +9,12 @@ WITHOUT_PAGE = {
 }
 
 
-def test_every_page_has_its_operations_or_a_reason() -> None:
+def test_every_page_has_its_operations_or_a_reason():
     for name, route in ROUTES.items():
         assert bool(route.operations) != name.split()[1].startswith(NO_PAGES), name
 
 
-def test_every_operation_has_its_page_or_a_reason(arena: Any) -> None:
+def test_every_operation_has_its_page_or_a_reason(arena):
     listed = (route.operations for route in ROUTES.values() if route.operations not in REASONS)
     paired = {name for names in listed for name in names.split()}
     endpoints = {rule.endpoint for rule in arena.app.url_map.iter_rules()}

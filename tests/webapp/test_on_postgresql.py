@@ -8,7 +8,7 @@ from tests.fixtures.worlds import Truth, World
 
 def test_nothing_that_is_read_breaks_on_postgresql(
     make_world: Callable[..., World], make_postgresql_url: Callable[[], str]
-) -> None:
+):
     world = make_world(Truth.first(), database_url=make_postgresql_url())
     world.begin()
     told = walk(world, {"leader": "Ann", "administrator": "Root"}, posts=(), queries=False)

@@ -3,33 +3,32 @@
 import ast
 import re
 from pathlib import Path
-from typing import Any
 
 import webapp
 
 CSS = Path(webapp.__file__).parent / "static" / "css"
 
 
-def test_one_stylesheet_holds_every_file_of_the_design(arena: Any) -> None:
+def test_one_stylesheet_holds_every_file_of_the_design(arena):
     sheet = arena.app.test_client().get("/static/fairboard.css").text
     for path in CSS.rglob("*.css"):
         assert path.read_text() in sheet, f"{path.name} is not in the stylesheet"
 
 
-def test_colours_are_written_only_where_they_get_their_names() -> None:
+def test_colours_are_written_only_where_they_get_their_names():
     for path in CSS.rglob("*.css"):
         if path.name not in ("tokens.css", "parts.css", "reports.css"):
             raw = re.findall(r"(?<!url\(\")#[0-9a-f]{3,8}\b|rgb\(", path.read_text())
             assert not raw, f"{path.name}: write {raw} as tokens"
 
 
-def test_every_used_token_is_defined() -> None:
+def test_every_used_token_is_defined():
     text = "".join(path.read_text() for path in CSS.rglob("*.css"))
     used, defined = set(re.findall(r"var\((--[\w-]+)", text)), set(re.findall(r"(--[\w-]+):", text))
     assert used <= defined
 
 
-def test_pages_and_styles_come_compressed_to_who_accepts_it(arena: Any) -> None:
+def test_pages_and_styles_come_compressed_to_who_accepts_it(arena):
     browser = arena.app.test_client()
     for address in ("/", "/static/fairboard.css", "/static/js/times.js", "/api/openapi.json"):
         plain = browser.get(address)
@@ -41,7 +40,7 @@ def test_pages_and_styles_come_compressed_to_who_accepts_it(arena: Any) -> None:
             assert "Content-Encoding" not in plain.headers
 
 
-def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena: Any) -> None:
+def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena):
     browser = arena.app.test_client()
     page = browser.get("/").text
     needed = ["/", *re.findall(r'(?:src|href)="(/static/[^"]+)"', page)]
@@ -49,7 +48,7 @@ def test_a_first_page_with_all_it_needs_is_under_40_kilobytes(arena: Any) -> Non
     assert sum(len(browser.get(path, headers={"Accept-Encoding": "gzip"}).data) for path in needed) < 40_000
 
 
-def test_health_tells_how_long_the_oldest_submission_waits(arena: Any) -> None:
+def test_health_tells_how_long_the_oldest_submission_waits(arena):
     browser = arena.app.test_client()
     assert browser.get("/healthz").json == {"status": "ok", "oldest_pending_seconds": None, "queue": "none"}
     arena.competition()
@@ -57,18 +56,18 @@ def test_health_tells_how_long_the_oldest_submission_waits(arena: Any) -> None:
     assert browser.get("/healthz").json["oldest_pending_seconds"] >= 0
 
 
-def test_health_tells_that_the_queue_is_gone(make_arena: Any) -> None:
+def test_health_tells_that_the_queue_is_gone(make_arena):
     arena = make_arena(broker_url="redis://127.0.0.1:1/0")
     assert arena.app.test_client().get("/healthz").json["queue"] == "unreachable"
 
 
-def test_a_site_with_tables_and_room_is_ready(arena: Any) -> None:
+def test_a_site_with_tables_and_room_is_ready(arena):
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["status"]) == (200, "ready")
 
 
-def test_a_process_whose_database_and_disk_are_gone_lives(arena: Any, monkeypatch: Any) -> None:
-    def gone(*_: Any, **__: Any) -> None:
+def test_a_process_whose_database_and_disk_are_gone_lives(arena, monkeypatch):
+    def gone(*_, **__):
         raise AssertionError("Liveness asks for nothing outside the process.")
 
     monkeypatch.setattr("grader.db.Database.read", gone)
@@ -80,29 +79,29 @@ def test_a_process_whose_database_and_disk_are_gone_lives(arena: Any, monkeypatc
     assert arena.app.test_client().get("/readyz").status_code == 503
 
 
-def test_readiness_waits_for_nobody_who_writes(arena: Any) -> None:
+def test_readiness_waits_for_nobody_who_writes(arena):
     with arena.app.extensions["fairboard"].database.write() as session:
         session.connection()
         assert arena.app.test_client().get("/readyz").status_code == 200
 
 
-def test_a_site_without_its_tables_is_not_ready(arena: Any, monkeypatch: Any) -> None:
+def test_a_site_without_its_tables_is_not_ready(arena, monkeypatch):
     monkeypatch.setattr("grader.maintenance.schema.head", lambda: "9999")
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["database"]) == (503, False)
     assert answer.headers["Retry-After"] == "5"
 
 
-def test_a_site_without_room_on_its_disk_is_not_ready(arena: Any, monkeypatch: Any) -> None:
+def test_a_site_without_room_on_its_disk_is_not_ready(arena, monkeypatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 0)
     answer = arena.app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["checks"]["disk"]) == (503, False)
 
 
 def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_the_links_token(
-    arena: Any, monkeypatch: Any, caplog: Any
-) -> None:
-    def broken(*_: Any, **__: Any) -> None:
+    arena, monkeypatch, caplog
+):
+    def broken(*_, **__):
         raise RuntimeError("the shelf fell")
 
     monkeypatch.setattr("grader.services.accounts.password_resets.whose", broken)
@@ -114,7 +113,7 @@ def test_an_error_of_ours_is_told_by_an_incident_that_the_log_explains_without_t
     assert "s3cr3t" not in caplog.text
 
 
-def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena: Any) -> None:
+def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena):
     browser = arena.app.test_client()
     page = browser.get("/nothing", headers={"Accept": "text/html,*/*"})
     assert page.mimetype == "text/html"
@@ -124,19 +123,19 @@ def test_errors_come_as_pages_to_people_and_as_json_to_programs(arena: Any) -> N
     assert browser.get("/nothing").mimetype == "text/html"
 
 
-def test_a_method_that_an_address_does_not_know_is_named_with_those_it_knows(arena: Any) -> None:
+def test_a_method_that_an_address_does_not_know_is_named_with_those_it_knows(arena):
     answer = arena.app.test_client().delete("/healthz")
     assert answer.status_code == 405
     assert "GET" in answer.headers["Allow"]
 
 
-def test_every_page_names_where_one_is(arena: Any) -> None:
+def test_every_page_names_where_one_is(arena):
     arena.competition()
     text = arena.app.test_client().get("/competitions/toxicity/leaderboard").text
     assert text.count('aria-current="page"') == 1
 
 
-def test_no_view_hides_a_function_of_all_templates(arena: Any) -> None:
+def test_no_view_hides_a_function_of_all_templates(arena):
     """The layout calls these functions on every page: a variable with such a name breaks it."""
     known = arena.app.jinja_env.globals.keys()
     hidden = [

@@ -1,7 +1,6 @@
 """Which SQL statements a request sends: each list is whole, so that a new statement is noticed."""
 
 from io import BytesIO
-from typing import Any
 
 import pytest
 
@@ -202,7 +201,7 @@ read
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     """Somebody whose login and token were used just now."""
     arena.competition(max_daily_submissions=5, max_total_submissions=50)
     ann = arena.person("Ann")
@@ -212,7 +211,7 @@ def ann(arena: Any) -> Any:
     return ann
 
 
-def upload_by_api(arena: Any, person: Any, **headers: str) -> Statements:
+def upload_by_api(arena, person, **headers: str) -> Statements:
     file = {"file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")}
     with recorded(arena.database) as sent:
         answer = arena.app.test_client().post(
@@ -222,7 +221,7 @@ def upload_by_api(arena: Any, person: Any, **headers: str) -> Statements:
     return sent
 
 
-def upload_by_page(arena: Any, person: Any) -> Statements:
+def upload_by_page(arena, person) -> Statements:
     token = arena.form_token(person.browser, "/account")
     form = {"csrf_token": token, "file": (BytesIO(arena.truth.predictions(seed=2)), "p.csv")}
     with recorded(arena.database) as sent:
@@ -231,32 +230,32 @@ def upload_by_page(arena: Any, person: Any) -> Statements:
     return sent
 
 
-def test_an_upload_through_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
+def test_an_upload_through_the_api_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     sent = upload_by_api(arena, ann, **{"Idempotency-Key": "one"})
     assert str(sent) == expected(UPLOAD_BY_API, arena.database)
     assert sent.count <= 20 and sent.count_under_lock <= 10
 
 
-def test_an_upload_through_the_page_sends_these_statements(arena: Any, ann: Any) -> None:
+def test_an_upload_through_the_page_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     sent = upload_by_page(arena, ann)
     assert str(sent) == expected(UPLOAD_BY_PAGE, arena.database)
     assert sent.count <= 20 and sent.count_under_lock <= 10
 
 
-def test_the_first_upload_of_a_person_also_makes_their_team(arena: Any, ann: Any) -> None:
+def test_the_first_upload_of_a_person_also_makes_their_team(arena, ann):
     assert str(upload_by_api(arena, ann)) == expected(FIRST_UPLOAD, arena.database)
 
 
-def test_the_old_submit_page_leads_on_with_these_statements(arena: Any, ann: Any) -> None:
+def test_the_old_submit_page_leads_on_with_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     with recorded(arena.database) as sent:
         assert ann.browser.get(f"{HERE}/submit").status_code == 302
     assert str(sent) == expected(SUBMIT_PAGE, arena.database)
 
 
-def test_the_page_of_own_submissions_sends_these_statements(arena: Any, ann: Any) -> None:
+def test_the_page_of_own_submissions_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     arena.score_all()
     with recorded(arena.database) as sent:
@@ -264,7 +263,7 @@ def test_the_page_of_own_submissions_sends_these_statements(arena: Any, ann: Any
     assert str(sent) == expected(LIST_PAGE + BELL, arena.database)
 
 
-def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena: Any, ann: Any) -> None:
+def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena, ann):
     arena.submit(ann, arena.truth.predictions(seed=1))
     arena.score_all()
     with recorded(arena.database) as sent:
@@ -274,7 +273,7 @@ def test_the_list_of_own_submissions_in_the_api_sends_these_statements(arena: An
 
 
 @pytest.fixture
-def board(arena: Any, ann: Any) -> Any:
+def board(arena, ann):
     """Somebody who is on a board of two teams, whose ranks this morning are not known."""
     for person in (ann, arena.person("Bob")):
         arena.submit(person, arena.truth.predictions(noise=3 - person.user.id / 10))
@@ -282,25 +281,25 @@ def board(arena: Any, ann: Any) -> Any:
     return ann
 
 
-def test_the_public_board_of_a_member_sends_these_statements(arena: Any, board: Any) -> None:
+def test_the_public_board_of_a_member_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert board.browser.get(f"{HERE}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_OF_A_MEMBER + BELL, arena.database)
 
 
-def test_the_public_board_of_a_stranger_sends_these_statements(arena: Any, board: Any) -> None:
+def test_the_public_board_of_a_stranger_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{HERE}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_OF_A_STRANGER, arena.database)
 
 
-def test_the_public_board_of_the_api_sends_these_statements(arena: Any, board: Any) -> None:
+def test_the_public_board_of_the_api_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{API}/leaderboard").status_code == 200
     assert str(sent) == expected(BOARD_BY_API, arena.database)
 
 
-def test_the_page_of_a_team_sends_these_statements(arena: Any, board: Any) -> None:
+def test_the_page_of_a_team_sends_these_statements(arena, board):
     with recorded(arena.database) as sent:
         assert arena.app.test_client().get(f"{HERE}/teams/1").status_code == 200
     assert str(sent) == expected(TEAM_PAGE, arena.database)

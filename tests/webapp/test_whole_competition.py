@@ -3,7 +3,6 @@
 import io
 import zipfile
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -18,14 +17,14 @@ TEAMS = ("Ann", "Bob", "Cem", "Dora", "Eve")
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+def clock(monkeypatch: pytest.MonkeyPatch):
     """The time, which only the test moves."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     monkeypatch.setattr(db, "now", lambda session: times[-1])
     return times
 
 
-def test_a_competition_is_made_run_rescored_closed_and_packed_over_http(arena: Any, clock: Any) -> None:
+def test_a_competition_is_made_run_rescored_closed_and_packed_over_http(arena, clock):
     olga = Desk(arena.person("Olga", is_admin=True))
     _publish(olga)
     for number, desk in enumerate([Desk(arena.person(name)) for name in TEAMS]):
@@ -45,7 +44,7 @@ def test_a_competition_is_made_run_rescored_closed_and_packed_over_http(arena: A
     assert any(name.endswith("private.csv") for name in names), names
 
 
-def _publish(olga: Desk) -> None:
+def _publish(olga: Desk):
     olga("POST", f"{API}/competitions", json={"slug": "toxic", "title": "Toxic"}, expect=201)
     settings = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
     olga("PATCH", f"{DESK}/settings", json=settings)
@@ -55,14 +54,14 @@ def _publish(olga: Desk) -> None:
     olga("POST", f"{DESK}/state/publish", json={"confirm": True})
 
 
-def _accept_solution(olga: Desk, csv: bytes) -> None:
+def _accept_solution(olga: Desk, csv: bytes):
     check = olga("POST", f"{DESK}/solution", data=csv, content_type="text/csv", expect=202).json["url"]
     olga.work()
     assert olga("GET", check).json["why_not"] is None
     olga("POST", f"{check}/accept")
 
 
-def _rescore(olga: Desk) -> None:
+def _rescore(olga: Desk):
     lines = olga.arena.truth.solution().decode().splitlines()
     row_id, label, *others = lines[1].split(",")
     corrected = "\n".join([lines[0], ",".join([row_id, str(1 - int(label)), *others]), *lines[2:]])
@@ -97,7 +96,7 @@ def _rescore(olga: Desk) -> None:
     assert states == ["live", "retired"]
 
 
-def _close(olga: Desk) -> None:
+def _close(olga: Desk):
     assert olga("GET", f"{DESK}/close").json["stage"] == "settled"
     early = olga("POST", f"{DESK}/close/reveal", json={"confirm": True}, expect=409).json
     assert early["error"] == "not_verified"

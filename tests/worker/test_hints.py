@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import pytest
 from celery import Celery
@@ -34,7 +33,7 @@ os._exit(0)
 
 
 @pytest.fixture
-def broker_settings(valkey: Any) -> Settings:
+def broker_settings(valkey) -> Settings:
     return Settings(broker_url=SecretStr(valkey.url))
 
 
@@ -44,7 +43,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     threads: list[str] = []
     send_task = Celery.send_task
 
-    def send(*arguments: Any, **options: Any) -> Any:
+    def send(*arguments, **options):
         threads.append(threading.current_thread().name)
         return send_task(*arguments, **options)
 
@@ -58,7 +57,7 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     tried: list[object] = []
     connect = UnixDomainSocketConnection._connect
 
-    def try_to(connection: Any) -> Any:
+    def try_to(connection):
         tried.append(connection)
         return connect(connection)
 
@@ -66,16 +65,14 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return tried
 
 
-def test_hints_arrive_in_the_queue(valkey: Any, broker_settings: Settings) -> None:
+def test_hints_arrive_in_the_queue(valkey, broker_settings: Settings):
     hints = Hints(broker_settings)
     hints.send([1, 2, 3])
     hints.close()
     assert valkey.client().llen(QUEUE) == 3
 
 
-def test_a_broker_that_is_gone_delays_and_breaks_nothing(
-    valkey: Any, broker_settings: Settings, tries: list[str]
-) -> None:
+def test_a_broker_that_is_gone_delays_and_breaks_nothing(valkey, broker_settings: Settings, tries: list[str]):
     valkey.kill()
     hints = Hints(broker_settings)
     hints.send(list(range(100)))
@@ -84,8 +81,8 @@ def test_a_broker_that_is_gone_delays_and_breaks_nothing(
 
 
 def test_a_broker_that_hangs_delays_nobody(
-    valkey: Any, broker_settings: Settings, tries: list[str], connections: list[object]
-) -> None:
+    valkey, broker_settings: Settings, tries: list[str], connections: list[object]
+):
     os.kill(valkey.process.pid, signal.SIGSTOP)
     hints = Hints(broker_settings)
     hints.send(list(range(100)))
@@ -96,7 +93,7 @@ def test_a_broker_that_hangs_delays_nobody(
     os.kill(valkey.process.pid, signal.SIGCONT)
 
 
-def test_hints_that_do_not_fit_are_dropped(valkey: Any, broker_settings: Settings) -> None:
+def test_hints_that_do_not_fit_are_dropped(valkey, broker_settings: Settings):
     os.kill(valkey.process.pid, signal.SIGSTOP)
     hints = Hints(broker_settings, max_waiting=2)
     hints.send(list(range(1000)))
@@ -105,7 +102,7 @@ def test_hints_that_do_not_fit_are_dropped(valkey: Any, broker_settings: Setting
     assert valkey.client().llen(QUEUE) <= 3
 
 
-def test_hints_go_on_when_the_broker_is_back(valkey: Any, broker_settings: Settings) -> None:
+def test_hints_go_on_when_the_broker_is_back(valkey, broker_settings: Settings):
     hints = Hints(broker_settings)
     hints.send([1])
     hints.close()
@@ -118,7 +115,7 @@ def test_hints_go_on_when_the_broker_is_back(valkey: Any, broker_settings: Setti
     assert valkey.client().llen(QUEUE) == 1
 
 
-def test_without_a_broker_hints_are_silently_not_sent() -> None:
+def test_without_a_broker_hints_are_silently_not_sent():
     threads = threading.active_count()
     hints = Hints(Settings(broker_url=None))
     hints.send([1])
@@ -126,7 +123,7 @@ def test_without_a_broker_hints_are_silently_not_sent() -> None:
     hints.close()
 
 
-def test_a_forked_process_sends_its_own_hints(valkey: Any, broker_settings: Settings) -> None:
+def test_a_forked_process_sends_its_own_hints(valkey, broker_settings: Settings):
     environment = os.environ | broker_settings.environment()
     subprocess.run([sys.executable, "-c", SEND_AND_FORK], env=environment, check=True, timeout=HANG_SECONDS)
     assert valkey.client().llen(QUEUE) == 4

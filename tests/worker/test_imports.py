@@ -42,9 +42,9 @@ def loaded_by(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", STARTED)
-def test_a_process_that_starts_again_loads_no_package_that_it_does_not_need(module: str) -> None:
+def test_a_process_that_starts_again_loads_no_package_that_it_does_not_need(module: str):
     assert loaded_by(module) - STARTED[module] - {"grader"} == set()
 
 
-def test_a_web_process_loads_no_package_that_only_analyses_need() -> None:
+def test_a_web_process_loads_no_package_that_only_analyses_need():
     assert loaded_by("webapp") & {"pandas", "sklearn", "scipy", "fastparquet"} == set()

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from datetime import timedelta
-from typing import Any
 
 import psycopg
 import pytest
@@ -24,32 +23,30 @@ ADA, BOB = "ada@example.org", "bob@example.org"
 
 
 @pytest.fixture
-def mailer(service: Any, make_settings: Any, post: Any) -> Mailer:
+def mailer(service, make_settings, post) -> Mailer:
     return Mailer(make_settings(**post.settings), service.database)
 
 
 @pytest.fixture
-def now(service: Any) -> Any:
+def now(service):
     from grader import db
 
     with service.database.read() as session:
         return db.now(session)
 
 
-def write(service: Any, now: Any, **changes: Any) -> None:
+def write(service, now, **changes):
     mail_ = {"to_address": ADA, "subject": "Hello", "body": "A text.\n", "now": now} | changes
     with service.database.write() as session:
         outbox.write(session, **mail_)
 
 
-def rows(service: Any) -> list[Mail]:
+def rows(service) -> list[Mail]:
     with service.database.read() as session:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
 
-def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(
-    service: Any, mailer: Mailer, post: Any, now: Any
-) -> None:
+def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(service, mailer: Mailer, post, now):
     write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{outbox.SITE}/reset/abc\n")
     assert mailer.send_waiting() == 1
     assert mailer.send_waiting() == 0
@@ -64,9 +61,7 @@ def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(
-    service: Any, now: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(service, now, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(outbox, "CHUNK", 1)
     people = [service.user(name) for name in ("ada", "bob")]
     for each, address in zip(people, (ADA, BOB), strict=True):
@@ -81,7 +76,7 @@ def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(
         assert sorted(session.scalars(select(Mail.key))) == sorted(f"{each.id}:results:1" for each in people)
 
 
-def test_a_subject_or_name_cannot_add_headers(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
+def test_a_subject_or_name_cannot_add_headers(service, mailer: Mailer, post, now):
     write(
         service, now, subject="Team\r\nBcc: eve@example.org\n\nboo\u2028x", body="Hi\r\nBcc: eve@example.org"
     )
@@ -92,16 +87,14 @@ def test_a_subject_or_name_cannot_add_headers(service: Any, mailer: Mailer, post
     assert post.recipients == [[ADA]]
 
 
-def test_an_address_that_is_two_is_not_sent_to(service: Any, mailer: Mailer, post: Any, now: Any) -> None:
+def test_an_address_that_is_two_is_not_sent_to(service, mailer: Mailer, post, now):
     write(service, now, to_address=f"{ADA}, {BOB}")
     mailer.send_waiting()
     assert post.received == []
     assert rows(service)[0].available_at > now + GIVEN_UP_AFTER - timedelta(minutes=1)
 
 
-def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(
-    service: Any, mailer: Mailer, post: Any, now: Any
-) -> None:
+def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(service, mailer: Mailer, post, now):
     write(service, now)
     post.answers = ["451 later"]
     assert mailer.send_waiting() == 0
@@ -118,8 +111,8 @@ def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(
 
 
 def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
-    service: Any, mailer: Mailer, post: Any, now: Any
-) -> None:
+    service, mailer: Mailer, post, now
+):
     post.refused = {ADA}
     write(service, now)
     write(service, now, to_address=BOB)
@@ -129,9 +122,7 @@ def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
         assert outbox.claim(session, now=now + GIVEN_UP_AFTER) is None
 
 
-def test_a_server_that_is_gone_costs_a_try_and_nothing_else(
-    service: Any, make_settings: Any, post: Any, now: Any
-) -> None:
+def test_a_server_that_is_gone_costs_a_try_and_nothing_else(service, make_settings, post, now):
     write(service, now)
     gone = Mailer(make_settings(**post.settings | {"smtp_port": 1}), service.database)
     with pytest.raises(OSError, match="refused"):
@@ -139,7 +130,7 @@ def test_a_server_that_is_gone_costs_a_try_and_nothing_else(
     assert rows(service)[0].attempt_count == 1
 
 
-def test_a_wrong_password_is_a_try_too(service: Any, make_settings: Any, post: Any, now: Any) -> None:
+def test_a_wrong_password_is_a_try_too(service, make_settings, post, now):
     write(service, now)
     stranger = Mailer(make_settings(**post.settings | {"smtp_password": "guessed"}), service.database)
     with pytest.raises(OSError, match="535"):
@@ -148,8 +139,8 @@ def test_a_wrong_password_is_a_try_too(service: Any, make_settings: Any, post: A
 
 
 def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
-    service: Any, make_settings: Any, post: Any, now: Any
-) -> None:
+    service, make_settings, post, now
+):
     write(service, now)
     encrypting = Mailer(make_settings(**post.settings | {"smtp_security": "starttls"}), service.database)
     with pytest.raises(OSError, match="STARTTLS"):
@@ -158,8 +149,8 @@ def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
 
 
 def test_an_encrypted_connection_is_used_only_with_a_certificate_that_is_trusted(
-    service: Any, make_settings: Any, encrypting_post: Any, now: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, make_settings, encrypting_post, now, monkeypatch: pytest.MonkeyPatch
+):
     settings = make_settings(**encrypting_post.settings | {"smtp_security": "starttls"})
     write(service, now)
     with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -171,7 +162,7 @@ def test_an_encrypted_connection_is_used_only_with_a_certificate_that_is_trusted
     assert encrypting_post.recipients == [[BOB]]
 
 
-def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, post: Any, now: Any) -> None:
+def test_the_sweepers_process_sends_e_mail(service, make_settings, post, now):
     write(service, now)
     settings = make_settings(**post.settings, sweep_interval_seconds=0.1)
     sweeper = subprocess.Popen(
@@ -186,11 +177,11 @@ def test_the_sweepers_process_sends_e_mail(service: Any, make_settings: Any, pos
 
 
 def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and_goes_out_once(
-    service: Any, mailer: Mailer, post: Any, now: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, mailer: Mailer, post, now, monkeypatch: pytest.MonkeyPatch
+):
     record_sent, tries = outbox.record_sent, []
 
-    def away_at_first(*args: Any, **kwargs: Any) -> None:
+    def away_at_first(*args, **kwargs):
         tries.append(len(post.received))
         if len(tries) < 3:
             raise psycopg.OperationalError("The connection is gone.")
@@ -206,9 +197,7 @@ def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and
         assert outbox.claim(session, now=now + LEASE) is None
 
 
-def test_mailers_beside_each_other_send_each_e_mail_once(
-    service: Any, make_settings: Any, post: Any, now: Any
-) -> None:
+def test_mailers_beside_each_other_send_each_e_mail_once(service, make_settings, post, now):
     for place in range(12):
         write(service, now, to_address=f"p{place}@example.org")
     mailers = [Mailer(make_settings(**post.settings), service.database) for _ in range(3)]
@@ -216,7 +205,7 @@ def test_mailers_beside_each_other_send_each_e_mail_once(
     assert sorted(to for (to,) in post.recipients) == sorted(f"p{place}@example.org" for place in range(12))
 
 
-def test_what_waited_for_two_days_is_given_up(service: Any, now: Any) -> None:
+def test_what_waited_for_two_days_is_given_up(service, now):
     write(service, now)
     with service.database.write() as session:
         assert not outbox.something_waits(session, now=now + GIVEN_UP_AFTER)

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,23 +17,23 @@ from tests.fixtures.smtp import self_signed
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 
-def send(url: str, **options: Any) -> int:
+def send(url: str, **options) -> int:
     usual = {"body": b"{}", "headers": {"X": "1"}, "networks": LOOPBACK, "seconds": HANG_SECONDS}
     return post(url, **usual | options)
 
 
-def to(*addresses: str) -> Any:
+def to(*addresses: str):
     return lambda _host, _port: addresses
 
 
-def test_a_body_arrives_with_its_headers_and_the_status_comes_back(receiver: Receiver) -> None:
+def test_a_body_arrives_with_its_headers_and_the_status_comes_back(receiver: Receiver):
     receiver.answers = [202]
     assert send(receiver.url, body=b"hello") == 202
     (came,) = receiver.received
     assert (came.path, came.body, came.headers["X"]) == ("/hook", b"hello", "1")
 
 
-def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(receiver: Receiver) -> None:
+def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(receiver: Receiver):
     with pytest.raises(NoAnswer):
         send(receiver.url, networks=())
     with pytest.raises(NoAnswer):
@@ -42,13 +41,13 @@ def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(rece
     assert receiver.received == []
 
 
-def test_a_name_with_one_private_address_among_public_ones_is_not_called(receiver: Receiver) -> None:
+def test_a_name_with_one_private_address_among_public_ones_is_not_called(receiver: Receiver):
     with pytest.raises(NoAnswer):
         send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.1", "10.0.0.1"))
     assert receiver.received == []
 
 
-def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiver: Receiver) -> None:
+def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiver: Receiver):
     answers = [["127.0.0.1"], ["10.0.0.1"]]
     asked = []
 
@@ -62,30 +61,30 @@ def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiv
 
 
 @pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1%lo", "::1", "not one"])
-def test_no_other_form_of_an_address_gets_past_the_check(receiver: Receiver, address: str) -> None:
+def test_no_other_form_of_an_address_gets_past_the_check(receiver: Receiver, address: str):
     with pytest.raises(NoAnswer):
         send(f"http://board.example:{receiver.port}/", resolve=to(address))
     assert receiver.received == []
 
 
-def test_the_next_address_is_tried_where_one_refuses(receiver: Receiver) -> None:
+def test_the_next_address_is_tried_where_one_refuses(receiver: Receiver):
     assert send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.9", "127.0.0.1")) == 200
 
 
-def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+def test_a_redirect_is_not_followed(receiver: Receiver):
     receiver.answers, receiver.headers = [302], {"Location": receiver.url}
     assert send(receiver.url) == 302
     assert len(receiver.received) == 1
 
 
 @pytest.mark.parametrize("path", ["", "?" + "x" * 200])
-def test_a_receiver_that_does_not_answer_is_left_in_time(receiver: Receiver, path: str) -> None:
+def test_a_receiver_that_does_not_answer_is_left_in_time(receiver: Receiver, path: str):
     receiver.is_silent = True
     with pytest.raises(NoAnswer):
         send(receiver.url + path, seconds=0.2)
 
 
-def test_a_name_whose_servers_are_silent_is_left_in_time() -> None:
+def test_a_name_whose_servers_are_silent_is_left_in_time():
     released = threading.Event()
 
     def silent(_host: str, _port: int) -> list[str]:
@@ -97,7 +96,7 @@ def test_a_name_whose_servers_are_silent_is_left_in_time() -> None:
     released.set()
 
 
-def test_an_unknown_name_is_no_answer() -> None:
+def test_an_unknown_name_is_no_answer():
     with pytest.raises(NoAnswer):
         send("http://nowhere.invalid/")
 
@@ -107,7 +106,7 @@ def dripping(answers: bytes) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         stop = threading.Event()
 
-        def serve() -> None:
+        def serve():
             connection, _ = server.accept()
             with connection:
                 connection.recv(65536)
@@ -130,13 +129,13 @@ def dripping(answers: bytes) -> Iterator[int]:
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 103 Early\r\n\r\n", b"X", b"HTTP/1.1 200 OK\r\nA: b\r\n" + b"c" * 999]
 )
-def test_an_answer_that_drips_ends_with_the_time_of_all_of_it(answer: bytes) -> None:
+def test_an_answer_that_drips_ends_with_the_time_of_all_of_it(answer: bytes):
     for port in dripping(answer):
         with pytest.raises(NoAnswer):
             send(f"http://127.0.0.1:{port}/", seconds=0.3)
 
 
-def test_an_endless_body_is_not_read() -> None:
+def test_an_endless_body_is_not_read():
     for port in dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 9999):
         assert send(f"http://127.0.0.1:{port}/") == 200
 
@@ -152,7 +151,7 @@ def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         stop = threading.Event()
 
-        def serve() -> None:
+        def serve():
             while not stop.is_set():
                 connection, _ = server.accept()
                 with connection:
@@ -177,7 +176,7 @@ def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
 
 def test_tls_asks_for_the_name_in_the_url_and_checks_the_certificate_against_it(
     encrypting: tuple[int, Path, list[str | None]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     port, certificate, asked = encrypting
     with pytest.raises(NoAnswer):  # nobody vouches for it
         send(f"https://127.0.0.1:{port}/")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -40,7 +39,7 @@ def sweeping(settings: Settings, database: Database, *, heartbeat: Path | None =
         lane.join()
 
 
-def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]) -> None:
+def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]):
     with sweeping(settings, database, heartbeat=heartbeat):
         eventually(until, "what is waited for")
 
@@ -59,15 +58,15 @@ def name_of_one_that_died() -> str:
     return f"{holders.machine()}/{process.pid}/{started:.2f}"
 
 
-def test_the_heartbeat_is_touched_when_the_database_answers(service: Any, tmp_path: Path) -> None:
+def test_the_heartbeat_is_touched_when_the_database_answers(service, tmp_path: Path):
     heartbeat = tmp_path / "alive"
     sweep(service.settings, service.database, heartbeat, until=heartbeat.exists)
     assert heartbeat.exists()
 
 
 def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(
-    service: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     heartbeat = tmp_path / "alive"
     empty = Database(f"sqlite:///{tmp_path / 'empty.db'}")
     sweep(service.settings, empty, heartbeat, until=lambda: "lane sweep" in caplog.text)
@@ -76,12 +75,12 @@ def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(
 
 
 def test_a_lane_that_breaks_goes_on(
-    service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     accepted = service.submit(service.competition())
     tries, start = [0], subprocess.Popen
 
-    def rarely(*what: Any, **options: Any) -> Any:
+    def rarely(*what, **options):
         tries[0] += 1
         if tries[0] < 4:
             raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
@@ -101,7 +100,7 @@ def test_a_lane_that_breaks_goes_on(
     lane.join()
 
 
-def claim_as_a_dead_process(service: Any, accepted: Any) -> None:
+def claim_as_a_dead_process(service, accepted):
     """Claim a job for an hour in the name of a process that has died."""
     with service.database.write() as session:
         assert jobs.claim(
@@ -114,8 +113,8 @@ def claim_as_a_dead_process(service: Any, accepted: Any) -> None:
 
 
 def test_what_a_dead_process_held_is_scored_by_one_that_was_ready_before(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     """Nothing waits for the start of a process, nor for the next sweep, which would come in an hour."""
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     service.now = datetime.now(UTC)
@@ -135,12 +134,12 @@ def test_what_a_dead_process_held_is_scored_by_one_that_was_ready_before(
 
 @on_sqlite
 def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     starts, start = [], subprocess.Popen
 
-    def dying(command: list[str], **options: Any) -> Any:
+    def dying(command: list[str], **options):
         starts.append(command)
         return start([sys.executable, "-c", "raise SystemExit(3)"], **options)
 
@@ -148,7 +147,7 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
     looks: list[bool] = []
     be_ready = JobChild.be_ready
 
-    def looking(child: JobChild) -> None:
+    def looking(child: JobChild):
         be_ready(child)
         process = child._child.process
         looks.append(process is not None and process.code is not None)
@@ -161,8 +160,8 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
 
 @on_sqlite
 def test_a_claim_that_is_freed_during_a_look_is_taken_by_the_next_one(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     """A look that began before the claim was free does not see it, and must not be the last for an hour."""
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())

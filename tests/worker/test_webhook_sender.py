@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -31,28 +30,28 @@ pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
-def sender(service: Any, make_settings: Any) -> WebhookSender:
+def sender(service, make_settings) -> WebhookSender:
     settings = make_settings(**LOOPBACK, base_url="https://board.example")
     return WebhookSender(settings, service.database, seconds=HANG_SECONDS)
 
 
 @pytest.fixture
-def now(service: Any) -> datetime:
+def now(service) -> datetime:
     with service.database.read() as session:
         return db.now(session)
 
 
 @pytest.fixture
-def owner(service: Any) -> User:
+def owner(service) -> User:
     return service.user("olga", is_admin=True)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def webhook(service: Any, owner: User, receiver: Receiver, now: datetime) -> Webhook:
+def webhook(service, owner: User, receiver: Receiver, now: datetime) -> Webhook:
     return subscribe(service, service.competition(), owner, receiver.url, now=now)
 
 
-def tell(service: Any, webhook: Webhook, now: datetime, count: int = 1) -> None:
+def tell(service, webhook: Webhook, now: datetime, count: int = 1):
     """Let announcements be posted."""
     for number in range(count):
         with service.database.write() as session:
@@ -67,7 +66,7 @@ def tell(service: Any, webhook: Webhook, now: datetime, count: int = 1) -> None:
             )
 
 
-def be_due(service: Any) -> None:
+def be_due(service):
     """Let what waits for its next attempt wait no longer."""
     with service.database.write() as session:
         long_ago = db.now(session) - timedelta(hours=1)
@@ -75,14 +74,14 @@ def be_due(service: Any) -> None:
         session.execute(update(Webhook).values(available_at=long_ago))
 
 
-def reload(service: Any, webhook: Webhook) -> Webhook:
+def reload(service, webhook: Webhook) -> Webhook:
     with service.database.read() as session:
         return session.get_one(Webhook, webhook.id)
 
 
 def test_an_event_arrives_once_and_is_signed(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     tell(service, webhook, now)
     assert sender.send_waiting() == 1
     assert sender.send_waiting() == 0
@@ -99,8 +98,8 @@ def test_an_event_arrives_once_and_is_signed(
 
 
 def test_an_event_of_the_log_is_sent_again_under_a_new_name(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     tell(service, webhook, now)
     sender.send_waiting()
     (first,) = receiver.received
@@ -118,8 +117,8 @@ def test_an_event_of_the_log_is_sent_again_under_a_new_name(
 
 
 def test_events_of_one_webhook_arrive_in_their_order(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     tell(service, webhook, now, count=5)
     assert sender.send_waiting() == 5
     titles = [each.fields["announcement"]["title"] for each in receiver.received]
@@ -127,8 +126,8 @@ def test_events_of_one_webhook_arrive_in_their_order(
 
 
 def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_as_the_same_delivery(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     receiver.answers = [500, 404]
     tell(service, webhook, now)
     assert sender.send_waiting() == 1
@@ -149,8 +148,8 @@ def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_
 
 
 def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
-    service: Any, sender: WebhookSender, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, webhook: Webhook, now: datetime
+):
     with service.database.write() as session:
         session.get_one(Webhook, webhook.id).url = "http://127.0.0.1:1/"
     tell(service, webhook, now, count=20)
@@ -159,8 +158,8 @@ def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
 
 
 def test_the_log_says_nothing_of_why_a_receiver_was_not_reached(
-    service: Any, sender: WebhookSender, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, webhook: Webhook, now: datetime
+):
     for url in ("http://127.0.0.1:1/", "http://10.0.0.1/", "http://nowhere.invalid/"):
         with service.database.write() as session:
             session.get_one(Webhook, webhook.id).url = url
@@ -172,8 +171,8 @@ def test_the_log_says_nothing_of_why_a_receiver_was_not_reached(
 
 
 def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
+):
     with service.database.write() as session:
         person = session.get_one(User, owner.id)
         person.email, person.email_verified_at = "olga@example.org", now
@@ -203,8 +202,8 @@ def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
 
 
 def test_failures_with_a_success_between_never_switch_a_webhook_off(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     receiver.answers = [500]
     tell(service, webhook, now)
     sender.send_waiting()
@@ -216,8 +215,8 @@ def test_failures_with_a_success_between_never_switch_a_webhook_off(
 
 
 def test_a_webhook_whose_owner_has_left_is_told_nothing_more(
-    service: Any, sender: WebhookSender, receiver: Receiver, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, now: datetime
+):
     competition = service.competition()
     service.submit(competition, user="ada")
     ada = service.user("ada")
@@ -234,8 +233,8 @@ def test_a_webhook_whose_owner_has_left_is_told_nothing_more(
 
 
 def test_an_announcement_that_was_withdrawn_is_not_sent(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     tell(service, webhook, now)
     with service.database.write() as session:
         announcements.withdraw(
@@ -247,8 +246,8 @@ def test_an_announcement_that_was_withdrawn_is_not_sent(
 
 
 def test_slack_gets_one_sentence_in_which_nothing_is_markup(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
+):
     with service.database.write() as session:
         session.get_one(Webhook, webhook.id).format = "slack"
         announcements.post(
@@ -268,8 +267,8 @@ def test_slack_gets_one_sentence_in_which_nothing_is_markup(
 
 
 def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
-    service: Any, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
-) -> None:
+    service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
+):
     receiver.answers = [500, 500]
     tell(service, webhook, now)
     sender.send_waiting()
@@ -282,8 +281,8 @@ def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
 
 
 def test_senders_beside_each_other_send_each_event_once(
-    service: Any, make_settings: Any, receiver: Receiver, owner: User, now: datetime
-) -> None:
+    service, make_settings, receiver: Receiver, owner: User, now: datetime
+):
     competition = service.competition()
     webhooks = [subscribe(service, competition, owner, receiver.url, now=now) for _ in range(5)]
     tell(service, webhooks[0], now, count=4)
@@ -297,8 +296,8 @@ def test_senders_beside_each_other_send_each_event_once(
 
 
 def test_a_slow_receiver_holds_up_no_other(
-    service: Any, make_settings: Any, receiver: Receiver, owner: User, now: datetime
-) -> None:
+    service, make_settings, receiver: Receiver, owner: User, now: datetime
+):
     competition = service.competition()
     for _ in range(2):
         webhook = subscribe(service, competition, owner, receiver.url, now=now)
@@ -317,8 +316,8 @@ def test_a_slow_receiver_holds_up_no_other(
 
 
 def test_the_sweepers_process_calls_webhooks(
-    service: Any, make_settings: Any, receiver: Receiver, webhook: Webhook, now: datetime
-) -> None:
+    service, make_settings, receiver: Receiver, webhook: Webhook, now: datetime
+):
     tell(service, webhook, now)
     settings = make_settings(**LOOPBACK, sweep_interval_seconds=0.1)
     sweeper = subprocess.Popen(
@@ -331,7 +330,7 @@ def test_the_sweepers_process_calls_webhooks(
         assert sweeper.wait(HANG_SECONDS) == 0
 
 
-def test_a_log_has_a_bound_and_an_end(service: Any, webhook: Webhook, now: datetime) -> None:
+def test_a_log_has_a_bound_and_an_end(service, webhook: Webhook, now: datetime):
     with service.database.write() as session:
         for _ in range(LOG_LENGTH + 10):
             outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
@@ -351,9 +350,7 @@ def test_a_log_has_a_bound_and_an_end(service: Any, webhook: Webhook, now: datet
     assert deliveries(service.database) == []
 
 
-def test_what_waited_longer_than_a_day_of_failures_is_given_up(
-    service: Any, webhook: Webhook, now: datetime
-) -> None:
+def test_what_waited_longer_than_a_day_of_failures_is_given_up(service, webhook: Webhook, now: datetime):
     tell(service, webhook, now)
     with service.database.write() as session:
         assert not outbox.something_waits(session, now=now + outbox.GIVEN_UP_AFTER)

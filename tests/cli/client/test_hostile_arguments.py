@@ -1,7 +1,6 @@
 """Whatever is given to a command over HTTP is done or refused in a sentence, without a traceback."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import click
 import pytest
@@ -30,9 +29,7 @@ def calls(file: str) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_value_of_any_option_breaks_a_command(
-    ada: Any, service: Any, predictions_csv: Any, tmp_path: Any, monkeypatch: Any
-) -> None:
+def test_no_value_of_any_option_breaks_a_command(ada, service, predictions_csv, tmp_path, monkeypatch):
     service.competition()
     monkeypatch.setattr("grader.client.transport.PAUSES", ())
     file = tmp_path / "p.csv"

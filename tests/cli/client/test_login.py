@@ -1,7 +1,6 @@
 """`fairboard login`: where the token is kept, who can read it, and where it is sent."""
 
 import json
-from typing import Any
 
 import keyring
 import pytest
@@ -17,22 +16,22 @@ class InMemory(KeyringBackend):
 
     priority = 5  # type: ignore[assignment]
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.kept: dict[tuple[str, str], str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
         return self.kept.get((service, username))
 
-    def set_password(self, service: str, username: str, password: str) -> None:
+    def set_password(self, service: str, username: str, password: str):
         self.kept[service, username] = password
 
-    def delete_password(self, service: str, username: str) -> None:
+    def delete_password(self, service: str, username: str):
         del self.kept[service, username]
 
 
 @pytest.fixture
-def memory() -> Any:
+def memory():
     before = keyring.get_keyring()
     backend = InMemory()
     keyring.set_keyring(backend)
@@ -41,8 +40,8 @@ def memory() -> Any:
 
 
 def test_a_login_asks_for_the_token_hidden_and_keeps_it_in_a_file_of_ones_own(
-    run: Any, service: Any, live_site: Any, config_folder: Any
-) -> None:
+    run, service, live_site, config_folder
+):
     service.competition()
     token = live_site.make_token()
     result = run("login", live_site.address, input=f"{token}\n")
@@ -56,9 +55,7 @@ def test_a_login_asks_for_the_token_hidden_and_keeps_it_in_a_file_of_ones_own(
     assert (list(config_folder.iterdir()), run("team").exit_code) == ([], 1)
 
 
-def test_a_login_uses_the_keyring_where_there_is_one(
-    run: Any, live_site: Any, config_folder: Any, memory: InMemory
-) -> None:
+def test_a_login_uses_the_keyring_where_there_is_one(run, live_site, config_folder, memory: InMemory):
     token = live_site.make_token()
     assert "in the keyring" in run("login", live_site.address, "--token-stdin", input=token).stdout
     assert token not in (config_folder / "login.json").read_text()
@@ -68,19 +65,19 @@ def test_a_login_uses_the_keyring_where_there_is_one(
     assert memory.kept == {}
 
 
-def test_a_wrong_token_is_not_kept(run: Any, live_site: Any, config_folder: Any) -> None:
+def test_a_wrong_token_is_not_kept(run, live_site, config_folder):
     result = run("login", live_site.address, "--token-stdin", input="fb_wrong")
     assert (result.exit_code, config_folder.exists()) == (connection.REFUSED, False)
     assert "Error: This needs a valid API token" in result.stderr
 
 
-def test_a_stored_token_goes_to_its_own_server_alone(run: Any, live_site: Any) -> None:
+def test_a_stored_token_goes_to_its_own_server_alone(run, live_site):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
     result = run("team", "--server", "http://127.0.0.1:9")
     assert (result.exit_code, "There is no token for http://127.0.0.1:9/" in result.stderr) == (1, True)
 
 
-def test_a_login_that_others_can_read_is_refused(run: Any, live_site: Any, config_folder: Any) -> None:
+def test_a_login_that_others_can_read_is_refused(run, live_site, config_folder):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
     (config_folder / "login.json").chmod(0o644)
     assert "Others can read" in run("team").stderr
@@ -89,20 +86,18 @@ def test_a_login_that_others_can_read_is_refused(run: Any, live_site: Any, confi
     assert "is damaged" in run("team").stderr
 
 
-def test_a_server_without_https_is_warned_of_unless_it_is_this_machine(database_url: str) -> None:
+def test_a_server_without_https_is_warned_of_unless_it_is_this_machine(database_url: str):
     assert connection.is_unprotected("http://board.example/")
     assert not connection.is_unprotected("https://board.example/")
     assert not connection.is_unprotected("http://[::1]:7777/")
 
 
-def test_without_a_login_a_command_says_what_is_missing(run: Any, database_url: str) -> None:
+def test_without_a_login_a_command_says_what_is_missing(run, database_url: str):
     result = run("submissions")
     assert (result.exit_code, "Run `fairboard login`" in result.stderr) == (1, True)
 
 
-def test_competitions_are_completed_from_what_was_seen_and_nothing_is_asked(
-    run: Any, service: Any, live_site: Any
-) -> None:
+def test_competitions_are_completed_from_what_was_seen_and_nothing_is_asked(run, service, live_site):
     service.competition("hate")
     service.competition("spam")
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,9 +38,7 @@ def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") 
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_submitting_loads_no_server_and_no_pandas(
-    service: Any, live_site: Any, predictions_csv: Any, tmp_path: Path
-) -> None:
+def test_submitting_loads_no_server_and_no_pandas(service, live_site, predictions_csv, tmp_path: Path):
     service.competition()
     (tmp_path / "p.csv").write_bytes(predictions_csv())
     environment = {"FAIRBOARD_SERVER": live_site.address, "FAIRBOARD_TOKEN": live_site.make_token()}
@@ -50,7 +47,7 @@ def test_submitting_loads_no_server_and_no_pandas(
     assert not loaded & (SERVER | {"pandas", "numpy", "keyring"})
 
 
-def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path) -> None:
+def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path):
     environment = {"FAIRBOARD_SERVER": "http://127.0.0.1:9", "FAIRBOARD_TOKEN": "fb_x"}
     hello = '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}\n'
     ended, loaded = loaded_after(environment, "mcp", str(tmp_path), stdin=hello)
@@ -58,7 +55,7 @@ def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path) -> None:
     assert not loaded & (SERVER | {"pandas", "numpy", "keyring", "mcp", "starlette"})
 
 
-def test_a_table_loads_pandas_only_when_it_is_asked_for() -> None:
+def test_a_table_loads_pandas_only_when_it_is_asked_for():
     code = "import sys, grader.client; print('pandas' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"

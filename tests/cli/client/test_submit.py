@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,16 +13,14 @@ GOOD, BAD = "good.csv", "bad.csv"
 
 
 @pytest.fixture
-def files(tmp_path: Path, predictions_csv: Any) -> Path:
+def files(tmp_path: Path, predictions_csv) -> Path:
     """A folder with a file that can be scored, and one that is rejected."""
     (tmp_path / GOOD).write_bytes(predictions_csv(skill=0.4))
     (tmp_path / BAD).write_text("id,prediction\nr0,much\n")
     return tmp_path
 
 
-def test_submit_prints_score_rank_weakest_term_and_what_is_left(
-    ada: Any, service: Any, live_site: Any, files: Path
-) -> None:
+def test_submit_prints_score_rank_weakest_term_and_what_is_left(ada, service, live_site, files: Path):
     service.competition(max_daily_submissions=3)
     result = ada("submit", files / GOOD, "-d", "first")
     assert result.exit_code == 0, result.output
@@ -37,7 +34,7 @@ def test_submit_prints_score_rank_weakest_term_and_what_is_left(
     assert done.description == "first"
 
 
-def test_submit_prints_one_json_document(ada: Any, service: Any, files: Path) -> None:
+def test_submit_prints_one_json_document(ada, service, files: Path):
     service.competition(max_daily_submissions=3)
     result = ada("submit", files / GOOD, "--json")
     answer = json.loads(result.stdout)
@@ -52,8 +49,8 @@ def test_submit_prints_one_json_document(ada: Any, service: Any, files: Path) ->
 
 
 def test_the_exit_codes_tell_apart_rejected_refused_late_and_unreached(
-    ada: Any, service: Any, live_site: Any, files: Path, monkeypatch: Any
-) -> None:
+    ada, service, live_site, files: Path, monkeypatch
+):
     service.competition(max_total_submissions=2)
     rejected = ada("submit", files / BAD)
     assert (rejected.exit_code, "Submission #1 is rejected" in rejected.stderr) == (2, True)
@@ -74,7 +71,7 @@ def test_the_exit_codes_tell_apart_rejected_refused_late_and_unreached(
     )
 
 
-def test_check_finds_all_problems_and_uses_no_submission(ada: Any, service: Any, files: Path) -> None:
+def test_check_finds_all_problems_and_uses_no_submission(ada, service, files: Path):
     service.competition()
     assert ada("check", files / GOOD).stdout.startswith("good.csv can be scored.")
     result = ada("check", files / BAD)
@@ -84,9 +81,7 @@ def test_check_finds_all_problems_and_uses_no_submission(ada: Any, service: Any,
     assert json.loads(ada("submissions", "--json").stdout)["submissions"] == []
 
 
-def test_submissions_are_listed_shown_selected_and_downloaded(
-    ada: Any, service: Any, files: Path, predictions_csv: Any
-) -> None:
+def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, files: Path, predictions_csv):
     service.competition()
     ada("submit", files / GOOD, "-d", "a model")
     lines = ada("submissions").stdout.splitlines()
@@ -102,7 +97,7 @@ def test_submissions_are_listed_shown_selected_and_downloaded(
     assert ada("submission", "99").exit_code == connection.REFUSED
 
 
-def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada: Any, service: Any, live_site: Any) -> None:
+def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada, service, live_site):
     competition = service.competition()
     for place, name in enumerate(["bob", "ada", "eve"]):
         service.score(service.submit(competition, user=name, seed=place, skill=3.0 - place))
@@ -119,7 +114,7 @@ def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada: Any, service: 
     assert refused.exit_code == connection.REFUSED
 
 
-def test_team_joins_and_shows_entry_members_and_limits(ada: Any, service: Any) -> None:
+def test_team_joins_and_shows_entry_members_and_limits(ada, service):
     service.competition(rules="Be kind.", max_daily_submissions=4)
     assert "Entry: outside." in ada("team").stdout
     assert ada("team", "--join").exit_code == connection.REFUSED  # the rules were not read
@@ -127,7 +122,7 @@ def test_team_joins_and_shows_entry_members_and_limits(ada: Any, service: Any) -
     assert "Entry: joined." in joined and "4 submissions left today" in joined
 
 
-def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str) -> None:
+def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str):
     from grader.cli.client.shown import score_text as shown
 
     assert shown(0.5) == score_text(50_000)

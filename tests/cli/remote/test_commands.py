@@ -35,8 +35,8 @@ GROUPS = ("competition", "user")
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_a_command_of_this_machine_is_available_when_a_server_is_named(
-    name: str, run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name: str, run, monkeypatch: pytest.MonkeyPatch
+):
     here = run(name, "--help").stdout
     monkeypatch.setenv("FAIRBOARD_SERVER", "http://127.0.0.1:9")
     there = run(name, "--help").stdout
@@ -50,8 +50,8 @@ def test_a_command_of_this_machine_is_available_when_a_server_is_named(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_command_of_this_machine_says_so_when_a_server_is_named(
-    run: Any, service: Any, live_site: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run, service, live_site, monkeypatch: pytest.MonkeyPatch
+):
     for name, value in service.settings.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
@@ -62,7 +62,7 @@ def test_a_command_of_this_machine_says_so_when_a_server_is_named(
 
 
 @pytest.fixture
-def both(run: Any, service: Any, live_site: Any, monkeypatch: Any) -> Any:
+def both(run, service, live_site, monkeypatch):
     """Run a command here and over HTTP, as ada; return what each printed."""
     token = live_site.make_token()
 
@@ -79,9 +79,7 @@ def both(run: Any, service: Any, live_site: Any, monkeypatch: Any) -> Any:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_tokens_are_listed_alike_and_the_first_line_names_the_site(
-    both: Any, run: Any, live_site: Any, monkeypatch: Any
-) -> None:
+def test_tokens_are_listed_alike_and_the_first_line_names_the_site(both, run, live_site, monkeypatch):
     here, there = both("token", "list", "ada")
     assert there.stdout == here.stdout
     assert there.stderr == f"On {live_site.address}/:\n"
@@ -97,9 +95,7 @@ def test_tokens_are_listed_alike_and_the_first_line_names_the_site(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_stored_login_redirects_no_command_of_organizers(
-    run: Any, service: Any, live_site: Any, monkeypatch: Any
-) -> None:
+def test_a_stored_login_redirects_no_command_of_organizers(run, service, live_site, monkeypatch):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
     for name, value in service.settings.environment().items():
         monkeypatch.setenv(name, value)
@@ -109,7 +105,7 @@ def test_a_stored_login_redirects_no_command_of_organizers(
 
 
 @pytest.fixture
-def folder(tmp_path: Path, solution_csv: Any) -> Path:
+def folder(tmp_path: Path, solution_csv) -> Path:
     """The files of a competition."""
     (tmp_path / "competition.toml").write_text(FILE)
     (tmp_path / "solution.csv").write_bytes(solution_csv())
@@ -118,9 +114,7 @@ def folder(tmp_path: Path, solution_csv: Any) -> Path:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_file_makes_a_whole_competition_on_another_machine(
-    olga: Any, run: Any, service: Any, folder: Path, monkeypatch: Any
-) -> None:
+def test_a_file_makes_a_whole_competition_on_another_machine(olga, run, service, folder: Path, monkeypatch):
     made = olga("competition", "create", folder / "competition.toml", "--publish")
     assert made.exit_code == 0, made.output
     assert made.stdout.startswith("hate is a draft.\n")
@@ -149,7 +143,7 @@ def test_a_file_makes_a_whole_competition_on_another_machine(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_nothing_stays_of_a_competition_whose_solution_is_refused(olga: Any, folder: Path) -> None:
+def test_nothing_stays_of_a_competition_whose_solution_is_refused(olga, folder: Path):
     words = ("--title", "Spam", "--solution", folder / "solution.csv", "--closes", "2999-01-01")
     made = olga("competition", "create", "spam", *words, "--daily-limit", "2")
     assert made.exit_code == 0, made.output
@@ -169,8 +163,8 @@ def corrected(solution: bytes) -> bytes:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_corrected_solution_is_previewed_published_and_rolled_back(
-    olga: Any, service: Any, solution_csv: Any, tmp_path: Path
-) -> None:
+    olga, service, solution_csv, tmp_path: Path
+):
     competition = service.competition(SLUG)
     for place, name in enumerate(["ann", "bob", "cem"]):
         service.score(service.submit(competition, user=name, seed=place, skill=1 + place / 4))

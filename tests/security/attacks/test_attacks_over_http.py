@@ -5,7 +5,6 @@ answers exactly as the simulator does, with which tests/simulation tries every a
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def honest_files(competition: Competition, count: int, seed: int) -> list[FloatA
 
 
 @pytest.mark.parametrize(("seed", "feedback"), list(enumerate(Feedback)))
-def test_a_site_answers_as_the_simulator_does(arena: Any, seed: int, feedback: Feedback) -> None:
+def test_a_site_answers_as_the_simulator_does(arena, seed: int, feedback: Feedback):
     competition, rule = competition_of(seed, SMALL), Rule(feedback, STEP)
     site, memory = HttpOracle(arena, competition, rule), MemoryOracle(competition, rule)
     for account in (0, 1):
@@ -41,7 +40,7 @@ def test_a_site_answers_as_the_simulator_does(arena: Any, seed: int, feedback: F
             assert site.send(file, account) == memory.send(file, account)
 
 
-def attacked(arena: Any, name: str, feedback: Feedback, *, files: int, rows: int, seed: int = 3) -> Any:
+def attacked(arena, name: str, feedback: Feedback, *, files: int, rows: int, seed: int = 3):
     """Let an attacker send its files to a site; return what it gained and how many files it sent."""
     competition, rule = competition_of(seed, rows), Rule(feedback, STEP)
     attacker = attacker_of(competition, Honest(competition, seed), rule, files=files, seed=seed)
@@ -54,7 +53,7 @@ def attacked(arena: Any, name: str, feedback: Feedback, *, files: int, rows: int
     return competition, attacker, outcome, len(site.sent)
 
 
-def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena: Any) -> None:
+def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena):
     competition, attacker, outcome, sent = attacked(
         arena, "overall AUC by blocks", Feedback.OPEN, files=60, rows=LARGE
     )
@@ -65,7 +64,7 @@ def test_sixty_files_over_http_read_hidden_labels_in_open_feedback(arena: Any) -
 
 
 @pytest.mark.parametrize("name", ["identity at the bottom", "score through the weakest subgroup"])
-def test_sixty_files_over_http_read_nothing_on_a_ladder(arena: Any, name: str) -> None:
+def test_sixty_files_over_http_read_nothing_on_a_ladder(arena, name: str):
     competition, attacker, outcome, _ = attacked(arena, name, Feedback.LADDER, files=60, rows=SMALL)
     found = gain(competition, attacker, outcome)
     assert 100 * (found.right - max(found.own, found.negative)) <= 2
@@ -75,6 +74,6 @@ def test_sixty_files_over_http_read_nothing_on_a_ladder(arena: Any, name: str) -
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_each_attack_with_300_files_over_http_brings_what_it_brings_in_memory(
-    arena: Any, name: str, feedback: Feedback
-) -> None:
+    arena, name: str, feedback: Feedback
+):
     attacked(arena, name, feedback, files=300, rows=LARGE)

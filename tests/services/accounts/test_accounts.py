@@ -2,7 +2,6 @@
 
 import hashlib
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -21,11 +20,11 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def passwords(service: Any) -> PasswordHasher:
+def passwords(service) -> PasswordHasher:
     return accounts.password_hasher(service.settings)
 
 
-def sign_up(service: Any, name: str, password: str = GOOD) -> User:
+def sign_up(service, name: str, password: str = GOOD) -> User:
     with service.database.write() as session:
         return accounts.sign_up(
             session,
@@ -36,14 +35,14 @@ def sign_up(service: Any, name: str, password: str = GOOD) -> User:
         )
 
 
-def authenticate(service: Any, name: str, password: str, passwords: PasswordHasher) -> User | None:
+def authenticate(service, name: str, password: str, passwords: PasswordHasher) -> User | None:
     with service.database.read() as session:
         user = names.find_user(session, name=name)
         return user if accounts.has_password(user, password, passwords=passwords) else None
 
 
 @pytest.mark.both_databases
-def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service: Any, passwords: Any) -> None:
+def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service, passwords):
     user = sign_up(service, "Ada Lovelace")
     found = authenticate(service, "ada  LOVELACE ", GOOD, passwords)
     assert found is not None and found.id == user.id
@@ -53,18 +52,16 @@ def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service: Any,
 @pytest.mark.parametrize(
     ("name", "password"), [("ada", "wrong password"), ("bob", GOOD), ("a\0b", GOOD), ("", "")]
 )
-def test_a_wrong_name_or_password_gives_nobody(
-    service: Any, passwords: Any, name: str, password: str
-) -> None:
+def test_a_wrong_name_or_password_gives_nobody(service, passwords, name: str, password: str):
     sign_up(service, "ada")
     assert authenticate(service, name, password, passwords) is None
 
 
-def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service: Any, passwords: Any) -> None:
+def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service, passwords):
     class Counting(PasswordHasher):
         verified = 0
 
-        def verify(self, *arguments: Any) -> Any:
+        def verify(self, *arguments):
             type(self).verified += 1
             return super().verify(*arguments)
 
@@ -91,20 +88,20 @@ def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service: An
         "\ue000x",
     ],
 )
-def test_names_that_could_deceive_or_break_are_refused(service: Any, name: str) -> None:
+def test_names_that_could_deceive_or_break_are_refused(service, name: str):
     with pytest.raises(InvalidAccount) as caught:
         sign_up(service, name)
     assert set(caught.value.problems) == {"name"}
 
 
 @pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "名前", "Żółw", "o'neil", "x" * 64, "7"])
-def test_names_of_all_scripts_are_welcome(service: Any, name: str) -> None:
+def test_names_of_all_scripts_are_welcome(service, name: str):
     assert sign_up(service, name).name == name
 
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("twin", ["ADA", "\uff41da", " ada "])
-def test_names_that_look_the_same_are_taken(service: Any, twin: str) -> None:
+def test_names_that_look_the_same_are_taken(service, twin: str):
     sign_up(service, "ada")
     with pytest.raises(NameTaken, match="is taken"):
         sign_up(service, twin)
@@ -113,24 +110,24 @@ def test_names_that_look_the_same_are_taken(service: Any, twin: str) -> None:
 
 
 @pytest.mark.parametrize("password", ["short", "x" * 1025, "aaaaaaaaaaaa", "ada lovelace"])
-def test_weak_passwords_are_refused(service: Any, password: str) -> None:
+def test_weak_passwords_are_refused(service, password: str):
     with pytest.raises(InvalidAccount) as caught:
         sign_up(service, "Ada Lovelace", password)
     assert set(caught.value.problems) == {"password"}
 
 
-def test_all_that_is_wrong_is_told_at_once(service: Any) -> None:
+def test_all_that_is_wrong_is_told_at_once(service):
     with pytest.raises(InvalidAccount) as caught:
         sign_up(service, "", "short")
     assert set(caught.value.problems) == {"name", "password"}
 
 
-def test_a_password_is_the_same_however_its_accents_are_typed(service: Any, passwords: Any) -> None:
+def test_a_password_is_the_same_however_its_accents_are_typed(service, passwords):
     sign_up(service, "ada", "caf\u00e9 au lait")
     assert authenticate(service, "ada", "cafe\u0301 au lait", passwords) is not None
 
 
-def test_a_generated_password_works_and_no_password_is_stored(service: Any, passwords: Any) -> None:
+def test_a_generated_password_works_and_no_password_is_stored(service, passwords):
     with service.database.write() as session:
         user, password = accounts.create_user(
             session, name="root", passwords=passwords, now=service.now, is_admin=True
@@ -140,7 +137,7 @@ def test_a_generated_password_works_and_no_password_is_stored(service: Any, pass
     assert password not in user.password_hash
 
 
-def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
+def test_an_account_is_found_by_name_or_named_as_unknown(service):
     user = sign_up(service, "ada")
     with service.database.read() as session:
         assert names.get_user(session, name="ADA").id == user.id
@@ -148,7 +145,7 @@ def test_an_account_is_found_by_name_or_named_as_unknown(service: Any) -> None:
             names.get_user(session, name="bob")
 
 
-def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) -> None:
+def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token = logins.start(session, user=user, user_agent="a\0b" * 999, lifetime=DAY, now=service.now)
@@ -161,7 +158,7 @@ def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service: Any) ->
         assert logins.find(session, token="guess", now=service.now) is None
 
 
-def test_logins_end_one_by_one_or_all_at_once(service: Any) -> None:
+def test_logins_end_one_by_one_or_all_at_once(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         first, second, third = (
@@ -174,7 +171,7 @@ def test_logins_end_one_by_one_or_all_at_once(service: Any) -> None:
         assert logins.find(session, token=third, now=service.now) is None
 
 
-def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any) -> None:
+def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token = logins.start(session, user=user, user_agent="", lifetime=DAY, now=service.now)
@@ -188,7 +185,7 @@ def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service: Any
         assert login.last_used_at == later
 
 
-def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) -> None:
+def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token, text = api_tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
@@ -205,7 +202,7 @@ def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service: Any) 
         assert api_tokens.list_own(session, user=user) == []
 
 
-def test_nobody_revokes_another_persons_token(service: Any) -> None:
+def test_nobody_revokes_another_persons_token(service):
     ada, bob = sign_up(service, "ada"), sign_up(service, "bob")
     with service.database.write() as session:
         token, _ = api_tokens.create(session, user=ada, name="mine", now=service.now)
@@ -214,7 +211,7 @@ def test_nobody_revokes_another_persons_token(service: Any) -> None:
         assert session.get_one(ApiToken, token.id).revoked_at is None
 
 
-def test_the_setup_link_makes_one_administrator_once(service: Any, passwords: Any) -> None:
+def test_the_setup_link_makes_one_administrator_once(service, passwords):
     with service.database.write() as session:
         replaced = administrators.create_setup_link(session, now=service.now)
         token = administrators.create_setup_link(session, now=service.now)

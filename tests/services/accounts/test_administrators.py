@@ -1,7 +1,5 @@
 """Administrators: made and unmade, recorded, and never none."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
@@ -11,7 +9,7 @@ from grader.services.accounts.administrators import LastAdministrator
 from grader.services.audit.log import Actor
 
 
-def change(service: Any, name: str, is_admin: bool) -> User:
+def change(service, name: str, is_admin: bool) -> User:
     user = service.user(name)
     with service.database.write() as session:
         return administrators.change(
@@ -19,7 +17,7 @@ def change(service: Any, name: str, is_admin: bool) -> User:
         )
 
 
-def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service: Any) -> None:
+def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service):
     service.user("root", is_admin=True)
     assert change(service, "ada", True).is_admin
     assert not change(service, "ada", False).is_admin
@@ -33,7 +31,7 @@ def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service: 
     ]
 
 
-def test_the_last_administrator_stays_one(service: Any) -> None:
+def test_the_last_administrator_stays_one(service):
     service.user("root", is_admin=True)
     with pytest.raises(LastAdministrator, match="root is the only administrator"):
         change(service, "root", False)

@@ -1,7 +1,6 @@
 """Deleting an account: the person is gone, the standings are not."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.both_databases
 PASSWORD = "correct horse battery"
 
 
-def delete(service: Any, name: str) -> User:
+def delete(service, name: str) -> User:
     user = service.user(name)
     with service.database.write() as session:
         accounts.delete_account(session, user=user, now=service.now)
@@ -26,7 +25,7 @@ def delete(service: Any, name: str) -> User:
         return session.get_one(User, user.id)
 
 
-def test_a_deleted_person_has_no_name_address_password_login_or_token(service: Any) -> None:
+def test_a_deleted_person_has_no_name_address_password_login_or_token(service):
     ada = service.user("Ada")
     with service.database.write() as session:
         person = session.get_one(User, ada.id)
@@ -48,7 +47,7 @@ def test_a_deleted_person_has_no_name_address_password_login_or_token(service: A
         assert accounts.find(session, user_id=gone.id) is None
 
 
-def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service: Any) -> None:
+def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service):
     service.user("Ada")
     gone = delete(service, "Ada")
     passwords = accounts.password_hasher(service.settings)
@@ -59,7 +58,7 @@ def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service: Any) 
                 assert not accounts.has_password(user, password, passwords=passwords)
 
 
-def test_standings_stay_under_a_neutral_name(service: Any) -> None:
+def test_standings_stay_under_a_neutral_name(service):
     competition = service.competition()
     first = service.submit(competition, user="Ada", skill=0.5)
     second = service.submit(competition, user="Bob", skill=0.1, seed=8)
@@ -77,7 +76,7 @@ def test_standings_stay_under_a_neutral_name(service: Any) -> None:
     assert "Ada" not in str(after)
 
 
-def test_a_name_that_is_free_again_can_be_taken(service: Any) -> None:
+def test_a_name_that_is_free_again_can_be_taken(service):
     competition = service.competition()
     service.score(service.submit(competition, user="Ada"))
     delete(service, "Ada")
@@ -87,7 +86,7 @@ def test_a_name_that_is_free_again_can_be_taken(service: Any) -> None:
         assert {team.name for team in session.scalars(select(Team))} >= {"Ada"}
 
 
-def test_the_last_administrator_stays(service: Any) -> None:
+def test_the_last_administrator_stays(service):
     service.user("root", is_admin=True)
     with pytest.raises(LastAdministrator):
         delete(service, "root")
@@ -95,7 +94,7 @@ def test_the_last_administrator_stays(service: Any) -> None:
     assert delete(service, "root").is_admin is False
 
 
-def test_an_address_is_free_again(service: Any) -> None:
+def test_an_address_is_free_again(service):
     ada = service.user("Ada")
     with service.database.write() as session:
         person = session.get_one(User, ada.id)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -21,7 +20,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 SECRET = "key"
 
 
-def guesser(name: str = "Ada", address: str = "192.0.2.1", **known: Any) -> Guesser:
+def guesser(name: str = "Ada", address: str = "192.0.2.1", **known) -> Guesser:
     return Guesser(
         account=login_guesses.account_hash(name, secret=SECRET),
         address=login_guesses.address_hash(address, secret=SECRET),
@@ -29,7 +28,7 @@ def guesser(name: str = "Ada", address: str = "192.0.2.1", **known: Any) -> Gues
     )
 
 
-def guess(service: Any, who: Guesser, at: timedelta = timedelta()) -> bool:
+def guess(service, who: Guesser, at: timedelta = timedelta()) -> bool:
     """Guess wrong; tell whether the guess was looked at."""
     try:
         with service.database.write() as session:
@@ -39,7 +38,7 @@ def guess(service: Any, who: Guesser, at: timedelta = timedelta()) -> bool:
     return True
 
 
-def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_from(service: Any) -> None:
+def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_from(service):
     looked_at = [guess(service, guesser(address=f"10.0.{place // 9}.1")) for place in range(61)]
     assert looked_at == [True] * 60 + [False]
     assert guess(service, guesser(address="10.9.9.9"), HOUR)
@@ -47,21 +46,21 @@ def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_f
 
 
 @pytest.mark.parametrize("known", [{"device": "d1"}, {"is_known_address": True}, {"is_logged_in": True}])
-def test_what_strangers_do_locks_nobody_out_of_a_place_that_is_known(service: Any, known: Any) -> None:
+def test_what_strangers_do_locks_nobody_out_of_a_place_that_is_known(service, known):
     for place in range(60):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
     assert not guess(service, guesser(address="10.9.9.9"))
     assert guess(service, guesser(address="10.9.9.9", **known))
 
 
-def test_a_crowd_behind_a_known_address_is_not_locked_by_the_addresss_other_names(service: Any) -> None:
+def test_a_crowd_behind_a_known_address_is_not_locked_by_the_addresss_other_names(service):
     for place in range(20):
         assert guess(service, guesser(f"Person {place}"))
     assert not guess(service, guesser("Ada"))
     assert guess(service, guesser("Ada", is_known_address=True))
 
 
-def test_one_known_device_uses_up_nothing_of_another(service: Any) -> None:
+def test_one_known_device_uses_up_nothing_of_another(service):
     lost = guesser(device="stolen", address="10.0.0.1")
     tried = 0
     while guess(service, lost, tried * timedelta(seconds=5)):
@@ -90,9 +89,7 @@ def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 @pytest.mark.parametrize(
     ("share", "step"), [(10, 2 * HOUR), pytest.param(1, HOUR / 2, marks=pytest.mark.long)], indirect=["share"]
 )
-def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(
-    service: Any, share: int, step: timedelta
-) -> None:
+def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(service, share: int, step: timedelta):
     """The short run has a tenth of every budget, and so of the thousand guesses."""
     crowd = [
         *(guesser(address=f"10.0.{place}.1") for place in range(8)),
@@ -111,14 +108,14 @@ def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(
 
 
 @pytest.mark.both_databases
-def test_guesses_that_come_together_are_counted_one_by_one(service: Any) -> None:
+def test_guesses_that_come_together_are_counted_one_by_one(service):
     for place in range(55):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
     looked_at = race(*(lambda n=n: guess(service, guesser(address=f"10.9.{n}.1")) for n in range(9)))
     assert sorted(looked_at) == [False] * 4 + [True] * 5
 
 
-def test_a_right_password_is_no_guess(service: Any) -> None:
+def test_a_right_password_is_no_guess(service):
     for _ in range(login_guesses.STRANGERS[0].count + 1):
         with service.database.write() as session:
             counted = login_guesses.begin(session, guesser=guesser(), now=service.now)
@@ -127,7 +124,7 @@ def test_a_right_password_is_no_guess(service: Any) -> None:
         assert session.scalar(select(func.count()).select_from(Tally)) == 0
 
 
-def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(service: Any) -> None:
+def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(service):
     for place in range(60):
         guess(service, guesser(address=f"10.0.{place}.1"), place * timedelta(seconds=10))
     stranger = guesser(address="10.9.9.9")
@@ -153,12 +150,12 @@ def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(serv
         ("fe80::1%eth0", "fe80::2", True),
     ],
 )
-def test_of_an_ipv6_address_counts_what_one_holder_has(one: str, other: str, are_one: bool) -> None:
+def test_of_an_ipv6_address_counts_what_one_holder_has(one: str, other: str, are_one: bool):
     assert (guesser(address=one) == guesser(address=other)) is are_one
 
 
 @pytest.mark.both_databases
-def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service: Any) -> None:
+def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service):
     assert guesser("ADA ") == guesser("ada") != guesser("adb")
     guess(service, guesser("Ada", "192.0.2.77", device="d"))
     with service.database.read() as session:
@@ -167,13 +164,13 @@ def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service: A
     assert guesser() != replace(guesser(), account=login_guesses.account_hash("Ada", secret="other key"))
 
 
-def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_changes(service: Any) -> None:
+def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_changes(service):
     ada, bob = service.user("ada"), service.user("bob")
 
-    def hashed(user: Any) -> str:
+    def hashed(user) -> str:
         return login_guesses.address_hash("192.0.2.1", secret=SECRET, user_id=user.id)
 
-    def is_known(user: Any, after: timedelta = timedelta()) -> bool:
+    def is_known(user, after: timedelta = timedelta()) -> bool:
         with service.database.read() as session:
             return login_addresses.is_known_address(
                 session, user_id=user.id, address_hash=hashed(user), now=service.now + after
@@ -190,7 +187,7 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
     assert not is_known(ada)
 
 
-def test_of_many_addresses_the_newest_are_known(service: Any) -> None:
+def test_of_many_addresses_the_newest_are_known(service):
     ada = service.user("ada")
     with service.database.write() as session:
         for place in range(login_addresses.MOST_KNOWN + 5):
@@ -202,7 +199,7 @@ def test_of_many_addresses_the_newest_are_known(service: Any) -> None:
 
 
 @pytest.mark.both_databases
-def test_what_is_old_is_forgotten_and_the_rest_stays(service: Any) -> None:
+def test_what_is_old_is_forgotten_and_the_rest_stays(service):
     ada = service.user()
     with service.database.read() as session:
         now = db.now(session)

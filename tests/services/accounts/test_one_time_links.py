@@ -3,7 +3,6 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -23,11 +22,11 @@ ADA = "ada@example.org"
 
 
 @pytest.fixture
-def passwords(service: Any) -> Any:
+def passwords(service):
     return accounts.password_hasher(service.settings)
 
 
-def outbox(service: Any) -> list[Mail]:
+def outbox(service) -> list[Mail]:
     with service.database.read() as session:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
@@ -36,13 +35,13 @@ def token_of(letter: Mail) -> str:
     return re.findall(r"\{site\}/[a-z-]+/(\S+)", letter.body)[0]
 
 
-def ask(service: Any, use_case: Any, address: str, **given: Any) -> Mail:
+def ask(service, use_case, address: str, **given) -> Mail:
     with service.database.write() as session:
         use_case(session, address=address, now=service.now, **given)
     return outbox(service)[-1]
 
 
-def sign_up(service: Any, passwords: Any, name: str = "Ada", address: str = ADA) -> User:
+def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
     token = token_of(ask(service, sign_ups.ask, address))
     with service.database.write() as session:
         return sign_ups.use(
@@ -50,20 +49,20 @@ def sign_up(service: Any, passwords: Any, name: str = "Ada", address: str = ADA)
         )
 
 
-def test_signing_up_by_mail_makes_an_account_whose_address_is_confirmed(service: Any, passwords: Any) -> None:
+def test_signing_up_by_mail_makes_an_account_whose_address_is_confirmed(service, passwords):
     ada = sign_up(service, passwords, address=" Ada@Example.org ")
     assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@Example.org", ADA, service.now)
 
 
-def test_a_sign_up_link_goes_on_to_where_the_person_came_from(service: Any) -> None:
+def test_a_sign_up_link_goes_on_to_where_the_person_came_from(service):
     letter = ask(service, sign_ups.ask, ADA, then="/competitions/toxicity/team/link/a?b=c d")
     assert re.search(r"/sign-up/[\w-]+\?next=/competitions/toxicity/team/link/a%3Fb%3Dc%20d\n", letter.body)
 
 
-def test_a_sign_up_link_works_once_and_for_a_day(service: Any, passwords: Any) -> None:
+def test_a_sign_up_link_works_once_and_for_a_day(service, passwords):
     token = token_of(ask(service, sign_ups.ask, ADA))
 
-    def use(now: Any) -> User:
+    def use(now) -> User:
         with service.database.write() as session:
             return sign_ups.use(
                 session, token=token, name="Ada", password=PASSWORD, passwords=passwords, now=now
@@ -76,9 +75,7 @@ def test_a_sign_up_link_works_once_and_for_a_day(service: Any, passwords: Any) -
         use(service.now)
 
 
-def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account(
-    service: Any, passwords: Any
-) -> None:
+def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account(service, passwords):
     sign_up(service, passwords)
     letter = ask(service, sign_ups.ask, "ADA@example.org")
     assert "You already have one: Ada" in letter.body
@@ -92,7 +89,7 @@ def token_of_reset(letter: Mail) -> str:
     return re.findall(r"/reset/(\S+)", letter.body)[0]
 
 
-def test_an_invitation_makes_one_account(service: Any, passwords: Any) -> None:
+def test_an_invitation_makes_one_account(service, passwords):
     with service.database.write() as session:
         token = sign_ups.invite(session, created_by="root", now=service.now)
     with service.database.write() as session:
@@ -104,9 +101,7 @@ def test_an_invitation_makes_one_account(service: Any, passwords: Any) -> None:
         sign_ups.find(session, token=token, now=service.now)
 
 
-def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
-    service: Any, passwords: Any
-) -> None:
+def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(service, passwords):
     ada = sign_up(service, passwords)
     other = token_of_reset(ask(service, password_resets.ask, ADA))
     token = token_of_reset(ask(service, password_resets.ask, ADA))
@@ -125,7 +120,7 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(
     assert outbox(service)[-1].subject == "Your password was changed"
 
 
-def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service: Any, passwords: Any) -> None:
+def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service, passwords):
     ada = sign_up(service, passwords)
     mailed = token_of_reset(ask(service, password_resets.ask, ADA))
     with service.database.write() as session:
@@ -137,16 +132,14 @@ def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service: Any, passw
                 password_resets.whose(session, token=token, now=service.now + lifetime)
 
 
-def test_an_address_that_nobody_has_is_told_so_and_gets_no_link(service: Any) -> None:
+def test_an_address_that_nobody_has_is_told_so_and_gets_no_link(service):
     letter = ask(service, password_resets.ask, "nobody@example.org")
     assert "No account has this address" in letter.body
     assert "/reset/" not in letter.body
     assert letter.user_id is None
 
 
-def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(
-    service: Any, passwords: Any
-) -> None:
+def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(service, passwords):
     ada = sign_up(service, passwords)
     with service.database.write() as session:
         email_addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
@@ -163,9 +156,7 @@ def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(
         email_addresses.verify(session, token=token, now=service.now)
 
 
-def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
-    service: Any, passwords: Any
-) -> None:
+def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(service, passwords):
     sign_up(service, passwords)
     bob = service.user("Bob")
     with service.database.write() as session:
@@ -177,7 +168,7 @@ def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(
 
 
 @pytest.mark.both_databases
-def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
+def test_two_who_ask_for_one_address_cannot_both_have_it(service):
     links_of = []
     for name in ("Ada", "Bob"):
         user = service.user(name)
@@ -191,7 +182,7 @@ def test_two_who_ask_for_one_address_cannot_both_have_it(service: Any) -> None:
 
 
 @pytest.mark.both_databases
-def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: Any) -> None:
+def test_of_two_who_use_one_link_at_once_one_succeeds(service, passwords):
     with service.database.write() as session:
         token = sign_ups.invite(session, created_by="root", now=service.now)
 
@@ -210,7 +201,7 @@ def test_of_two_who_use_one_link_at_once_one_succeeds(service: Any, passwords: A
 
 
 @pytest.mark.both_databases
-def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service: Any, passwords: Any) -> None:
+def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service, passwords):
     def sign_up(name: str) -> bool:
         try:
             with service.database.write() as session:
@@ -225,7 +216,7 @@ def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service: Any, password
         ]
 
 
-def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:
+def test_a_link_serves_one_purpose(service, passwords):
     ada = sign_up(service, passwords)
     with service.database.write() as session:
         token = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
@@ -256,7 +247,7 @@ def test_a_link_serves_one_purpose(service: Any, passwords: Any) -> None:
         "@" * 100_000,
     ],
 )
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_what_is_no_address_is_refused(address: str):
     with pytest.raises(InvalidAddress):
         mail_addresses.clean_address(address)
 
@@ -265,14 +256,12 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     ("address", "clean"),
     [(" a.b+c@example.org ", "a.b+c@example.org"), ("ada@żółw.example", "ada@xn--kw-fka0gz0i.example")],
 )
-def test_addresses_are_kept_as_mail_servers_write_them(address: str, clean: str) -> None:
+def test_addresses_are_kept_as_mail_servers_write_them(address: str, clean: str):
     assert mail_addresses.clean_address(address).startswith(clean.split("@")[0] + "@")
     assert mail_addresses.clean_address(address).isascii()
 
 
-def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(
-    service: Any, passwords: Any
-) -> None:
+def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(service, passwords):
     ada, bob = sign_up(service, passwords), service.user("Bob")
     count = len(outbox(service))
 

@@ -21,7 +21,7 @@ def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
     """Let threads wait for their turn while one is held, one after the other; give what became of them."""
     ends: list[str] = []
 
-    def wait(number: int, is_known: bool) -> None:
+    def wait(number: int, is_known: bool):
         try:
             with hasher.turn(is_known=is_known):
                 ends.append(f"{number}")
@@ -39,7 +39,7 @@ def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
         thread.join()
 
 
-def test_a_password_that_was_hashed_is_right_and_another_is_not(hasher: BoundedHasher) -> None:
+def test_a_password_that_was_hashed_is_right_and_another_is_not(hasher: BoundedHasher):
     stored = hasher.hash("correct horse battery")
     assert hasher.verify(stored, "correct horse battery")
     with hasher.turn():
@@ -48,7 +48,7 @@ def test_a_password_that_was_hashed_is_right_and_another_is_not(hasher: BoundedH
 
 def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
         monkeypatch.setattr(passwords, name, 100)
     with line(hasher, [False, False, True, False, True]) as ends:
@@ -58,7 +58,7 @@ def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
 
 def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_known(
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
         monkeypatch.setattr(passwords, name, 100)
     monkeypatch.setattr(passwords, "MOST_WAITING", 4)
@@ -68,7 +68,7 @@ def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_k
     assert ends[2:] == ["6", "0", "1", "2", "3"]
 
 
-def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.05)
     with line(hasher, [False]) as ends:
         while not ends:
@@ -77,7 +77,7 @@ def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: p
     assert hasher.hash("the line is empty again")
 
 
-def test_an_error_within_a_turn_gives_it_back(hasher: BoundedHasher) -> None:
+def test_an_error_within_a_turn_gives_it_back(hasher: BoundedHasher):
     with pytest.raises(ZeroDivisionError), hasher.turn():
         raise ZeroDivisionError
     assert hasher.hash("next")

@@ -37,40 +37,40 @@ COMMON = "one of the passwords that many people have"
         "pass word 2026!",
     ],
 )
-def test_passwords_that_many_people_have_are_refused_with_the_reason(password: str) -> None:
+def test_passwords_that_many_people_have_are_refused_with_the_reason(password: str):
     assert COMMON in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize(
     "password", ["Ada Lovelace", "adalovelace", "AdaLovelace1", "*ada lovelace*", "AdaLovelace2026!"]
 )
-def test_the_persons_own_name_is_refused(password: str) -> None:
+def test_the_persons_own_name_is_refused(password: str):
     assert "cannot be the account name," in (password_problem(password, name="Ada Lovelace") or "")
 
 
 @pytest.mark.parametrize("password", ["fairboard", "Fairboard1", "FAIRBOARD2026", "Fairboard#2026!"])
-def test_the_name_of_the_site_is_refused(password: str) -> None:
+def test_the_name_of_the_site_is_refused(password: str):
     assert "the name of the site" in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize("password", ["abcabcabc", "19901990", "Abcabcabcab!"])
-def test_a_short_text_repeated_is_refused(password: str) -> None:
+def test_a_short_text_repeated_is_refused(password: str):
     assert "a short text repeated" in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize(
     "password", ["alicepassword", "PasswordAlice", "Alice.Password1", "fairboard-dragon"]
 )
-def test_a_name_with_a_common_password_is_refused(password: str) -> None:
+def test_a_name_with_a_common_password_is_refused(password: str):
     assert "a name with a common password" in (password_problem(password, name="Alice") or "")
 
 
-def test_a_common_password_repeated_is_refused() -> None:
+def test_a_common_password_repeated_is_refused():
     assert COMMON in (password_problem("passwordpassword", name="Ada") or "")
     assert password_problem("correct horse correct horse", name="Ada") is None
 
 
-def test_length_is_told_first_and_a_long_text_is_looked_at_quickly() -> None:
+def test_length_is_told_first_and_a_long_text_is_looked_at_quickly():
     assert password_problem("passwor", name="") == "A password has at least 8 characters; this one has 7."
     assert "at most 1,024 characters" in (password_problem("x" * 10**6, name="") or "")
     assert "three different" in (password_problem("11112222", name="") or "")
@@ -90,7 +90,7 @@ def test_length_is_told_first_and_a_long_text_is_looked_at_quickly() -> None:
         "monkey dragon 2026!",
     ],
 )
-def test_other_passwords_are_taken(password: str) -> None:
+def test_other_passwords_are_taken(password: str):
     assert password_problem(password, name="Ada Lovelace") is None
 
 
@@ -111,14 +111,14 @@ marks = st.text("!?.#*$-_&+@", max_size=2)
 )
 def test_a_common_word_with_a_number_and_marks_is_refused_in_any_case(
     word: str, how: int, before: str, number: str, after: str, is_ahead: bool
-) -> None:
+):
     around = (before + number, after) if is_ahead else (before, number + after)
     password = any_case(word, how).join(around)
     if len(password) >= passwords.MIN_LENGTH and len(set(password)) >= 3:
         assert COMMON in (password_problem(password, name="") or "")
 
 
-def test_of_ten_thousand_good_passwords_none_is_refused() -> None:
+def test_of_ten_thousand_good_passwords_none_is_refused():
     draw = random.Random(2026)
     words = sorted(passwords._common())
     characters = string.ascii_letters + string.digits + string.punctuation
@@ -135,7 +135,7 @@ def test_of_ten_thousand_good_passwords_none_is_refused() -> None:
     assert sum(password_problem(password, name="Ada Lovelace") is not None for password in good) == 0
 
 
-def test_the_list_is_whole_and_clean() -> None:
+def test_the_list_is_whole_and_clean():
     words = passwords._common()
     assert len(words) == 29_095
     assert all(len(word) >= 4 and word == word.lower().strip() and word.isascii() for word in words)

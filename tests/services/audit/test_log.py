@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, text, update
@@ -24,7 +23,7 @@ TESTS = Actor(None, "tests")
 WEEK = timedelta(days=7)
 
 
-def record(service: Any, competition: Any, **given: Any) -> AuditEntry:
+def record(service, competition, **given) -> AuditEntry:
     options = {"actor": TESTS, "action": "team.rename", "subject": "team 1", "now": service.now} | given
     with service.database.write() as session:
         return log.record(session, competition=competition, **options)
@@ -34,14 +33,14 @@ MAKING = ("competition.create", "solution.accept", "competition.publish")
 PUBLISHED = "The competition was published."
 
 
-def entries(service: Any, competition: Any, **asked: Any) -> list[AuditEntry]:
+def entries(service, competition, **asked) -> list[AuditEntry]:
     """Return the entries since the competition was made."""
     with service.database.read() as session:
         found = log.list_page(session, competition=competition, **asked).rows
     return [entry for entry in found if entry.action not in MAKING]
 
 
-def told(service: Any, competition: Any) -> list[str]:
+def told(service, competition) -> list[str]:
     with service.database.read() as session:
         page = log.public_page(session, competition=competition)
         texts = [page.told(entry.public_text) for entry in page.rows]
@@ -49,7 +48,7 @@ def told(service: Any, competition: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
-def test_the_database_refuses_to_change_or_delete_an_entry(service: Any, change: Any) -> None:
+def test_the_database_refuses_to_change_or_delete_an_entry(service, change):
     competition = service.competition()
     record(service, competition, reason="It was rude.")
     with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
@@ -59,7 +58,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(service: Any, change:
     assert entries(service, competition)[0].reason == "It was rude."
 
 
-def test_only_what_differs_is_kept_as_before_and_after(service: Any) -> None:
+def test_only_what_differs_is_kept_as_before_and_after(service):
     competition = service.competition()
     record(
         service,
@@ -72,7 +71,7 @@ def test_only_what_differs_is_kept_as_before_and_after(service: Any) -> None:
     assert entry.after == {"name": "Nice", "at": (service.now + WEEK).isoformat(), "mode": "code"}
 
 
-def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service: Any) -> None:
+def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service):
     competition = service.competition()
     record(
         service, competition, subject="team a\0b\n", reason="x\0y", after={"name": "a\0b"}, public_text="p\0q"
@@ -86,7 +85,7 @@ def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service:
     )
 
 
-def test_every_action_that_the_code_writes_has_words_and_no_other() -> None:
+def test_every_action_that_the_code_writes_has_words_and_no_other():
     nouns = "|".join(sorted({action.partition(".")[0] for action in log.WORDS}))
     written = {
         action
@@ -97,13 +96,13 @@ def test_every_action_that_the_code_writes_has_words_and_no_other() -> None:
     assert written - {"submission.csv"} == set(log.WORDS)
 
 
-def test_an_act_without_words_is_refused(service: Any) -> None:
+def test_an_act_without_words_is_refused(service):
     competition = service.competition()
     with pytest.raises(UnknownAction, match=r"no words for the action 'team\.applaud'"):
         record(service, competition, action="team.applaud")
 
 
-def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> None:
+def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service):
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
@@ -115,7 +114,7 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service: Any) -> N
     assert log.action_told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
 
 
-def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
+def test_an_act_that_is_undone_leaves_no_entry(service):
     competition = service.competition()
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
@@ -126,13 +125,13 @@ def test_an_act_that_is_undone_leaves_no_entry(service: Any) -> None:
     assert len(entries(service, competition)) == before
 
 
-def test_entries_are_found_by_action_its_noun_and_by_person(service: Any) -> None:
+def test_entries_are_found_by_action_its_noun_and_by_person(service):
     competition, ada = service.competition(), service.user("ada")
     record(service, competition, actor=Actor.of(ada), action="team.rename")
     record(service, competition, actor=Actor.calendar(), action="team.disqualify")
     record(service, competition, actor=Actor.of(ada), action="ties.start")
 
-    def found(**asked: Any) -> list[str]:
+    def found(**asked) -> list[str]:
         return [entry.action for entry in entries(service, competition, **asked)]
 
     assert found(action="team") == ["team.disqualify", "team.rename"]
@@ -145,7 +144,7 @@ def test_entries_are_found_by_action_its_noun_and_by_person(service: Any) -> Non
         assert "team.rename" in log.actions(session, competition=competition)
 
 
-def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -> None:
+def test_pages_are_of_one_competition_and_the_newest_comes_first(service):
     competition, other = service.competition(), service.competition("other")
     with service.database.write() as session:
         for number in range(log.PAGE_SIZE + 5):
@@ -168,13 +167,13 @@ def test_pages_are_of_one_competition_and_the_newest_comes_first(service: Any) -
     assert [entry.action for entry in entries(service, other)] == []
 
 
-def test_an_act_on_the_site_stands_in_no_competition(service: Any) -> None:
+def test_an_act_on_the_site_stands_in_no_competition(service):
     competition = service.competition()
     record(service, None, action="administrator.make")
     assert [entry.action for entry in entries(service, competition)] == []
 
 
-def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> None:
+def test_every_act_of_the_running_and_the_close_is_recorded(service):
     competition = service.competition(closes_at=service.now + WEEK)
     for seed, name in enumerate(("ada", "bob")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -215,7 +214,7 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service: Any) -> Non
     ]
 
 
-def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
+def test_conditions_that_stay_as_they_are_leave_no_entry(service):
     competition = service.competition()
     with service.database.write() as session:
         settings.change(
@@ -224,7 +223,7 @@ def test_conditions_that_stay_as_they_are_leave_no_entry(service: Any) -> None:
     assert [entry.action for entry in entries(service, competition)] == []
 
 
-def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
+def test_what_the_calendar_reveals_is_recorded_as_its_act(service):
     competition = service.competition(closes_at=service.now + WEEK)
     with service.database.write() as session:
         close.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
@@ -232,7 +231,7 @@ def test_what_the_calendar_reveals_is_recorded_as_its_act(service: Any) -> None:
     assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
 
 
-def test_a_name_that_is_gone_is_not_kept_in_the_log(service: Any) -> None:
+def test_a_name_that_is_gone_is_not_kept_in_the_log(service):
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:

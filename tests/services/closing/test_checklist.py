@@ -31,12 +31,12 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     return service.competition(closes_at=service.now + DAY, max_total_submissions=99)
 
 
 @pytest.fixture
-def state(service: Any, competition: Any) -> Callable[..., CloseState]:
+def state(service, competition) -> Callable[..., CloseState]:
     """A function that returns where the close is."""
 
     def of(*, after: timedelta = timedelta()) -> CloseState:
@@ -48,10 +48,10 @@ def state(service: Any, competition: Any) -> Callable[..., CloseState]:
 
 
 @pytest.fixture
-def add_job(service: Any, competition: Any) -> Callable[..., int]:
+def add_job(service, competition) -> Callable[..., int]:
     """A function that adds an organizer's job and returns its id."""
 
-    def add(kind: OrganizerJobKind, state: JobState = JobState.DONE, **values: Any) -> int:
+    def add(kind: OrganizerJobKind, state: JobState = JobState.DONE, **values) -> int:
         given = {"parameters": {}, "created_at": service.now, "available_at": service.now} | values
         with service.database.write() as session:
             job = OrganizerJob(competition_id=competition.id, kind=kind, state=state, **given)
@@ -62,7 +62,7 @@ def add_job(service: Any, competition: Any) -> Callable[..., int]:
     return add
 
 
-def send_more(service: Any, like: Submission, *minutes: int, **values: Any) -> list[int]:
+def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
     """Add submissions like another one, so many minutes later; return their ids."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
     given = {name: getattr(like, name) for name in names} | values
@@ -78,7 +78,7 @@ def ids(submissions: tuple[Submission, ...]) -> list[int]:
     return [each.id for each in submissions]
 
 
-def test_before_anything_happened_nothing_is_missing_and_nothing_verified(state: Any) -> None:
+def test_before_anything_happened_nothing_is_missing_and_nothing_verified(state):
     found = state()
     assert found == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0, None, None, is_current=False)
     assert not found.agrees
@@ -86,7 +86,7 @@ def test_before_anything_happened_nothing_is_missing_and_nothing_verified(state:
     assert state(after=DAY).stage is Stage.CLOSED
 
 
-def test_a_reopened_selection_keeps_the_close_waiting(service: Any, competition: Any, state: Any) -> None:
+def test_a_reopened_selection_keeps_the_close_waiting(service, competition, state):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).selection_deadline = service.now + 2 * DAY
     assert state(after=DAY).selection_open_until == service.now + 2 * DAY
@@ -94,8 +94,8 @@ def test_a_reopened_selection_keeps_the_close_waiting(service: Any, competition:
 
 
 def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_named(
-    service: Any, competition: Any, state: Any
-) -> None:
+    service, competition, state
+):
     first = service.submit(competition).submission
     elsewhere = service.submit(service.competition("other")).submission
     send_more(service, elsewhere, 0, 0, status=SubmissionStatus.FAILED)
@@ -120,8 +120,8 @@ def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_na
 
 
 def test_the_version_in_preparation_and_the_open_disputes_are_told(
-    service: Any, competition: Any, state: Any, prepare_version: Any
-) -> None:
+    service, competition, state, prepare_version
+):
     first = service.submit(competition).submission
     prepare_version(service.competition("other"))
     version = prepare_version(competition)
@@ -172,14 +172,14 @@ DIFFERENCE = {"submission_id": 1, "team": "ada", "what": "file", "stored": "a", 
     ],
 )
 def test_what_competes_counts_as_verified_if_the_last_job_of_the_live_version_found_no_difference(
-    service: Any,
-    competition: Any,
-    state: Any,
-    add_job: Any,
+    service,
+    competition,
+    state,
+    add_job,
     job: dict[str, Any],
     agrees: bool,
     unverified: str,
-) -> None:
+):
     live = service.reload(competition).live_scoring_version_id
     verify = OrganizerJobKind.VERIFY
     add_job(verify, parameters={"scoring_version_id": live}, result=FOUND | {"value_count": 1})
@@ -196,8 +196,8 @@ def test_what_competes_counts_as_verified_if_the_last_job_of_the_live_version_fo
 
 
 def test_the_jobs_of_a_close_are_the_last_verification_and_five_bundles_with_something_to_tell(
-    service: Any, competition: Any, add_job: Any
-) -> None:
+    service, competition, add_job
+):
     bundle, verify = OrganizerJobKind.BUNDLE, OrganizerJobKind.VERIFY
     add_job(verify)
     told = [add_job(bundle, result={"sha256": "5a"}) for _ in range(4)]

@@ -48,32 +48,32 @@ HOUR = timedelta(hours=1)
 WEEK = timedelta(days=7)
 
 
-def reveal(service: Any, competition: Any, after: timedelta = timedelta()) -> closing.Revealed:
+def reveal(service, competition, after: timedelta = timedelta()) -> closing.Revealed:
     with service.database.write() as session:
         return closing.reveal(
             session, competition=competition, actor=Actor(None, "tests"), now=service.now + after
         )
 
 
-def close_now(service: Any, competition: Any, after: timedelta = timedelta()) -> Competition:
+def close_now(service, competition, after: timedelta = timedelta()) -> Competition:
     with service.database.write() as session:
         actor = Actor(None, "tests")
         return closing.close_now(session, competition=competition, actor=actor, now=service.now + after)
 
 
-def finalize(service: Any, competition: Any, after: timedelta = timedelta()) -> FinalBoard:
+def finalize(service, competition, after: timedelta = timedelta()) -> FinalBoard:
     with service.database.write() as session:
         return closing.finalize(
             session, competition=competition, actor=Actor(None, "tests"), now=service.now + after
         )
 
 
-def settle(service: Any, competition: Any, after: timedelta) -> None:
+def settle(service, competition, after: timedelta):
     with service.database.write() as session:
         closing.settle(session, competition=competition, now=service.now + after)
 
 
-def standings(service: Any, split: Split) -> list[tuple[int, int, int]]:
+def standings(service, split: Split) -> list[tuple[int, int, int]]:
     with service.database.read() as session:
         rows = session.execute(
             select(Standing.team_id, Standing.submission_id, Standing.score_units)
@@ -83,12 +83,12 @@ def standings(service: Any, split: Split) -> list[tuple[int, int, int]]:
         return [tuple(row) for row in rows]
 
 
-def final_page(service: Any, competition: Any, number: int) -> final_standings.FinalPage:
+def final_page(service, competition, number: int) -> final_standings.FinalPage:
     with service.database.read() as session:
         return final_standings.page_of(session, competition=competition, number=number)
 
 
-def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.REVEALED) -> Any:
+def own_results(service, competition, name: str, phase: Phase = Phase.REVEALED):
     from grader.services.teams import rosters
 
     with service.database.read() as session:
@@ -97,7 +97,7 @@ def own_results(service: Any, competition: Any, name: str, phase: Phase = Phase.
         return team_results.of_team(session, competition=competition, team=team, phase=phase)
 
 
-def republish(service: Any, competition: Any, csv: bytes) -> None:
+def republish(service, competition, csv: bytes):
     competition = service.reload(competition)
     columns = preparation.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
@@ -112,7 +112,7 @@ def republish(service: Any, competition: Any, csv: bytes) -> None:
         publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 
 
-def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: Any) -> None:
+def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service):
     competition = service.competition()
     for name in ("ada", "bob"):
         service.score(service.submit(competition, user=name))
@@ -127,19 +127,19 @@ def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service: 
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
 
 
-def test_a_competition_that_is_not_open_yet_is_not_revealed(service: Any) -> None:
+def test_a_competition_that_is_not_open_yet_is_not_revealed(service):
     competition = service.competition(opens_at=service.now + HOUR)
     with pytest.raises(NotYetOpen, match="nothing to close or reveal"):
         reveal(service, competition)
 
 
-def test_a_reveal_after_the_close_keeps_the_closing_time(service: Any) -> None:
+def test_a_reveal_after_the_close_keeps_the_closing_time(service):
     competition = service.competition(closes_at=service.now + HOUR)
     assert not reveal(service, competition, 2 * HOUR).closed_now
     assert service.reload(competition).closes_at == service.now + HOUR
 
 
-def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service: Any) -> None:
+def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service):
     competition = service.competition()
     waiting = [service.submit(competition, seed=seed) for seed in range(2)]
     with pytest.raises(ScoringPending, match="2 submissions are still being scored") as caught:
@@ -149,14 +149,14 @@ def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service: A
     assert reveal(service, competition).team_count == 1
 
 
-def test_a_second_reveal_is_refused(service: Any) -> None:
+def test_a_second_reveal_is_refused(service):
     competition = service.competition()
     reveal(service, competition)
     with pytest.raises(AlreadyRevealed):
         reveal(service, competition)
 
 
-def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_final(service: Any) -> None:
+def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_final(service):
     competition = service.competition(closes_at=service.now + HOUR)
     late = service.submit(competition)
 
@@ -179,7 +179,7 @@ def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_
         finalize(service, competition)
 
 
-def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(service: Any) -> None:
+def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(service):
     competition = service.competition(closes_at=service.now + HOUR)
     with pytest.raises(NotClosed, match="closes at"):
         settle(service, competition, timedelta())
@@ -187,7 +187,7 @@ def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(serv
         finalize(service, competition)
 
 
-def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None:
+def test_the_reveal_switches_on_what_the_settling_computed(service):
     competition = service.competition(closes_at=service.now + HOUR)
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -203,7 +203,7 @@ def test_the_reveal_switches_on_what_the_settling_computed(service: Any) -> None
     assert standings(service, Split.PRIVATE) == before
 
 
-def test_a_close_that_is_put_off_is_settled_again(service: Any) -> None:
+def test_a_close_that_is_put_off_is_settled_again(service):
     competition = service.competition(closes_at=service.now + HOUR)
     service.score(service.submit(competition, user="ada"))
     settle(service, competition, HOUR)
@@ -214,7 +214,7 @@ def test_a_close_that_is_put_off_is_settled_again(service: Any) -> None:
     assert reveal(service, competition, 4 * HOUR).team_count == 2
 
 
-def test_the_better_of_the_selected_counts_and_the_team_reads_why(service: Any) -> None:
+def test_the_better_of_the_selected_counts_and_the_team_reads_why(service):
     competition = service.competition()
     for number, skill in enumerate((0.1, 0.2, 0.3, 0.4)):
         service.score(service.submit(competition, seed=number, skill=skill, after=number * HOUR))
@@ -233,8 +233,8 @@ def test_the_better_of_the_selected_counts_and_the_team_reads_why(service: Any) 
 
 
 def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored(
-    service: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, caplog: pytest.LogCaptureFixture
+):
     competition = service.competition(closes_at=service.now + HOUR)
     assert competition.reveals_at == service.now + HOUR + WEEK
     waiting = service.submit(competition)
@@ -252,7 +252,7 @@ def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored
     assert service.reload(competition).revealed_at == found.revealed_at
 
 
-def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(service: Any) -> None:
+def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(service):
     competition = service.competition(opens_at=service.now, closes_at=datetime.now(UTC) + HOUR)
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -263,11 +263,11 @@ def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(ser
     assert standings(service, Split.PRIVATE)
 
 
-def test_a_competition_without_a_close_has_no_date_of_reveal(service: Any) -> None:
+def test_a_competition_without_a_close_has_no_date_of_reveal(service):
     assert service.competition().reveals_at is None
 
 
-def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_board(service: Any) -> None:
+def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_board(service):
     competition = service.competition(closes_at=service.now + HOUR)
     failed = service.submit(competition)
     with service.database.write() as session:
@@ -279,8 +279,8 @@ def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_boar
 
 
 def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
-    service: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, solution_csv: Callable[..., bytes]
+):
     competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
@@ -311,7 +311,7 @@ def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
         final_page(service, competition, 3)
 
 
-def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_close_up(service: Any) -> None:
+def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_close_up(service):
     competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
@@ -327,7 +327,7 @@ def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_clo
     assert second.reason == f"{first.rows[0].team} was disqualified."  # why is the team's alone
 
 
-def test_who_wants_to_know_reads_of_the_reveal_by_mail(service: Any) -> None:
+def test_who_wants_to_know_reads_of_the_reveal_by_mail(service):
     competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
@@ -345,7 +345,7 @@ def test_who_wants_to_know_reads_of_the_reveal_by_mail(service: Any) -> None:
     assert "Your team ada is ranked" in letter.body and "/competitions/toxicity/results" in letter.body
 
 
-def test_only_what_came_in_time_keeps_a_reveal_waiting(service: Any) -> None:
+def test_only_what_came_in_time_keeps_a_reveal_waiting(service):
     competition = service.competition()
     service.submit(competition)
     with service.database.write() as session:
@@ -353,7 +353,7 @@ def test_only_what_came_in_time_keeps_a_reveal_waiting(service: Any) -> None:
     assert reveal(service, competition).team_count == 0
 
 
-def test_each_step_of_the_close_is_due_from_its_moment_on(service: Any) -> None:
+def test_each_step_of_the_close_is_due_from_its_moment_on(service):
     moment = timedelta(microseconds=1)
     close, reveals, deadline = HOUR, 2 * HOUR, 3 * HOUR
     competition = service.competition(closes_at=service.now + close, reveals_at=service.now + reveals)
@@ -376,7 +376,7 @@ def test_each_step_of_the_close_is_due_from_its_moment_on(service: Any) -> None:
     assert not phases.is_settled(service.reload(competition))
 
 
-def test_all_that_wait_are_named_and_nothing_more(service: Any) -> None:
+def test_all_that_wait_are_named_and_nothing_more(service):
     competition = service.competition(closes_at=service.now + HOUR)
     service.submit(competition)
     with pytest.raises(ScoringPending, match="1 submission is still being scored") as refused:
@@ -414,17 +414,15 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         (ScoringPending([], 1234), "1,234 submissions are still", {"count": 1234, "submission_ids": ()}),
     ],
 )
-def test_a_refusal_says_when_and_carries_the_moment(
-    refusal: Exception, message: str, facts: dict[str, Any]
-) -> None:
+def test_a_refusal_says_when_and_carries_the_moment(refusal: Exception, message: str, facts: dict[str, Any]):
     assert message in str(refusal)
     assert {name: getattr(refusal, name) for name in facts} == facts
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_each_step_is_in_the_log_with_what_it_changed_and_an_archived_competition_takes_none(
-    service: Any,
-) -> None:
+    service,
+):
     competition = service.competition()
     with service.database.write() as session:
         session.get_one(Competition, competition.id).state = CompetitionState.ARCHIVED
@@ -473,7 +471,7 @@ def test_each_step_is_in_the_log_with_what_it_changed_and_an_archived_competitio
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_standings_that_become_final_without_a_reason_say_that_they_did(service: Any) -> None:
+def test_standings_that_become_final_without_a_reason_say_that_they_did(service):
     competition = service.competition(closes_at=service.now + HOUR)
     reveal(service, competition, HOUR)
     assert finalize(service, competition, 2 * HOUR).reason == "The standings became final."
@@ -482,11 +480,11 @@ def test_standings_that_become_final_without_a_reason_say_that_they_did(service:
     assert entry.public_text == "The private leaderboard was revealed."
 
 
-def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
+def test_where_a_competition_is_follows_from_its_moments_alone():
     close, moment = MOMENT, timedelta(microseconds=1)
     given = {"state": CompetitionState.PUBLISHED, "opens_at": close - HOUR, "closes_at": close}
 
-    def stage(now: datetime, **more: Any) -> Stage:
+    def stage(now: datetime, **more) -> Stage:
         return phases.stage(Competition(**given, **more), now)
 
     assert [stage(close - moment), stage(close)] == [Stage.RUNNING, Stage.CLOSED]
@@ -503,7 +501,7 @@ def test_where_a_competition_is_follows_from_its_moments_alone() -> None:
     assert phases.selection_open_until(Competition(), close) is None
 
 
-def test_closing_now_settles_like_a_close_by_date_and_unchosen_dates_follow(service: Any) -> None:
+def test_closing_now_settles_like_a_close_by_date_and_unchosen_dates_follow(service):
     competition = service.competition(opens_at=service.now, closes_at=service.now + WEEK)
     service.score(service.submit(competition, after=HOUR))
     with pytest.raises(NotYetOpen):

@@ -1,7 +1,5 @@
 """Which SQL statements the close of a competition sends, whatever the number of its teams."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import Competition, User
@@ -49,7 +47,7 @@ write
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     """A competition of three teams, each of a person with a verified address."""
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
@@ -60,18 +58,18 @@ def competition(service: Any) -> Competition:
     return competition
 
 
-def reveal(service: Any, competition: Competition) -> None:
+def reveal(service, competition: Competition):
     with service.database.write() as session:
         close.reveal(session, competition=competition, actor=TESTS, now=service.now)
 
 
-def test_a_reveal_sends_these_statements(service: Any, competition: Competition) -> None:
+def test_a_reveal_sends_these_statements(service, competition: Competition):
     with recorded(service.database) as sent:
         reveal(service, competition)
     assert str(sent) == expected(REVEAL, service.database)
 
 
-def test_making_the_standings_final_sends_these_statements(service: Any, competition: Competition) -> None:
+def test_making_the_standings_final_sends_these_statements(service, competition: Competition):
     reveal(service, competition)
     with recorded(service.database) as sent, service.database.write() as session:
         close.finalize(session, competition=competition, actor=TESTS, now=service.now)

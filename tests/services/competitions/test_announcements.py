@@ -1,7 +1,5 @@
 """Announcements: who reads them, and who gets them by e-mail."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import event, select
 
@@ -13,13 +11,13 @@ from grader.services.teams import participations
 
 
 def post(
-    service: Any,
-    competition: Any,
+    service,
+    competition,
     *,
     title: str = "New data",
     body: str = "See **Data**.",
     by_mail: bool = False,
-) -> Any:
+):
     with service.database.write() as session:
         return announcements.post(
             session,
@@ -32,7 +30,7 @@ def post(
         )
 
 
-def withdraw(service: Any, competition: Any, announcement_id: int) -> None:
+def withdraw(service, competition, announcement_id: int):
     with service.database.write() as session:
         announcements.withdraw(
             session,
@@ -43,12 +41,12 @@ def withdraw(service: Any, competition: Any, announcement_id: int) -> None:
         )
 
 
-def shown(service: Any, competition: Any) -> list[str]:
+def shown(service, competition) -> list[str]:
     with service.database.read() as session:
         return [each.title for each in announcements.shown(session, competition=competition)]
 
 
-def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service: Any) -> None:
+def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service):
     competition = service.competition()
     first = post(service, competition, title="First")
     post(service, competition, title="Second")
@@ -61,7 +59,7 @@ def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service: Any) 
         assert len(announcements.list_all(session, competition=competition)) == 2
 
 
-def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service: Any) -> None:
+def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service):
     competition = service.competition()
     service.submit(competition)
     service.submit(competition, user="bob")
@@ -82,7 +80,7 @@ def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service
     ]
 
 
-def test_mails_to_many_are_written_in_a_few_statements(service: Any) -> None:
+def test_mails_to_many_are_written_in_a_few_statements(service):
     competition = service.competition()
     people = [service.user(f"user {number}") for number in range(40)]
     with service.database.write() as session:
@@ -96,7 +94,7 @@ def test_mails_to_many_are_written_in_a_few_statements(service: Any) -> None:
     assert len(statements) < 15
 
 
-def test_title_and_text_are_needed_and_both_are_told(service: Any) -> None:
+def test_title_and_text_are_needed_and_both_are_told(service):
     with pytest.raises(InvalidAnnouncement) as refused:
         post(service, service.competition(), title=" ", body="\n")
     assert len(refused.value.problems) == 2

@@ -1,7 +1,6 @@
 """Competitions: making one, and its phases."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.both_databases
 HOUR = timedelta(hours=1)
 
 
-def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: Any) -> None:
+def test_a_new_competition_is_open_at_once_under_scoring_version_one(service):
     competition = service.reload(service.competition())
     assert phases.phase(competition, service.now) is Phase.OPEN
     assert phases.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
@@ -27,7 +26,7 @@ def test_a_new_competition_is_open_at_once_under_scoring_version_one(service: An
     assert version.metric_settings["identities"] == ["female", "muslim"]
 
 
-def test_the_phase_follows_the_dates_to_the_instant(service: Any) -> None:
+def test_the_phase_follows_the_dates_to_the_instant(service):
     competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
     tick = timedelta(microseconds=1)
     for after, phase in [
@@ -40,18 +39,18 @@ def test_the_phase_follows_the_dates_to_the_instant(service: Any) -> None:
 
 
 @pytest.mark.parametrize("slug", ["", "Toxicity", "a b", "-a", "a-", "ü", "a" * 41, "a/b", "a\n"])
-def test_a_slug_that_is_no_part_of_an_address_is_refused(service: Any, slug: str) -> None:
+def test_a_slug_that_is_no_part_of_an_address_is_refused(service, slug: str):
     with pytest.raises(InvalidCompetition, match="lower-case letters"):
         service.competition(slug)
 
 
 @pytest.mark.parametrize("slug", ["list", "data", "submissions", "submission-url"])
-def test_slugs_that_the_api_needs_are_reserved(service: Any, slug: str) -> None:
+def test_slugs_that_the_api_needs_are_reserved(service, slug: str):
     with pytest.raises(InvalidCompetition, match="reserved"):
         service.competition(slug)
 
 
-def test_everything_wrong_with_a_competition_is_told_at_once(service: Any) -> None:
+def test_everything_wrong_with_a_competition_is_told_at_once(service):
     service.competition()
     with pytest.raises(InvalidCompetition) as caught:
         service.competition(title=" ", opens_at=service.now, closes_at=service.now)
@@ -60,7 +59,7 @@ def test_everything_wrong_with_a_competition_is_told_at_once(service: Any) -> No
         assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
 
 
-def test_competitions_are_found_by_slug_and_listed_newest_first(service: Any) -> None:
+def test_competitions_are_found_by_slug_and_listed_newest_first(service):
     service.competition("first")
     service.competition("second", now=service.now + HOUR)
     with service.database.read() as session:

@@ -1,7 +1,5 @@
 """Roles: who may do what in a competition, and that somebody always owns it."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import Role
@@ -21,28 +19,28 @@ TESTS = Actor(None, "tests")
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition that Ada made."""
     return service.competition(actor=Actor.of(service.user("ada")))
 
 
-def role_of(service: Any, competition: Any, name: str) -> Role | None:
+def role_of(service, competition, name: str) -> Role | None:
     with service.database.read() as session:
         return organizers.role_of(session, competition=competition, user=service.user(name))
 
 
-def act(service: Any, function: Any, competition: Any, name: str, **given: Any) -> Any:
+def act(service, function, competition, name: str, **given):
     user = service.user(name)
     with service.database.write() as session:
         return function(session, competition=competition, user=user, actor=TESTS, now=service.now, **given)
 
 
-def test_whoever_makes_a_competition_owns_it(service: Any, competition: Any) -> None:
+def test_whoever_makes_a_competition_owns_it(service, competition):
     assert role_of(service, competition, "ada") is Role.OWNER
     assert role_of(service, competition, "bob") is None
 
 
-def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service: Any) -> None:
+def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service):
     competition = service.competition(actor=Actor.shell())
     service.user("root", is_admin=True)
     with service.database.read() as session:
@@ -50,12 +48,12 @@ def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service: 
     assert role_of(service, competition, "root") is Role.OWNER
 
 
-def test_a_stranger_has_no_role(service: Any, competition: Any) -> None:
+def test_a_stranger_has_no_role(service, competition):
     with service.database.read() as session:
         assert organizers.role_of(session, competition=competition, user=None) is None
 
 
-def test_a_role_of_one_competition_is_none_of_another(service: Any, competition: Any) -> None:
+def test_a_role_of_one_competition_is_none_of_another(service, competition):
     other = service.competition("other")
     assert role_of(service, other, "ada") is None
     assert role_of(service, competition, "ada") is Role.OWNER
@@ -63,9 +61,7 @@ def test_a_role_of_one_competition_is_none_of_another(service: Any, competition:
 
 @pytest.mark.parametrize("found", [None, *Role])
 @pytest.mark.parametrize("needed", list(Role))
-def test_a_role_reaches_as_far_as_the_roles_below_it(
-    service: Any, competition: Any, found: Role | None, needed: Role
-) -> None:
+def test_a_role_reaches_as_far_as_the_roles_below_it(service, competition, found: Role | None, needed: Role):
     if found is not None:
         act(service, organizers.add, competition, "bob", role=found)
     order = [None, Role.VIEWER, Role.EDITOR, Role.OWNER]
@@ -77,7 +73,7 @@ def test_a_role_reaches_as_far_as_the_roles_below_it(
                 organizers.require(session, competition=competition, user=service.user("bob"), role=needed)
 
 
-def test_a_person_gets_one_role(service: Any, competition: Any) -> None:
+def test_a_person_gets_one_role(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.VIEWER)
     with pytest.raises(AlreadyOrganizer, match="bob is already viewer"):
         act(service, organizers.add, competition, "bob", role=Role.OWNER)
@@ -85,7 +81,7 @@ def test_a_person_gets_one_role(service: Any, competition: Any) -> None:
     assert role_of(service, competition, "bob") is Role.EDITOR
 
 
-def test_the_last_owner_stays(service: Any, competition: Any) -> None:
+def test_the_last_owner_stays(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.EDITOR)
     with pytest.raises(LastOwner, match="ada is the only owner"):
         act(service, organizers.remove, competition, "ada")
@@ -97,23 +93,21 @@ def test_the_last_owner_stays(service: Any, competition: Any) -> None:
     assert role_of(service, competition, "ada") is None
 
 
-def test_an_editor_goes_where_nobody_is_an_owner(service: Any) -> None:
+def test_an_editor_goes_where_nobody_is_an_owner(service):
     competition = service.competition(actor=Actor.shell())
     act(service, organizers.add, competition, "bob", role=Role.EDITOR)
     act(service, organizers.change, competition, "bob", role=Role.VIEWER)
     act(service, organizers.remove, competition, "bob")
 
 
-def test_only_organizers_are_changed_or_removed(service: Any, competition: Any) -> None:
+def test_only_organizers_are_changed_or_removed(service, competition):
     with pytest.raises(UnknownOrganizer, match="bob is not an organizer"):
         act(service, organizers.change, competition, "bob", role=Role.OWNER)
     with pytest.raises(UnknownOrganizer):
         act(service, organizers.remove, competition, "bob")
 
 
-def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(
-    service: Any, competition: Any
-) -> None:
+def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(service, competition):
     act(service, organizers.add, competition, "edith", role=Role.EDITOR)
     act(service, organizers.add, competition, "vic", role=Role.VIEWER)
     service.user("root", is_admin=True)
@@ -122,7 +116,7 @@ def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(
     assert [user.name for user in told] == ["ada", "edith", "root"]
 
 
-def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, competition: Any) -> None:
+def test_every_change_of_the_organizers_stands_in_the_audit(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.VIEWER)
     act(service, organizers.change, competition, "bob", role=Role.OWNER)
     act(service, organizers.change, competition, "bob", role=Role.OWNER)  # nothing
@@ -137,7 +131,7 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service: Any, compet
     assert {page.told(entry.subject) for entry in page.rows} == {"organizer bob"}
 
 
-def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, competition: Any) -> None:
+def test_who_deletes_the_account_organizes_nothing_any_more(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.OWNER)
     with service.database.write() as session:
         accounts.delete_account(session, user=service.users["ada"], now=service.now)
@@ -146,7 +140,7 @@ def test_who_deletes_the_account_organizes_nothing_any_more(service: Any, compet
     assert [each.user.name for each in left] == ["bob"]
 
 
-def test_the_only_owner_of_a_competition_cannot_delete_the_account(service: Any, competition: Any) -> None:
+def test_the_only_owner_of_a_competition_cannot_delete_the_account(service, competition):
     with pytest.raises(OnlyOwner, match="only owner of Toxicity"), service.database.write() as session:
         accounts.delete_account(session, user=service.users["ada"], now=service.now)
     assert role_of(service, competition, "ada") is Role.OWNER

@@ -1,7 +1,6 @@
 """Pauses: nothing is accepted, everything goes on, and the close can move in the same act."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -17,9 +16,7 @@ from grader.services.submissions.refusal import CompetitionNotOpen
 HOUR = timedelta(hours=1)
 
 
-def pause(
-    service: Any, competition: Any, message: str = "The labels are being checked", **options: Any
-) -> None:
+def pause(service, competition, message: str = "The labels are being checked", **options):
     with service.database.write() as session:
         pauses.pause(
             session,
@@ -31,12 +28,12 @@ def pause(
         )
 
 
-def resume(service: Any, competition: Any, **options: Any) -> None:
+def resume(service, competition, **options):
     with service.database.write() as session:
         pauses.resume(session, competition=competition, actor=Actor.shell(), now=service.now, **options)
 
 
-def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed(service: Any) -> None:
+def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed(service):
     competition = service.competition(max_daily_submissions=1)
     pause(service, competition)
     with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. No submission used"):
@@ -49,7 +46,7 @@ def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed
     assert {entry.competition_id for entry in entries} == {competition.id}
 
 
-def test_what_was_accepted_before_a_pause_is_scored(service: Any) -> None:
+def test_what_was_accepted_before_a_pause_is_scored(service):
     competition = service.competition()
     accepted = service.submit(competition)
     pause(service, competition)
@@ -57,7 +54,7 @@ def test_what_was_accepted_before_a_pause_is_scored(service: Any) -> None:
     assert service.submission(accepted).status == "scored"
 
 
-def test_the_close_moves_in_the_same_act(service: Any) -> None:
+def test_the_close_moves_in_the_same_act(service):
     competition = service.competition(closes_at=service.now + 24 * HOUR)
     pause(service, competition, closes_at=service.now + 48 * HOUR)
     assert service.reload(competition).closes_at == service.now + 48 * HOUR
@@ -65,14 +62,14 @@ def test_the_close_moves_in_the_same_act(service: Any) -> None:
     assert service.reload(competition).closes_at == service.now + 72 * HOUR
 
 
-def test_a_close_that_cannot_be_leaves_everything_as_it_was(service: Any) -> None:
+def test_a_close_that_cannot_be_leaves_everything_as_it_was(service):
     competition = service.competition(closes_at=service.now + 24 * HOUR)
     with pytest.raises(InvalidCompetition):
         pause(service, competition, closes_at=service.now - HOUR)
     assert service.reload(competition).paused_at is None
 
 
-def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service: Any) -> None:
+def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service):
     competition = service.competition()
     with pytest.raises(MessageNeeded):
         pause(service, competition, message=" \n")
@@ -80,14 +77,14 @@ def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service: Any) -> None
         resume(service, competition)
 
 
-def test_before_the_opening_a_file_is_early_and_not_paused(service: Any) -> None:
+def test_before_the_opening_a_file_is_early_and_not_paused(service):
     competition = service.competition(opens_at=service.now + HOUR)
     pause(service, competition)
     with pytest.raises(CompetitionNotOpen):
         service.submit(competition)
 
 
-def test_everybody_reads_of_a_pause_and_another_sentence_keeps_its_beginning(service: Any) -> None:
+def test_everybody_reads_of_a_pause_and_another_sentence_keeps_its_beginning(service):
     competition = service.competition()
     pause(service, competition)
     began = service.reload(competition).paused_at

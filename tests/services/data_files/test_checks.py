@@ -2,7 +2,6 @@
 
 import io
 from datetime import timedelta
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -40,7 +39,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def table(solution_csv: Any) -> pd.DataFrame:
+def table(solution_csv) -> pd.DataFrame:
     """The solution of the fixture `service`, in another order."""
     return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
 
@@ -55,30 +54,30 @@ def csv(table: pd.DataFrame) -> bytes:
     return str(table.to_csv(index=False)).encode()
 
 
-def add(service: Any, competition: Competition, data: bytes, name: str = "test.csv") -> None:
+def add(service, competition: Competition, data: bytes, name: str = "test.csv"):
     blob = service.storage.put(data)
     with service.database.write() as session:
         data_files.add(session, competition=competition, name=name, blob=blob, actor=SHELL, now=service.now)
 
 
-def jobs(service: Any) -> list[OrganizerJob]:
+def jobs(service) -> list[OrganizerJob]:
     with service.database.read() as session:
         kind = OrganizerJob.kind == OrganizerJobKind.DATA
         return list(session.scalars(select(OrganizerJob).where(kind).order_by(OrganizerJob.id)))
 
 
-def work(service: Any) -> None:
+def work(service):
     """Do what waits."""
     for job in jobs(service):
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
 
 
-def file(service: Any, competition: Competition, name: str = "test.csv") -> DataFile:
+def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
     with service.database.read() as session:
         return data_files.get(session, competition=competition, name=name)
 
 
-def allow(service: Any, competition: Competition, typed: str, **options: Any) -> None:
+def allow(service, competition: Competition, typed: str, **options):
     with service.database.write() as session:
         release.allow(
             session,
@@ -91,12 +90,12 @@ def allow(service: Any, competition: Competition, typed: str, **options: Any) ->
         )
 
 
-def audited(service: Any, action: str) -> list[AuditEntry]:
+def audited(service, action: str) -> list[AuditEntry]:
     with service.database.read() as session:
         return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
 
 
-def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.DataFrame) -> None:
+def test_the_solution_as_a_data_file_is_never_given_out(service, table: pd.DataFrame):
     competition = service.competition()
     user = service.user("ada")
     with service.database.write() as session:
@@ -124,7 +123,7 @@ def test_the_solution_as_a_data_file_is_never_given_out(service: Any, table: pd.
         assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
 
 
-def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any, clean: bytes) -> None:
+def test_a_file_without_hidden_values_is_given_out_after_its_check(service, clean: bytes):
     competition = service.competition()
     add(service, competition, clean)
     assert not release.is_given_out(competition, file(service, competition))
@@ -144,8 +143,8 @@ def test_a_file_without_hidden_values_is_given_out_after_its_check(service: Any,
 )
 @on_sqlite
 def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
-    service: Any, table: pd.DataFrame, column: str, phrase: str, consequence: str
-) -> None:
+    service, table: pd.DataFrame, column: str, phrase: str, consequence: str
+):
     competition = service.competition()
     add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
     work(service)
@@ -166,7 +165,7 @@ def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
 
 
 @on_sqlite
-def test_what_was_allowed_covers_the_same_and_no_more(service: Any, table: pd.DataFrame) -> None:
+def test_what_was_allowed_covers_the_same_and_no_more(service, table: pd.DataFrame):
     competition = service.competition()
     add(service, competition, csv(table[["id", "muslim"]]))
     work(service)
@@ -183,7 +182,7 @@ def test_what_was_allowed_covers_the_same_and_no_more(service: Any, table: pd.Da
 
 
 @on_sqlite
-def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> None:
+def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service):
     competition = service.competition()
     add(service, competition, b"\x89PNG\0\0")
     work(service)
@@ -198,15 +197,15 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service: Any) -> No
     ("name", "is_warned_of"),
     [("pandas.py", True), ("json.py", True), ("pandas.csv", False), ("first.py", False)],
 )
-def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool) -> None:
+def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool):
     found = findings.found_in(DataFile(name=name, findings={}))
     assert bool(found.warnings) is is_warned_of
     assert found.sentences == found.warnings
 
 
 def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
-    service: Any, table: pd.DataFrame, solution_csv: Any
-) -> None:
+    service, table: pd.DataFrame, solution_csv
+):
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next", closes_at=service.now + timedelta(days=60))
         draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
@@ -216,7 +215,7 @@ def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
     with service.database.write() as session:
         versions.set_first(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
 
-    def publish() -> None:
+    def publish():
         with service.database.write() as session:
             lifecycle.publish(session, competition=draft, actor=SHELL, now=service.now)
 
@@ -229,7 +228,7 @@ def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
     publish()
 
 
-def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any, solution_csv: Any) -> None:
+def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, solution_csv):
     competition = service.competition()
     corrected = read_solution(solution_csv(seed=2))
     table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
@@ -257,7 +256,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service: Any
 
 
 @on_sqlite
-def test_after_the_solution_is_published_everything_is_given_out(service: Any, table: pd.DataFrame) -> None:
+def test_after_the_solution_is_published_everything_is_given_out(service, table: pd.DataFrame):
     competition = service.competition()
     add(service, competition, csv(table))
     work(service)
@@ -267,7 +266,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service: Any, t
     assert release.is_given_out(service.reload(competition), file(service, competition))
 
 
-def before_the_upgrade(service: Any, competition: Competition, data: bytes) -> None:
+def before_the_upgrade(service, competition: Competition, data: bytes):
     """Add a file as a process of the version before does."""
     blob = service.storage.put(data)
     with service.database.write() as session:
@@ -285,8 +284,8 @@ def before_the_upgrade(service: Any, competition: Competition, data: bytes) -> N
 
 @pytest.mark.parametrize("what", ["clean", "labels", "image"])
 def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
-    service: Any, table: pd.DataFrame, clean: bytes, what: str
-) -> None:
+    service, table: pd.DataFrame, clean: bytes, what: str
+):
     competition = service.competition()
     files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0"}
     before_the_upgrade(service, competition, files[what])
@@ -309,8 +308,8 @@ def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
 
 @on_sqlite
 def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
-    service: Any, table: pd.DataFrame, clean: bytes
-) -> None:
+    service, table: pd.DataFrame, clean: bytes
+):
     competition = service.competition()
     add(service, competition, clean)
     work(service)
@@ -325,7 +324,7 @@ def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
 
 
 @on_sqlite
-def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service: Any) -> None:
+def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service):
     competition = service.competition()
     add(service, competition, b"id,text\n")
     with service.database.write() as session:
@@ -343,8 +342,8 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service: Any) 
 
 @on_sqlite
 def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
-    service: Any, table: pd.DataFrame, clean: bytes
-) -> None:
+    service, table: pd.DataFrame, clean: bytes
+):
     competition = service.competition()
     add(service, competition, clean)
     add(service, competition, csv(table))
@@ -356,19 +355,19 @@ def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
 class Unreliable:
     """A storage whose files stop on the way, as a disk's or a bucket's do, until it is `mended`."""
 
-    def __init__(self, storage: Any, error: Exception) -> None:
+    def __init__(self, storage, error: Exception):
         self._storage, self._error = storage, error
         self.is_mended = False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         return getattr(self._storage, name)
 
-    def open(self, sha256: str) -> Any:
+    def open(self, sha256: str):
         return self._storage.open(sha256) if self.is_mended else Stopping(self._error)
 
 
 class Stopping(io.BytesIO):
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: Exception):
         super().__init__(b"PK\x03\x04")
         self._error = error
 
@@ -379,9 +378,7 @@ class Stopping(io.BytesIO):
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), StorageUnavailable("It is away.")])
-def test_a_storage_that_stops_says_nothing_about_the_file_which_is_checked_again(
-    service: Any, error: Exception
-) -> None:
+def test_a_storage_that_stops_says_nothing_about_the_file_which_is_checked_again(service, error: Exception):
     competition = service.competition()
     add(service, competition, b"id,text\n")
     (job,) = jobs(service)

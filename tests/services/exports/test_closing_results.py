@@ -7,7 +7,6 @@ import json
 import subprocess
 import zipfile
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -38,7 +37,7 @@ ACTOR = Actor.shell()
 
 
 @pytest.fixture
-def closed(service: Any) -> Competition:
+def closed(service) -> Competition:
     """A closed, settled competition of three teams, of whose files those that compete are known."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     for seed, name in enumerate(("ada", "bob", "cyd")):
@@ -49,14 +48,14 @@ def closed(service: Any) -> Competition:
     return service.reload(competition)
 
 
-def finish(service: Any, competition: Competition) -> Competition:
+def finish(service, competition: Competition) -> Competition:
     with service.database.write() as session:
         close.reveal(session, competition=competition, actor=ACTOR, now=service.now + LATER)
         close.finalize(session, competition=competition, actor=ACTOR, now=service.now + LATER)
     return service.reload(competition)
 
 
-def run(service: Any, job: OrganizerJob, **options: Any) -> OrganizerJob:
+def run(service, job: OrganizerJob, **options) -> OrganizerJob:
     worker = OrganizerWorker(service.settings, service.database, service.storage, **options)
     worker.run(job.id)
     with service.database.read() as session:
@@ -64,12 +63,12 @@ def run(service: Any, job: OrganizerJob, **options: Any) -> OrganizerJob:
         return found
 
 
-def ask_to_verify(service: Any, competition: Competition) -> OrganizerJob:
+def ask_to_verify(service, competition: Competition) -> OrganizerJob:
     with service.database.write() as session:
         return verification.request(session, competition=competition, actor=ACTOR, now=service.now + LATER)
 
 
-def ask_for_bundle(service: Any, competition: Competition, *, with_solution: bool) -> OrganizerJob:
+def ask_for_bundle(service, competition: Competition, *, with_solution: bool) -> OrganizerJob:
     with service.database.write() as session:
         return bundle.request(
             session,
@@ -80,19 +79,19 @@ def ask_for_bundle(service: Any, competition: Competition, *, with_solution: boo
         )
 
 
-def receipt(service: Any, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
+def receipt(service, submission_id: int, viewer: Viewer, phase: Phase) -> Receipt:
     with service.database.read() as session:
         submission = session.get_one(Submission, submission_id)
         return receipts.visible_to(session, submission=submission, viewer=viewer, phase=phase)
 
 
-def bytes_of(service: Any, submission_id: int) -> bytes:
+def bytes_of(service, submission_id: int) -> bytes:
     with service.database.read() as session:
         data: bytes = service.storage.read(session.get_one(Submission, submission_id).sha256)
         return data
 
 
-def test_an_organizers_receipt_is_verified_from_the_files(service: Any, solution_csv: Any) -> None:
+def test_an_organizers_receipt_is_verified_from_the_files(service, solution_csv):
     competition = service.competition()
     accepted = service.submit(competition)
     service.score(accepted)
@@ -108,8 +107,8 @@ def test_an_organizers_receipt_is_verified_from_the_files(service: Any, solution
 
 @on_sqlite
 def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_published(
-    service: Any,
-) -> None:
+    service,
+):
     competition = service.competition()
     accepted = service.submit(competition)
     service.score(accepted)
@@ -132,7 +131,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
 
 
 @on_sqlite
-def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service: Any) -> None:
+def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service):
     competition = service.competition()
     accepted = service.submit(competition)
     submission_id = accepted.submission.id
@@ -150,7 +149,7 @@ def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service: An
     assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 
-def test_what_competes_is_verified_and_agrees(service: Any, closed: Competition) -> None:
+def test_what_competes_is_verified_and_agrees(service, closed: Competition):
     job = run(service, ask_to_verify(service, closed))
     assert job.state is JobState.DONE, job.problems
     assert job.result["differences"] == []
@@ -159,7 +158,7 @@ def test_what_competes_is_verified_and_agrees(service: Any, closed: Competition)
 
 
 @on_sqlite
-def test_a_stored_value_that_was_tampered_with_is_found(service: Any, closed: Competition) -> None:
+def test_a_stored_value_that_was_tampered_with_is_found(service, closed: Competition):
     with service.database.write() as session:
         version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[0]
@@ -176,7 +175,7 @@ def test_a_stored_value_that_was_tampered_with_is_found(service: Any, closed: Co
 
 
 @on_sqlite
-def test_a_lost_file_is_a_difference_and_not_an_end(service: Any, closed: Competition) -> None:
+def test_a_lost_file_is_a_difference_and_not_an_end(service, closed: Competition):
     with service.database.read() as session:
         version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[1]
@@ -191,12 +190,12 @@ def test_a_lost_file_is_a_difference_and_not_an_end(service: Any, closed: Compet
 
 @on_sqlite
 def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
-    service: Any, closed: Competition, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, closed: Competition, monkeypatch: pytest.MonkeyPatch
+):
     recounted: list[int] = []
     recount = verification.verify_scores
 
-    def counted(found: Receipt, **options: Any) -> Any:
+    def counted(found: Receipt, **options):
         if len(recounted) == 3:
             recounted.append(0)
             raise SystemExit("kill -9")
@@ -215,7 +214,7 @@ def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
 
 
 @on_sqlite
-def test_verifying_waits_for_the_close_and_needs_something_to_verify(service: Any) -> None:
+def test_verifying_waits_for_the_close_and_needs_something_to_verify(service):
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     with service.database.write() as session, pytest.raises(NotClosed):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now)
@@ -229,12 +228,12 @@ def test_verifying_waits_for_the_close_and_needs_something_to_verify(service: An
     assert "nothing to verify" in job.problems[0]["message"]
 
 
-def unpacked(service: Any, job: OrganizerJob) -> dict[str, bytes]:
+def unpacked(service, job: OrganizerJob) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(service.storage.read(job.result["sha256"]))) as archive:
         return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
 
 
-def test_a_bundle_holds_the_final_standings_and_no_solution(service: Any, closed: Competition) -> None:
+def test_a_bundle_holds_the_final_standings_and_no_solution(service, closed: Competition):
     competition = finish(service, closed)
     job = run(service, ask_for_bundle(service, competition, with_solution=False))
     assert job.state is JobState.DONE, job.problems
@@ -279,7 +278,7 @@ def test_a_bundle_holds_the_final_standings_and_no_solution(service: Any, closed
     assert not service.storage.exists(job.result["solution"])  # not written in plain without the choice
 
 
-def test_latex_prints_the_marks_of_a_name_as_they_are() -> None:
+def test_latex_prints_the_marks_of_a_name_as_they_are():
     told = bundle_files.latex(r"50% & $_{x}^2 ~ <a|b> #1 \o/")
     assert told == (
         r"50\% \& \$\_\{x\}\textasciicircum{}2 \textasciitilde{} \textless{}a\textbar{}b\textgreater{} \#1 "
@@ -288,7 +287,7 @@ def test_latex_prints_the_marks_of_a_name_as_they_are() -> None:
 
 
 @on_sqlite
-def test_a_bundle_with_the_solution_verifies_itself(service: Any, closed: Competition, tmp_path: Any) -> None:
+def test_a_bundle_with_the_solution_verifies_itself(service, closed: Competition, tmp_path):
     competition = finish(service, closed)
     job = run(service, ask_for_bundle(service, competition, with_solution=True))
     files = unpacked(service, job)
@@ -310,7 +309,7 @@ def test_a_bundle_with_the_solution_verifies_itself(service: Any, closed: Compet
 
 
 @on_sqlite
-def test_the_same_results_give_the_same_bytes(service: Any, closed: Competition) -> None:
+def test_the_same_results_give_the_same_bytes(service, closed: Competition):
     competition = finish(service, closed)
     one, other = (
         run(service, ask_for_bundle(service, competition, with_solution=True)).result["sha256"]
@@ -320,7 +319,7 @@ def test_the_same_results_give_the_same_bytes(service: Any, closed: Competition)
 
 
 @on_sqlite
-def test_a_bundle_waits_for_the_final_standings(service: Any, closed: Competition) -> None:
+def test_a_bundle_waits_for_the_final_standings(service, closed: Competition):
     with service.database.write() as session:
         with pytest.raises(NotFinal):
             bundle.request(
@@ -334,9 +333,7 @@ def test_a_bundle_waits_for_the_final_standings(service: Any, closed: Competitio
 
 
 @on_sqlite
-def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(
-    service: Any, closed: Competition
-) -> None:
+def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(service, closed: Competition):
     with service.database.write() as session:
         with pytest.raises(NotRevealed):
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)

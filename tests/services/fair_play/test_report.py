@@ -1,7 +1,6 @@
 """When submissions are looked through without being asked, and what is kept of earlier looks."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -16,12 +15,12 @@ DAY = timedelta(days=1)
 EMPTY = Report(file_count=0, team_count=0, unread_count=0, older_count=0, teams=[], pairs=[])
 
 
-def due(service: Any, now: datetime) -> list[str]:
+def due(service, now: datetime) -> list[str]:
     with service.database.read() as session:
         return [competition.slug for competition in report.due(session, now=now)]
 
 
-def look(service: Any, competition: Competition, now: datetime, *, state: JobState = JobState.DONE) -> int:
+def look(service, competition: Competition, now: datetime, *, state: JobState = JobState.DONE) -> int:
     """Ask for a look that ends at once."""
     with service.database.write() as session:
         job = report.request(session, competition=competition, actor=None, now=now)
@@ -29,7 +28,7 @@ def look(service: Any, competition: Competition, now: datetime, *, state: JobSta
         return job.id
 
 
-def test_a_look_is_due_a_day_after_the_last_while_new_files_come(service: Any) -> None:
+def test_a_look_is_due_a_day_after_the_last_while_new_files_come(service):
     competition = service.competition()
     noon = service.now
     assert due(service, noon + 2 * DAY) == []
@@ -43,14 +42,14 @@ def test_a_look_is_due_a_day_after_the_last_while_new_files_come(service: Any) -
     assert due(service, noon + 2 * DAY) == [competition.slug]
 
 
-def test_the_last_files_before_a_close_are_looked_at_within_a_day(service: Any) -> None:
+def test_the_last_files_before_a_close_are_looked_at_within_a_day(service):
     competition = service.competition(closes_at=service.now + DAY)
     service.submit(competition, after=0.9 * DAY)
     assert due(service, service.now + 1.5 * DAY) == [competition.slug]
     assert due(service, service.now + 2.1 * DAY) == []
 
 
-def test_of_earlier_looks_only_the_last_that_ended_well_is_kept(service: Any) -> None:
+def test_of_earlier_looks_only_the_last_that_ended_well_is_kept(service):
     competition = service.competition()
     first = look(service, competition, service.now)
     good = look(service, competition, service.now)

@@ -1,7 +1,6 @@
 """What teams share: places of logins, files, people who moved; a place of many names nobody."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -18,12 +17,12 @@ SECRET = "a secret of tests"
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     made: Competition = service.competition()
     return made
 
 
-def log_in(service: Any, name: str, *, address: str = "192.0.2.1", browsers: Any = (), days: int = 0) -> None:
+def log_in(service, name: str, *, address: str = "192.0.2.1", browsers=(), days: int = 0):
     with service.database.write() as session:
         login_addresses.note(
             session,
@@ -35,7 +34,7 @@ def log_in(service: Any, name: str, *, address: str = "192.0.2.1", browsers: Any
         )
 
 
-def found(service: Any, competition: Competition, same_files: Any = (), days: int = 0) -> SamePeople:
+def found(service, competition: Competition, same_files=(), days: int = 0) -> SamePeople:
     with service.database.read() as session:
         return same_people.find(
             session,
@@ -46,8 +45,8 @@ def found(service: Any, competition: Competition, same_files: Any = (), days: in
 
 
 def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_and_when(
-    service: Any, competition: Competition
-) -> None:
+    service, competition: Competition
+):
     for name in ("ada", "bob", "eve"):
         service.submit(competition, user=name, seed=len(name) + ord(name[0]))
     log_in(service, "ada", browsers=["a"])
@@ -69,7 +68,7 @@ def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_a
     assert all(place.has_same_file for place in found(service, competition, [teams]).places)
 
 
-def test_a_place_of_many_teams_names_nobody(service: Any, competition: Competition) -> None:
+def test_a_place_of_many_teams_names_nobody(service, competition: Competition):
     names = [f"student {number}" for number in range(MOST_NAMED_TEAMS + 1)]
     for number, name in enumerate(names):
         service.submit(competition, user=name, seed=number)
@@ -84,8 +83,8 @@ def test_a_place_of_many_teams_names_nobody(service: Any, competition: Competiti
 
 
 def test_members_of_one_team_and_people_outside_the_competition_share_nothing(
-    service: Any, competition: Competition
-) -> None:
+    service, competition: Competition
+):
     other = service.competition("other")
     service.submit(competition, user="ada")
     service.submit(other, user="bob")
@@ -106,7 +105,7 @@ def test_members_of_one_team_and_people_outside_the_competition_share_nothing(
     assert found(service, competition).places == ()
 
 
-def test_a_person_who_sent_files_for_another_team_is_shown(service: Any, competition: Competition) -> None:
+def test_a_person_who_sent_files_for_another_team_is_shown(service, competition: Competition):
     service.submit(competition, user="ada", seed=1)
     service.submit(competition, user="bob", seed=2)
     with service.database.write() as session:
@@ -128,9 +127,7 @@ def test_a_person_who_sent_files_for_another_team_is_shown(service: Any, competi
     assert (merged.team.id, merged.into.id, merged.at) == (earlier, moved.now.id, None)
 
 
-def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(
-    service: Any, competition: Competition
-) -> None:
+def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(service, competition: Competition):
     for name in ("ada", "bob"):
         service.submit(competition, user=name, seed=ord(name[0]))
         log_in(service, name, browsers=["number of a browser"])
@@ -148,7 +145,7 @@ def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(
     assert forget_records(service.database)  # the worker deletes it: the tests' clock is long past
 
 
-def test_of_many_places_of_a_person_the_newest_stay(service: Any) -> None:
+def test_of_many_places_of_a_person_the_newest_stay(service):
     service.user("ada")
     for number in range(login_addresses.MOST + 5):
         log_in(service, "ada", address=f"192.0.2.{number}", days=number)

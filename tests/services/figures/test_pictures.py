@@ -32,7 +32,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
 
 
 @given(SIZES, SIZES, st.binary(max_size=60))
-def test_each_kind_tells_its_size(width: int, height: int, comment: bytes) -> None:
+def test_each_kind_tells_its_size(width: int, height: int, comment: bytes):
     assert picture_of(png(width, height)) == Picture("image/png", width, height)
     assert picture_of(jpeg(width, height, comment=comment)) == Picture("image/jpeg", width, height)
     lossy = b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", width, height)
@@ -44,7 +44,7 @@ def test_each_kind_tells_its_size(width: int, height: int, comment: bytes) -> No
 
 
 @given(st.binary(max_size=300))
-def test_other_bytes_are_no_picture_and_break_nothing(data: bytes) -> None:
+def test_other_bytes_are_no_picture_and_break_nothing(data: bytes):
     assert picture_of(data) is None
     for start in (
         b"\x89PNG\r\n\x1a\n",
@@ -56,7 +56,7 @@ def test_other_bytes_are_no_picture_and_break_nothing(data: bytes) -> None:
         picture_of(start + data)
 
 
-def test_an_svg_and_a_page_are_no_pictures() -> None:
+def test_an_svg_and_a_page_are_no_pictures():
     for text in (
         b"<svg xmlns='http://www.w3.org/2000/svg'></svg>",
         b"<!doctype html><p>",
@@ -65,14 +65,14 @@ def test_an_svg_and_a_page_are_no_pictures() -> None:
         assert picture_of(text + bytes(100)) is None
 
 
-def test_a_picture_that_is_cut_off_in_its_head_is_none() -> None:
+def test_a_picture_that_is_cut_off_in_its_head_is_none():
     for whole in (png(3, 4), jpeg(3, 4), webp(b"VP8X", bytes(10))):
         assert picture_of(whole) is not None
         assert picture_of(whole[:12]) is None
     assert picture_of(png(0, 4)) is None
 
 
-def test_a_picture_that_is_too_large_is_refused_with_the_reason() -> None:
+def test_a_picture_that_is_too_large_is_refused_with_the_reason():
     with pytest.raises(figures.InvalidFigure, match="at most 2 MB"):
         figures.checked("a.png", png(2, 2) + bytes(figures.MAX_BYTES))
     with pytest.raises(figures.InvalidFigure, match="10,000 pixels"):

@@ -1,7 +1,6 @@
 """Which facts write which events, for whom; webhooks of teams, people and drafts that end."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -22,7 +21,7 @@ TESTS = Actor(None, "tests")
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     """A competition in which Ada and Bob have a team each, and no file is scored."""
     competition: Competition = service.competition()
     for place, name in enumerate(("ada", "bob")):
@@ -31,7 +30,7 @@ def competition(service: Any) -> Competition:
 
 
 @pytest.fixture
-def of_team(service: Any, competition: Competition) -> Webhook:
+def of_team(service, competition: Competition) -> Webhook:
     """A webhook of Ada's team."""
     with service.database.read() as session:
         team = session.scalars(select(Team).where(Team.name == "ada")).one()
@@ -39,19 +38,19 @@ def of_team(service: Any, competition: Competition) -> Webhook:
 
 
 @pytest.fixture
-def of_organizers(service: Any, competition: Competition) -> Webhook:
+def of_organizers(service, competition: Competition) -> Webhook:
     """A webhook of the organizers."""
     return subscribe(service, competition, service.user("olga", is_admin=True), URL)
 
 
-def events(service: Any, webhook: Webhook) -> list[str]:
+def events(service, webhook: Webhook) -> list[str]:
     """Return what a webhook was or will be told of."""
     return [row.event for row in deliveries(service.database) if row.webhook_id == webhook.id]
 
 
 def test_a_score_is_told_to_the_team_and_the_organizers(
-    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook, of_organizers: Webhook
+):
     service.score(service.submit(competition, user="bob", seed=3))
     assert (events(service, of_team), events(service, of_organizers)) == ([], ["submission.scored"])
     service.score(service.submit(competition, user="ada", seed=4))
@@ -61,8 +60,8 @@ def test_a_score_is_told_to_the_team_and_the_organizers(
 
 
 def test_announcements_and_the_reveal_are_told_to_all(
-    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook, of_organizers: Webhook
+):
     with service.database.write() as session:
         announcements.post(
             session,
@@ -80,8 +79,8 @@ def test_announcements_and_the_reveal_are_told_to_all(
 
 
 def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
-    service: Any, competition: Competition, of_team: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook
+):
     owner = service.user("olga", is_admin=True)
     subscribe(service, competition, owner, URL, events=("deadline.near",))
     with service.database.write() as session:
@@ -91,16 +90,14 @@ def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
     assert deliveries(service.database) == []
 
 
-def test_a_transaction_that_is_undone_tells_nothing(
-    service: Any, competition: Competition, of_team: Webhook
-) -> None:
+def test_a_transaction_that_is_undone_tells_nothing(service, competition: Competition, of_team: Webhook):
     with pytest.raises(RuntimeError), service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
         raise RuntimeError
     assert deliveries(service.database) == []
 
 
-def keep_dates(service: Any, closes_in: timedelta) -> None:
+def keep_dates(service, closes_in: timedelta):
     """Let the calendar look, at so long before the close."""
     with service.database.write() as session:
         competition = session.scalars(select(Competition)).one()
@@ -112,8 +109,8 @@ def keep_dates(service: Any, closes_in: timedelta) -> None:
 
 
 def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(
-    service: Any, competition: Competition, of_team: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook
+):
     keep_dates(service, timedelta(hours=25))
     assert events(service, of_team) == []
     keep_dates(service, timedelta(hours=24))
@@ -125,14 +122,14 @@ def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(
     assert events(service, of_team) == ["deadline.near"] * 2
 
 
-def test_no_draft_has_a_deadline(service: Any, competition: Competition, of_team: Webhook) -> None:
+def test_no_draft_has_a_deadline(service, competition: Competition, of_team: Webhook):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).state = CompetitionState.DRAFT
     keep_dates(service, timedelta(hours=1))
     assert events(service, of_team) == []
 
 
-def test_the_number_of_organizers_webhooks_is_bounded(service: Any, competition: Competition) -> None:
+def test_the_number_of_organizers_webhooks_is_bounded(service, competition: Competition):
     owner = service.user("olga", is_admin=True)
     for _ in range(MOST_OF_ORGANIZERS):
         subscribe(service, competition, owner, URL)
@@ -141,8 +138,8 @@ def test_the_number_of_organizers_webhooks_is_bounded(service: Any, competition:
 
 
 def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
-    service: Any, competition: Competition, of_team: Webhook, of_organizers: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook, of_organizers: Webhook
+):
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
     with service.database.write() as session:
@@ -152,7 +149,7 @@ def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
     assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]
 
 
-def test_a_team_that_ends_takes_its_webhooks_along(service: Any) -> None:
+def test_a_team_that_ends_takes_its_webhooks_along(service):
     competition, ada = service.competition(), service.user("ada")
     with service.database.write() as session:
         participations.join(
@@ -168,8 +165,8 @@ def test_a_team_that_ends_takes_its_webhooks_along(service: Any) -> None:
 
 
 def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
-    service: Any, competition: Competition, of_team: Webhook
-) -> None:
+    service, competition: Competition, of_team: Webhook
+):
     with service.database.write() as session:
         ada, bob = session.scalars(select(Team).order_by(Team.id)).all()
         outbox.follow_merger(session, taken=ada, into=bob)
@@ -177,9 +174,7 @@ def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
         assert session.scalars(select(Webhook)).one().team_id == bob.id
 
 
-def test_after_a_restore_nothing_that_waited_is_sent(
-    service: Any, competition: Competition, of_team: Webhook
-) -> None:
+def test_after_a_restore_nothing_that_waited_is_sent(service, competition: Competition, of_team: Webhook):
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
         assert outbox.something_waits(session, now=service.now)
@@ -187,9 +182,7 @@ def test_after_a_restore_nothing_that_waited_is_sent(
         assert not outbox.something_waits(session, now=service.now)
 
 
-def test_who_changes_a_webhook_becomes_its_owner(
-    service: Any, competition: Competition, of_organizers: Webhook
-) -> None:
+def test_who_changes_a_webhook_becomes_its_owner(service, competition: Competition, of_organizers: Webhook):
     root = service.user("root", is_admin=True)
     with service.database.write() as session:
         subscriptions.change(

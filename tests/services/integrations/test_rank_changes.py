@@ -1,7 +1,6 @@
 """Events of changed ranks: few, whatever happens between."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, select, update
@@ -16,7 +15,7 @@ TEAMS = 10_000
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     """A competition with three teams on its leaderboard, Ada before Bob before Cleo."""
     competition: Competition = service.competition()
     for place, name in enumerate(("ada", "bob", "cleo")):
@@ -25,7 +24,7 @@ def competition(service: Any) -> Competition:
     return competition
 
 
-def order(service: Any, *names: str) -> None:
+def order(service, *names: str):
     """Let teams have scores in this order."""
     with service.database.write() as session:
         for place, name in enumerate(names):
@@ -34,12 +33,12 @@ def order(service: Any, *names: str) -> None:
             session.execute(update(Standing).where(Standing.team_id == team).values(score_units=units))
 
 
-def team_of(service: Any, name: str) -> Team:
+def team_of(service, name: str) -> Team:
     with service.database.read() as session:
         return session.scalars(select(Team).where(Team.name == name)).one()  # type: ignore[no-any-return]
 
 
-def look(service: Any, after: timedelta = timedelta()) -> int:
+def look(service, after: timedelta = timedelta()) -> int:
     """Look at the ranks and tell what has changed; return how many events it was."""
     now = service.now + after
     with service.database.read() as session:
@@ -48,7 +47,7 @@ def look(service: Any, after: timedelta = timedelta()) -> int:
         return rank_changes.tell(session, looks=looks, now=now)
 
 
-def ranks(service: Any) -> list[list[tuple[int, int | None]]]:
+def ranks(service) -> list[list[tuple[int, int | None]]]:
     """Return of each event the ranks before and after, by team."""
     return [
         [(each["rank"], each["previous_rank"]) for each in row.details["changes"]]
@@ -57,7 +56,7 @@ def ranks(service: Any) -> list[list[tuple[int, int | None]]]:
     ]
 
 
-def test_a_team_gets_its_own_change_once_in_five_minutes(service: Any, competition: Competition) -> None:
+def test_a_team_gets_its_own_change_once_in_five_minutes(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
     assert look(service) == 0  # the ranks to begin with
     order(service, "cleo", "ada", "bob")
@@ -71,7 +70,7 @@ def test_a_team_gets_its_own_change_once_in_five_minutes(service: Any, competiti
     assert ranks(service) == [[(1, 3)], [(2, 1)]]
 
 
-def test_what_was_undone_within_five_minutes_is_not_told(service: Any, competition: Competition) -> None:
+def test_what_was_undone_within_five_minutes_is_not_told(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -81,7 +80,7 @@ def test_what_was_undone_within_five_minutes_is_not_told(service: Any, competiti
     assert look(service, PERIOD) == 0
 
 
-def test_a_first_rank_is_a_change_from_none(service: Any, competition: Competition) -> None:
+def test_a_first_rank_is_a_change_from_none(service, competition: Competition):
     service.user("dan")
     accepted = service.submit(competition, user="dan", seed=9)
     subscribe(service, competition, service.user("dan"), URL, team=team_of(service, "dan"))
@@ -92,7 +91,7 @@ def test_a_first_rank_is_a_change_from_none(service: Any, competition: Competiti
     assert previous is None
 
 
-def test_organizers_get_all_changes_in_one_event(service: Any, competition: Competition) -> None:
+def test_organizers_get_all_changes_in_one_event(service, competition: Competition):
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -101,7 +100,7 @@ def test_organizers_get_all_changes_in_one_event(service: Any, competition: Comp
 
 
 @pytest.mark.both_databases
-def test_of_two_processes_that_look_at_once_one_tells(service: Any, competition: Competition) -> None:
+def test_of_two_processes_that_look_at_once_one_tells(service, competition: Competition):
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -113,9 +112,7 @@ def test_of_two_processes_that_look_at_once_one_tells(service: Any, competition:
     assert len(ranks(service)) == 1
 
 
-def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(
-    service: Any, competition: Competition
-) -> None:
+def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
     look(service)
     service.now += timedelta(days=3650)
@@ -128,8 +125,8 @@ def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(
 
 
 def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
-    service: Any, competition: Competition
-) -> None:
+    service, competition: Competition
+):
     many_teams(service, competition)
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     subscribe(service, competition, service.user("bob"), URL, team=team_of(service, "bob"))
@@ -145,7 +142,7 @@ def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
         assert all(len(webhook.ranks["ranks"]) <= PLACES for webhook in session.scalars(select(Webhook)))
 
 
-def many_teams(service: Any, competition: Competition) -> None:
+def many_teams(service, competition: Competition):
     """Write teams with a standing each, all behind those that are there."""
     version_id = service.reload(competition).live_scoring_version_id
     with service.database.write() as session:

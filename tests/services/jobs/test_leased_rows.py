@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -28,19 +28,19 @@ class Queue(Protocol):
     pause: timedelta
     """The pause after its first failure."""
 
-    def add(self, service: Any) -> int:
+    def add(self, service) -> int:
         """Add the row that the other methods use."""
 
-    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+    def claim(self, session, row_id: int, now: datetime):
         """Claim the row; None if that is not possible."""
 
-    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+    def succeed(self, session, claim, now: datetime):
         """Record that the work of a claim is done."""
 
-    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+    def fail(self, session, claim, now: datetime):
         """Record that the work of a claim failed."""
 
-    def state(self, session: Any, row_id: int) -> Any:
+    def state(self, session, row_id: int):
         """Return what a process that lost its lease must not change."""
 
 
@@ -49,26 +49,26 @@ class ScoringQueue:
     lease, pause = LEASE, timedelta(seconds=10)
     queue, limits = ScoringJob, leased_rows.SCORING
 
-    def add(self, service: Any) -> int:
+    def add(self, service) -> int:
         job_id: int = service.submit(service.competition()).job_ids[0]
         return job_id
 
-    def claim(self, session: Any, row_id: int, now: datetime, holder: str | None = None) -> Any:
+    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
         return jobs.claim(session, job_id=row_id, lease=LEASE, now=now, holder=holder)
 
-    def record(self, session: Any, claim: Any, outcome: Unfinished, now: datetime) -> bool:
+    def record(self, session, claim, outcome: Unfinished, now: datetime) -> bool:
         return jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=outcome, now=now)
 
-    def hand_back(self, session: Any, claim: Any, now: datetime) -> None:
+    def hand_back(self, session, claim, now: datetime):
         jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
 
-    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+    def succeed(self, session, claim, now: datetime):
         self.record(session, claim, Rejection([]), now)
 
-    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+    def fail(self, session, claim, now: datetime):
         self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session: Any, row_id: int) -> Any:
+    def state(self, session, row_id: int):
         job = session.get_one(ScoringJob, row_id)
         return job.state, job.lease_until, job.token, job.error_count, job.finished_at
 
@@ -78,28 +78,28 @@ class OrganizersQueue:
     lease, pause = organizer_jobs.LEASE, timedelta(seconds=10)
     queue, limits = OrganizerJob, leased_rows.ORGANIZERS
 
-    def add(self, service: Any) -> int:
+    def add(self, service) -> int:
         competition, kind = service.competition(), OrganizerJobKind.VERIFY
         asked = {"competition": competition, "kind": kind, "parameters": {}, "created_by": None}
         with service.database.write() as session:
             return organizer_jobs.add(session, **asked, now=service.now).id
 
-    def claim(self, session: Any, row_id: int, now: datetime, holder: str | None = None) -> Any:
+    def claim(self, session, row_id: int, now: datetime, holder: str | None = None):
         return organizer_jobs.claim(session, job_id=row_id, now=now, holder=holder)
 
-    def record(self, session: Any, claim: Any, outcome: Unfinished | Result, now: datetime) -> bool:
+    def record(self, session, claim, outcome: Unfinished | Result, now: datetime) -> bool:
         return organizer_jobs.record(session, claim=claim, outcome=outcome, now=now)
 
-    def hand_back(self, session: Any, claim: Any, now: datetime) -> None:
+    def hand_back(self, session, claim, now: datetime):
         organizer_jobs.hand_back(session, claim=claim, now=now)
 
-    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+    def succeed(self, session, claim, now: datetime):
         self.record(session, claim, Result({}), now)
 
-    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+    def fail(self, session, claim, now: datetime):
         self.record(session, claim, Breakdown("abc"), now)
 
-    def state(self, session: Any, row_id: int) -> Any:
+    def state(self, session, row_id: int):
         job = session.get_one(OrganizerJob, row_id)
         return job.state, job.lease_until, job.token, job.error_count, job.finished_at
 
@@ -108,22 +108,22 @@ class OrganizersQueue:
 class MailQueue:
     lease, pause = mail.LEASE, timedelta(minutes=1)
 
-    def add(self, service: Any) -> int:
+    def add(self, service) -> int:
         with service.database.write() as session:
             mail.write(session, to_address="a@example.org", subject="News", body="News", now=service.now)
             row_id: int = session.query(Mail.id).scalar()
         return row_id
 
-    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+    def claim(self, session, row_id: int, now: datetime):
         return mail.claim(session, now=now)
 
-    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+    def succeed(self, session, claim, now: datetime):
         mail.record_sent(session, letter=claim, now=now)
 
-    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+    def fail(self, session, claim, now: datetime):
         mail.record_failed(session, letter=claim, error="451 later", is_final=False, now=now)
 
-    def state(self, session: Any, row_id: int) -> Any:
+    def state(self, session, row_id: int):
         row = session.get_one(Mail, row_id)
         return row.available_at, row.error, row.sent_at
 
@@ -132,7 +132,7 @@ class MailQueue:
 class WebhookQueue:
     lease, pause = webhooks.LEASE, timedelta(seconds=30)
 
-    def add(self, service: Any) -> int:
+    def add(self, service) -> int:
         owner = service.user("olga", is_admin=True)
         webhook = subscribe(service, service.competition(), owner, "http://127.0.0.1:8000/", now=service.now)
         with service.database.write() as session:
@@ -141,16 +141,16 @@ class WebhookQueue:
             row_id: int = session.query(Delivery.id).scalar()
         return row_id
 
-    def claim(self, session: Any, row_id: int, now: datetime) -> Any:
+    def claim(self, session, row_id: int, now: datetime):
         return webhooks.claim(session, now=now)
 
-    def succeed(self, session: Any, claim: Any, now: datetime) -> None:
+    def succeed(self, session, claim, now: datetime):
         webhooks.record_delivered(session, claimed=claim, status=200, duration_ms=1, now=now)
 
-    def fail(self, session: Any, claim: Any, now: datetime) -> None:
+    def fail(self, session, claim, now: datetime):
         webhooks.record_failed(session, claimed=claim, status=500, duration_ms=1, now=now)
 
-    def state(self, session: Any, row_id: int) -> Any:
+    def state(self, session, row_id: int):
         row = session.get_one(Delivery, row_id)
         webhook = session.get_one(Webhook, row.webhook_id)
         return row.available_at, row.status, row.ended_at, webhook.available_at, webhook.failure_count
@@ -164,29 +164,27 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def row_id(service: Any, queue: Queue) -> int:
+def row_id(service, queue: Queue) -> int:
     return queue.add(service)
 
 
-def do(service: Any, act: Any, *what: Any, after: timedelta = timedelta(), **more: Any) -> Any:
+def do(service, act, *what, after: timedelta = timedelta(), **more):
     with service.database.write() as session:
         return act(session, *what, now=service.now + after, **more)
 
 
-def state(service: Any, queue: Queue, row_id: int) -> Any:
+def state(service, queue: Queue, row_id: int):
     with service.database.read() as session:
         return queue.state(session, row_id)
 
 
-def job_of(service: Any, queue: Any, row_id: int) -> Any:
+def job_of(service, queue, row_id: int):
     with service.database.read() as session:
         return session.get_one(queue.queue, row_id)
 
 
 @of_all
-def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(
-    service: Any, queue: Queue, row_id: int
-) -> None:
+def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(service, queue: Queue, row_id: int):
     first = do(service, queue.claim, row_id)
     assert first is not None and first.attempt == 1
     assert do(service, queue.claim, row_id) is None
@@ -196,7 +194,7 @@ def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(
 
 
 @of_all
-def test_a_holder_that_lost_its_lease_records_nothing(service: Any, queue: Queue, row_id: int) -> None:
+def test_a_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_id: int):
     late = do(service, queue.claim, row_id)
     current = do(service, queue.claim, row_id, after=queue.lease)
     before = state(service, queue, row_id)
@@ -210,7 +208,7 @@ def test_a_holder_that_lost_its_lease_records_nothing(service: Any, queue: Queue
 
 
 @of_all
-def test_a_row_whose_work_is_done_is_never_claimed_again(service: Any, queue: Queue, row_id: int) -> None:
+def test_a_row_whose_work_is_done_is_never_claimed_again(service, queue: Queue, row_id: int):
     claim = do(service, queue.claim, row_id)
     do(service, queue.succeed, claim)
     do(service, queue.fail, claim)
@@ -219,21 +217,19 @@ def test_a_row_whose_work_is_done_is_never_claimed_again(service: Any, queue: Qu
 
 
 @of_all
-def test_a_failed_attempt_is_followed_by_a_pause_and_another_attempt(
-    service: Any, queue: Queue, row_id: int
-) -> None:
+def test_a_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue: Queue, row_id: int):
     do(service, queue.fail, do(service, queue.claim, row_id))
     assert do(service, queue.claim, row_id, after=queue.pause - MOMENT) is None
     again = do(service, queue.claim, row_id, after=queue.pause)
     assert again is not None and again.attempt == 2
 
 
-def test_pauses_double_up_to_the_longest() -> None:
+def test_pauses_double_up_to_the_longest():
     pauses = [webhooks.PAUSES.after(attempt).total_seconds() for attempt in (0, 1, 2, 3, 99)]
     assert pauses == [0, 30, 60, 120, 3600]
 
 
-def fail_to_the_end(service: Any, queue: Any, row_id: int) -> None:
+def fail_to_the_end(service, queue, row_id: int):
     limits: Limits = queue.limits
     for attempt in range(limits.errors):
         after = timedelta(minutes=attempt)
@@ -247,24 +243,22 @@ def fail_to_the_end(service: Any, queue: Any, row_id: int) -> None:
 
 
 @of_jobs
-def test_the_last_error_of_our_own_fails_a_job_with_its_incident(
-    service: Any, queue: Any, row_id: int
-) -> None:
+def test_the_last_error_of_our_own_fails_a_job_with_its_incident(service, queue, row_id: int):
     fail_to_the_end(service, queue, row_id)
     job = job_of(service, queue, row_id)
     assert (job.state, job.incident, job.token) == (JobState.FAILED, f"i{queue.limits.errors - 1}", None)
     assert do(service, queue.claim, row_id, after=timedelta(days=1)) is None
 
 
-def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease() -> None:
+def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease():
     assert (leased_rows.SCORING.errors, leased_rows.SCORING.lost_leases) == (3, 10)
     assert (leased_rows.ORGANIZERS.errors, leased_rows.ORGANIZERS.lost_leases) == (2, 3)
 
 
 @of_jobs
 def test_the_last_lost_lease_fails_a_job_when_it_ends_and_errors_are_not_counted_as_lost(
-    service: Any, queue: Any, row_id: int, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
+):
     do(service, queue.record, do(service, queue.claim, row_id), Breakdown("abc"))
     most = queue.limits.lost_leases
     for lost in range(1, most + 1):
@@ -283,8 +277,8 @@ def test_the_last_lost_lease_fails_a_job_when_it_ends_and_errors_are_not_counted
 
 @of_jobs
 def test_an_outage_is_waited_out_for_a_day_and_counted_from_then_on(
-    service: Any, queue: Any, row_id: int, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, queue, row_id: int, caplog: pytest.LogCaptureFixture
+):
     for after in (timedelta(), OUTAGE_PATIENCE - MOMENT):
         claim = do(service, queue.claim, row_id, after=after)
         assert do(service, queue.record, claim, Outage(), after=after)
@@ -305,9 +299,7 @@ def test_an_outage_is_waited_out_for_a_day_and_counted_from_then_on(
 
 
 @of_jobs
-def test_a_job_that_is_handed_back_waits_as_if_it_had_not_been_claimed(
-    service: Any, queue: Any, row_id: int
-) -> None:
+def test_a_job_that_is_handed_back_waits_as_if_it_had_not_been_claimed(service, queue, row_id: int):
     late = do(service, queue.claim, row_id)
     claim = do(service, queue.claim, row_id, after=queue.lease)
     do(service, queue.hand_back, late, after=queue.lease)
@@ -318,20 +310,20 @@ def test_a_job_that_is_handed_back_waits_as_if_it_had_not_been_claimed(
     assert do(service, queue.claim, row_id, after=queue.lease).attempt == 2
 
 
-def free(service: Any, *holders: str) -> int:
+def free(service, *holders: str) -> int:
     freed: int = do(service, leased_rows.free, holders=holders)
     return freed
 
 
-def found(service: Any, machine: str = "here") -> set[str]:
+def found(service, machine: str = "here") -> set[str]:
     with service.database.read() as session:
         return leased_rows.holders(session, machine=machine, now=service.now)
 
 
 @of_jobs
 def test_a_job_is_freed_for_its_dead_holders_a_few_times_and_then_waits_for_its_lease(
-    service: Any, queue: Any, row_id: int
-) -> None:
+    service, queue, row_id: int
+):
     """Or a file that kills its readers, or a machine without memory, would use up all leases in seconds."""
     do(
         service, queue.record, do(service, queue.claim, row_id), Breakdown("x"), after=-timedelta(hours=1)
@@ -346,9 +338,7 @@ def test_a_job_is_freed_for_its_dead_holders_a_few_times_and_then_waits_for_its_
 
 
 @of_jobs
-def test_one_that_was_only_thought_dead_writes_no_second_result(
-    service: Any, queue: Any, row_id: int
-) -> None:
+def test_one_that_was_only_thought_dead_writes_no_second_result(service, queue, row_id: int):
     late = do(service, queue.claim, row_id, holder=DEAD)
     free(service, DEAD)
     current = do(service, queue.claim, row_id, holder=ALIVE)
@@ -358,7 +348,7 @@ def test_one_that_was_only_thought_dead_writes_no_second_result(
     assert (found(service), free(service, ALIVE)) == (set(), 0)
 
 
-def test_only_the_claims_of_the_dead_are_free(service: Any, predictions_csv: Any) -> None:
+def test_only_the_claims_of_the_dead_are_free(service, predictions_csv):
     competition, queue = service.competition(), ScoringQueue()
     files = [predictions_csv(seed=seed) for seed in range(3)]
     job_ids = [job_id for file in files for job_id in service.submit(competition, csv=file).job_ids]
@@ -371,7 +361,7 @@ def test_only_the_claims_of_the_dead_are_free(service: Any, predictions_csv: Any
 
 
 @on_sqlite
-def test_a_machine_whose_name_has_wildcards_finds_only_its_own(service: Any) -> None:
+def test_a_machine_whose_name_has_wildcards_finds_only_its_own(service):
     queue = ScoringQueue()
     do(service, queue.claim, queue.add(service), holder="h_re/17/1.00")
     assert (found(service, "h_re"), found(service, "here")) == ({"h_re/17/1.00"}, set())

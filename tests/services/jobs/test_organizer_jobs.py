@@ -1,7 +1,6 @@
 """Organizers' jobs: turns, leases that are extended, and jobs that are put away, on both databases."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -15,21 +14,21 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     made: Competition = service.competition()
     return made
 
 
 @pytest.fixture
-def job(service: Any, competition: Competition) -> OrganizerJob:
+def job(service, competition: Competition) -> OrganizerJob:
     return add(service, competition)
 
 
 def add(
-    service: Any,
+    service,
     competition: Competition,
     kind: OrganizerJobKind = OrganizerJobKind.CHECK,
-    **parameters: Any,
+    **parameters,
 ) -> OrganizerJob:
     with service.database.write() as session:
         return organizer_jobs.add(
@@ -42,29 +41,29 @@ def add(
         )
 
 
-def claim(service: Any, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim | None:
+def claim(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim | None:
     with service.database.write() as session:
         return organizer_jobs.claim(session, job_id=job.id, now=service.now + after)
 
 
-def claimed(service: Any, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim:
+def claimed(service, job: OrganizerJob, *, after: timedelta = timedelta()) -> OrganizerClaim:
     found = claim(service, job, after=after)
     assert found is not None
     return found
 
 
-def do(service: Any, act: Any, *, after: timedelta = timedelta(), **what: Any) -> Any:
+def do(service, act, *, after: timedelta = timedelta(), **what):
     with service.database.write() as session:
         return act(session, now=service.now + after, **what)
 
 
-def reload(service: Any, job: OrganizerJob) -> OrganizerJob:
+def reload(service, job: OrganizerJob) -> OrganizerJob:
     with service.database.read() as session:
         found: OrganizerJob = session.get_one(OrganizerJob, job.id)
         return found
 
 
-def test_jobs_are_claimed_oldest_first_and_by_one(service: Any, competition: Competition) -> None:
+def test_jobs_are_claimed_oldest_first_and_by_one(service, competition: Competition):
     first, second = add(service, competition, file="a"), add(service, competition, file="b")
     with service.database.read() as session:
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [first.id, second.id]
@@ -74,7 +73,7 @@ def test_jobs_are_claimed_oldest_first_and_by_one(service: Any, competition: Com
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [second.id]
 
 
-def test_checks_of_solutions_have_a_lane_of_their_own(service: Any, competition: Competition) -> None:
+def test_checks_of_solutions_have_a_lane_of_their_own(service, competition: Competition):
     data = add(service, competition, OrganizerJobKind.DATA)
     check = add(service, competition, OrganizerJobKind.CHECK)
     with service.database.read() as session:
@@ -83,7 +82,7 @@ def test_checks_of_solutions_have_a_lane_of_their_own(service: Any, competition:
         assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=False) == [data.id]
 
 
-def test_competitions_take_turns_however_many_jobs_one_has(service: Any, competition: Competition) -> None:
+def test_competitions_take_turns_however_many_jobs_one_has(service, competition: Competition):
     greedy = [add(service, competition, OrganizerJobKind.DATA) for _ in range(4)]
     other = add(service, service.competition("other"), OrganizerJobKind.DATA)
 
@@ -100,9 +99,7 @@ def test_competitions_take_turns_however_many_jobs_one_has(service: Any, competi
     assert first(4 * SECOND) == greedy[1].id
 
 
-def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(
-    service: Any, job: OrganizerJob
-) -> None:
+def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(service, job: OrganizerJob):
     mine = claimed(service, job)
     progress = {"done": 1, "total": 3, "words": "Reading"}
     assert do(service, organizer_jobs.extend, after=LEASE - SECOND, claim=mine, progress=progress)
@@ -111,8 +108,8 @@ def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(
 
 
 def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
-    service: Any, competition: Competition, job: OrganizerJob
-) -> None:
+    service, competition: Competition, job: OrganizerJob
+):
     mine = claimed(service, job)
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
@@ -123,7 +120,7 @@ def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []
 
 
-def test_another_competitions_job_is_unknown(service: Any, job: OrganizerJob) -> None:
+def test_another_competitions_job_is_unknown(service, job: OrganizerJob):
     other = service.competition("other")
     with service.database.read() as session, pytest.raises(organizer_jobs.UnknownOrganizerJob):
         organizer_jobs.get(session, competition=other, job_id=job.id)

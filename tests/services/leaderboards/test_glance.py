@@ -1,7 +1,6 @@
 """A leaderboard at a glance: figures, the first five, the own place, and nothing that a mode withholds."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ TEAMS = ("ada", "bob", "cleo", "dan", "eve", "fay", "gil")
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition in which seven teams have a scored file each."""
     competition = service.competition()
     for number, name in enumerate(TEAMS):
@@ -28,7 +27,7 @@ def competition(service: Any) -> Any:
     return service.reload(competition)
 
 
-def look(service: Any, competition: Any, name: str | None = None) -> Glance:
+def look(service, competition, name: str | None = None) -> Glance:
     with service.database.read() as session:
         competition, team = lookup.get(session, slug=competition.slug), None
         if name is not None:
@@ -36,7 +35,7 @@ def look(service: Any, competition: Any, name: str | None = None) -> Glance:
         return glance.of(session, competition=competition, team=team, now=service.now)
 
 
-def test_it_says_what_the_leaderboard_says(service: Any, competition: Any) -> None:
+def test_it_says_what_the_leaderboard_says(service, competition):
     with service.database.read() as session:
         rows = leaderboard.public_board(session, competition=competition, now=service.now).rows
         found = glance.figures(session, competitions=[competition], now=service.now)
@@ -55,7 +54,7 @@ def test_it_says_what_the_leaderboard_says(service: Any, competition: Any) -> No
         assert own.gap == gap
 
 
-def test_a_blind_competition_counts_teams_and_shows_no_score(service: Any, competition: Any) -> None:
+def test_a_blind_competition_counts_teams_and_shows_no_score(service, competition):
     with service.database.write() as session:
         lookup.get(session, slug=competition.slug).feedback = Feedback.BLIND
     competition = service.reload(competition)
@@ -65,7 +64,7 @@ def test_a_blind_competition_counts_teams_and_shows_no_score(service: Any, compe
     assert found == {competition.id: Figures(7)}
 
 
-def test_after_the_reveal_it_shows_the_private_leaderboard(service: Any, competition: Any) -> None:
+def test_after_the_reveal_it_shows_the_private_leaderboard(service, competition):
     service.reveal(competition)
     competition = service.reload(competition)
     seen = look(service, competition, "ada")
@@ -73,7 +72,7 @@ def test_after_the_reveal_it_shows_the_private_leaderboard(service: Any, competi
     assert seen.own is not None
 
 
-def test_without_a_score_there_is_nothing_to_show(service: Any) -> None:
+def test_without_a_score_there_is_nothing_to_show(service):
     competition = service.reload(service.competition())
     assert look(service, competition) == Glance(0)
     with service.database.read() as session:

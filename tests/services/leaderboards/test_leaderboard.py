@@ -1,7 +1,6 @@
 """Leaderboards: pages, ranks, ties, the private one after the reveal, and what a submission's page says."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -25,7 +24,7 @@ TEAMS = ("ada", "bob", "cleo", "dan", "eve")
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition in which five teams have two scored files each."""
     competition = service.competition()
     for number, name in enumerate(TEAMS * 2):
@@ -35,14 +34,14 @@ def competition(service: Any) -> Any:
     return service.reload(competition)
 
 
-def public(service: Any, competition: Any, **options: Any) -> leaderboard.Board:
+def public(service, competition, **options) -> leaderboard.Board:
     with service.database.read() as session:
         asked = leaderboard.Asked(**options)
         return leaderboard.public_board(session, competition=competition, now=service.now, asked=asked)
 
 
 def private(
-    service: Any, competition: Any, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options: Any
+    service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options
 ) -> leaderboard.Board:
     with service.database.read() as session:
         return leaderboard.private_board(
@@ -55,7 +54,7 @@ def private(
         )
 
 
-def summary_of(service: Any, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Summary:
+def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase.OPEN) -> Summary:
     from grader.models import Submission
 
     with service.database.read() as session:
@@ -63,14 +62,14 @@ def summary_of(service: Any, submission_id: int, viewer: Viewer, phase: Phase = 
         return submission_results.summary(session, submission=submission, viewer=viewer, phase=phase)
 
 
-def test_an_empty_board_has_one_page_and_no_rows(service: Any) -> None:
+def test_an_empty_board_has_one_page_and_no_rows(service):
     board = public(service, service.reload(service.competition()))
     assert (board.rows, board.page, board.page_count, board.team_count) == ((), 1, 1, 0)
     assert board.scoring_version == 1
     assert board.row_share == 0.5
 
 
-def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service: Any, competition: Any) -> None:
+def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service, competition):
     with service.database.read() as session:
         scores = session.execute(
             select(Team.name, Score.score)
@@ -91,14 +90,14 @@ def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service: Any, co
     assert {row.team for row in board.rows} == set(TEAMS)
 
 
-def test_a_row_shows_rounded_values_only(service: Any, competition: Any) -> None:
+def test_a_row_shows_rounded_values_only(service, competition):
     for row in public(service, competition).rows:
         assert row.score == order.score_text(row.score_units)
         assert list(row.terms) == ["overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
         assert all(value == round(value, 4) for value in row.terms.values())
 
 
-def test_pages_cut_the_board_without_changing_ranks(service: Any, competition: Any) -> None:
+def test_pages_cut_the_board_without_changing_ranks(service, competition):
     whole = public(service, competition).rows
     pages = [public(service, competition, page=page, page_size=2) for page in (1, 2, 3)]
     assert [row for page in pages for row in page.rows] == list(whole)
@@ -108,7 +107,7 @@ def test_pages_cut_the_board_without_changing_ranks(service: Any, competition: A
     assert public(service, competition, page=-1, page_size=2) == pages[0]
 
 
-def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition: Any) -> None:
+def test_equal_scores_are_ranked_by_acceptance_then_id(service, competition):
     with service.database.write() as session:
         session.execute(update(Standing).values(score_units=50000))
         session.execute(update(Standing).where(Standing.team_id >= 4).values(submitted_at=service.now))
@@ -128,16 +127,14 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service: Any, competition
             assert rank == row.rank
 
 
-def test_the_private_board_is_refused_before_the_reveal(service: Any, competition: Any) -> None:
+def test_the_private_board_is_refused_before_the_reveal(service, competition):
     for phase in (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED):
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
             with pytest.raises(NotRevealed):
                 private(service, competition, phase, viewer=viewer)
 
 
-def test_the_private_board_shows_the_better_of_the_two_best_public_files(
-    service: Any, competition: Any
-) -> None:
+def test_the_private_board_shows_the_better_of_the_two_best_public_files(service, competition):
     third = service.submit(competition, user="ada", seed=99, skill=-0.5, after=20 * MINUTE)
     service.score(third)
     competition = service.reveal(competition)
@@ -155,7 +152,7 @@ def test_the_private_board_shows_the_better_of_the_two_best_public_files(
     assert sum(row.rank_change or 0 for row in board.rows) == 0
 
 
-def test_a_summary_tells_gain_rank_and_previous_rank(service: Any, competition: Any) -> None:
+def test_a_summary_tells_gain_rank_and_previous_rank(service, competition):
     rows = public(service, competition).rows
     leader = rows[0]
     summary = summary_of(service, leader.submission_id, Viewer.TEAM)
@@ -172,7 +169,7 @@ def test_a_summary_tells_gain_rank_and_previous_rank(service: Any, competition: 
     assert {first.rank, second.rank} == {None, ada.rank}
 
 
-def test_the_previous_rank_is_that_of_the_best_earlier_file(service: Any) -> None:
+def test_the_previous_rank_is_that_of_the_best_earlier_file(service):
     competition = service.competition()
     for name, skill in (("bob", 0.2), ("cleo", 0.4), ("ada", 0.1)):
         service.score(service.submit(competition, user=name, seed=5, skill=skill))
@@ -182,9 +179,7 @@ def test_the_previous_rank_is_that_of_the_best_earlier_file(service: Any) -> Non
     assert (summary.rank, summary.previous_rank) == (1, 3)
 
 
-def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
-    service: Any, competition: Any
-) -> None:
+def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, competition):
     summary = summary_of(service, 1, Viewer.TEAM)
     result = summary.public
     assert result is not None
@@ -203,9 +198,7 @@ def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
-def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(
-    service: Any, competition: Any, phase: Phase
-) -> None:
+def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(service, competition, phase: Phase):
     seen = summary_of(service, 1, Viewer.ORGANIZER, phase).public
     assert seen is not None and {"positive_aeg", "negative_aeg"} <= set(seen.identities[0].cells)
     service.reveal(competition)
@@ -215,9 +208,7 @@ def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
-def test_a_summary_holds_nothing_private_before_the_reveal(
-    service: Any, competition: Any, phase: Phase
-) -> None:
+def test_a_summary_holds_nothing_private_before_the_reveal(service, competition, phase: Phase):
     for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
         summary = summary_of(service, 1, viewer, phase)
         assert summary.private is None
@@ -226,19 +217,19 @@ def test_a_summary_holds_nothing_private_before_the_reveal(
     assert summary_of(service, 1, Viewer.ORGANIZER, phase).private is not None
 
 
-def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(service: Any, competition: Any) -> None:
+def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(service, competition):
     service.reveal(competition)
     summary = summary_of(service, 1, Viewer.PUBLIC, Phase.REVEALED)
     assert summary.private is not None and summary.private.identities
     assert summary.public is not None and summary.public.identities
 
 
-def test_an_unscored_submission_has_an_empty_summary(service: Any) -> None:
+def test_an_unscored_submission_has_an_empty_summary(service):
     accepted = service.submit(service.competition())
     assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Summary()
 
 
-def test_the_scores_of_a_list_come_in_one_go(service: Any, competition: Any) -> None:
+def test_the_scores_of_a_list_come_in_one_go(service, competition):
     from grader.models import Submission
 
     with service.database.read() as session:

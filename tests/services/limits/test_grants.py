@@ -18,9 +18,7 @@ DAY = timedelta(days=1)
 TODAY = date(2026, 1, 5)
 
 
-def give(
-    service: Any, competition: Any, *, team: str | None = "ada", day: date = TODAY, count: int = 2
-) -> None:
+def give(service, competition, *, team: str | None = "ada", day: date = TODAY, count: int = 2):
     with service.database.write() as session:
         found = None
         if team is not None:
@@ -29,7 +27,7 @@ def give(
         grants.grant(act, team=found, day=day, count=count, reason="The queue stood still for two hours")
 
 
-def test_a_team_sends_what_it_was_granted_and_no_more(service: Any) -> None:
+def test_a_team_sends_what_it_was_granted_and_no_more(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     service.submit(competition, user="bob")
@@ -42,7 +40,7 @@ def test_a_team_sends_what_it_was_granted_and_no_more(service: Any) -> None:
         service.submit(competition, user="bob", seed=4)
 
 
-def test_a_grant_to_all_is_also_for_teams_to_come_and_grants_add_up(service: Any) -> None:
+def test_a_grant_to_all_is_also_for_teams_to_come_and_grants_add_up(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     give(service, competition, team=None, count=1)
@@ -54,7 +52,7 @@ def test_a_grant_to_all_is_also_for_teams_to_come_and_grants_add_up(service: Any
             service.submit(competition, user=user, seed=20)
 
 
-def test_a_grant_is_for_its_day_and_stays_in_the_total(service: Any) -> None:
+def test_a_grant_is_for_its_day_and_stays_in_the_total(service):
     competition = service.competition(max_daily_submissions=3, max_total_submissions=3)
     for seed in range(3):
         service.submit(competition, seed=seed)
@@ -71,7 +69,7 @@ def test_a_grant_is_for_its_day_and_stays_in_the_total(service: Any) -> None:
     assert (after.max_daily, after.granted_today, after.max_total, after.left) == (3, 0, 4, 1)
 
 
-def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service: Any) -> None:
+def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     service.submit(competition, user="bob")
@@ -88,7 +86,7 @@ def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service: Any) 
     assert allowance.max_daily == 3
 
 
-def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
+def test_everybody_reads_in_the_log_who_got_what_and_why(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     give(service, competition)
@@ -105,7 +103,7 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service: Any) -> None:
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-def test_a_grant_to_all_says_so_in_the_log(service: Any) -> None:
+def test_a_grant_to_all_says_so_in_the_log(service):
     competition = service.competition(max_daily_submissions=1)
     give(service, competition, team=None, count=1)
     with service.database.read() as session:
@@ -123,15 +121,15 @@ def test_a_grant_to_all_says_so_in_the_log(service: Any) -> None:
     ],
 )
 def test_a_form_offers_the_next_day_where_today_is_nearly_over(
-    service: Any, now: datetime, suggested: date, left: timedelta
-) -> None:
+    service, now: datetime, suggested: date, left: timedelta
+):
     offered = grants.choice(service.competition(), now=now)
     assert (offered.today, offered.suggested, offered.left) == (TODAY, suggested, left)
     assert offered.is_short is (suggested != TODAY)
     assert offered.today_ends_at == datetime(2026, 1, 6, tzinfo=UTC)
 
 
-def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service: Any) -> None:
+def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     strict = service.competition(closes_at=close, takes_late_submissions=False)
     late = service.competition("late", closes_at=close, takes_late_submissions=True)
@@ -142,7 +140,7 @@ def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service: Any) -
     assert grants.choice(strict, now=close + timedelta(minutes=5)).left == timedelta()
 
 
-def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service: Any) -> None:
+def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
     ada, bob = (service.submit(competition, user=name).submission.team_id for name in ("ada", "bob"))
@@ -154,7 +152,7 @@ def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service
         assert {each.ends_at for each in found} == {close}
         return [(each.team, each.grant.count) for each in found]
 
-    def give_all(*given: tuple[int | None, int]) -> None:
+    def give_all(*given: tuple[int | None, int]):
         with service.database.write() as session:
             for team_id, count in given:
                 session.add(
@@ -183,7 +181,7 @@ def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service
     assert listed() == [(None, count) for count in range(59, 9, -1)]
 
 
-def test_a_grant_ends_with_the_close_of_its_competition_in_utc() -> None:
+def test_a_grant_ends_with_the_close_of_its_competition_in_utc():
     east = timezone(timedelta(hours=9))
     close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC of the day before
     open_ended, strict = Competition(), Competition(closes_at=close, takes_late_submissions=False)
@@ -204,14 +202,14 @@ def test_a_grant_ends_with_the_close_of_its_competition_in_utc() -> None:
 )
 def test_no_day_is_offered_that_begins_after_the_close(
     hours_before_close: float, is_short: bool, suggested: date
-) -> None:
+):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     strict = Competition(closes_at=close, takes_late_submissions=False)
     offered = grants.choice(strict, now=close - timedelta(hours=hours_before_close))
     assert (offered.is_short, offered.suggested, offered.closes_at) == (is_short, suggested, close)
 
 
-def test_a_day_that_begins_with_the_close_is_not_offered_and_one_that_begins_before_it_is() -> None:
+def test_a_day_that_begins_with_the_close_is_not_offered_and_one_that_begins_before_it_is():
     midnight, moment = datetime(2026, 1, 6, tzinfo=UTC), timedelta(microseconds=1)
     for close, suggested in ((midnight, TODAY), (midnight + moment, TODAY + DAY)):
         strict = Competition(closes_at=close, takes_late_submissions=False)
@@ -254,7 +252,7 @@ GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
 )
 def test_a_grant_that_cannot_be_given_is_told_with_its_reason(
     given: dict[str, Any], of_competition: dict[str, Any], told: str | None
-) -> None:
+):
     competition = Competition(
         **{"id": 1, "max_daily_submissions": 5, "takes_late_submissions": False} | of_competition
     )

@@ -1,7 +1,6 @@
 """How many files a team may send, whatever comes at once, and what gives a slot back."""
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -29,7 +28,7 @@ DAY = timedelta(days=1)
 LEASE = timedelta(seconds=40)
 
 
-def allowance(service: Any, competition: Any, *, after: timedelta = timedelta()) -> limits.Allowance:
+def allowance(service, competition, *, after: timedelta = timedelta()) -> limits.Allowance:
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user())
         return limits.allowance(
@@ -37,7 +36,7 @@ def allowance(service: Any, competition: Any, *, after: timedelta = timedelta())
         )
 
 
-def fail(service: Any, accepted: Any) -> None:
+def fail(service, accepted):
     """Let scoring break as often as it may."""
     for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
@@ -46,17 +45,17 @@ def fail(service: Any, accepted: Any) -> None:
             jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
-def reject(service: Any, accepted: Any, *, after: timedelta) -> None:
+def reject(service, accepted, *, after: timedelta):
     with service.database.write() as session:
         now = service.now + after
         claim = jobs.claim(session, job_id=accepted.job_ids[0], lease=LEASE, now=now)
         jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Rejection([]), now=now)
 
 
-def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | None]:
+def rush(service, competition, user) -> list[type[Exception] | None]:
     """Send fifty files at once, each through a connection of its own; return how each ended."""
 
-    def send(number: int) -> None:
+    def send(number: int):
         database = Database(service.settings.database(), pool_size=1)
         try:
             with database.write() as session:
@@ -69,7 +68,7 @@ def rush(service: Any, competition: Any, user: Any) -> list[type[Exception] | No
     return [None if error is None else type(error) for error in errors]
 
 
-def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service: Any) -> None:
+def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service):
     competition = service.competition(max_daily_submissions=5)
     outcomes = rush(service, competition, service.user())
     assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
@@ -78,7 +77,7 @@ def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service:
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
 
 
-def test_the_day_is_the_utc_day(service: Any) -> None:
+def test_the_day_is_the_utc_day(service):
     midnight = datetime(2026, 3, 29, tzinfo=UTC)  # a night in which many zones change their clocks
     service.now = midnight - timedelta(milliseconds=1)
     competition = service.competition(max_daily_submissions=1)
@@ -94,7 +93,7 @@ def test_the_day_is_the_utc_day(service: Any) -> None:
     assert service.submission(last).slot_day == date(2026, 3, 29)
 
 
-def test_a_team_is_told_what_it_has_used_and_what_is_left(service: Any) -> None:
+def test_a_team_is_told_what_it_has_used_and_what_is_left(service):
     competition = service.competition(max_daily_submissions=3, max_total_submissions=4)
     nobody = allowance(service, competition)
     assert (nobody.used_today, nobody.used_total, nobody.pending, nobody.left) == (0, 0, 0, 3)
@@ -107,14 +106,14 @@ def test_a_team_is_told_what_it_has_used_and_what_is_left(service: Any) -> None:
     assert (tomorrow.used_today, tomorrow.left_today, tomorrow.left) == (0, 3, 1)
 
 
-def test_without_limits_there_is_nothing_to_be_left(service: Any) -> None:
+def test_without_limits_there_is_nothing_to_be_left(service):
     competition = service.competition()
     service.submit(competition)
     assert allowance(service, competition).left is None
     assert allowance(service, competition).used_today == 1
 
 
-def test_the_total_limit_outlives_the_day(service: Any) -> None:
+def test_the_total_limit_outlives_the_day(service):
     competition = service.competition(max_total_submissions=2)
     for place in range(2):
         service.submit(competition, seed=place, after=place * DAY)
@@ -123,7 +122,7 @@ def test_the_total_limit_outlives_the_day(service: Any) -> None:
     assert reached.value.retry_after is None
 
 
-def test_more_used_than_the_limit_leaves_nothing(service: Any) -> None:
+def test_more_used_than_the_limit_leaves_nothing(service):
     competition = service.competition()
     for place in range(3):
         service.submit(competition, seed=place)
@@ -132,7 +131,7 @@ def test_more_used_than_the_limit_leaves_nothing(service: Any) -> None:
     assert allowance(service, competition).left == 0
 
 
-def test_files_that_wait_have_a_limit_of_their_own(service: Any) -> None:
+def test_files_that_wait_have_a_limit_of_their_own(service):
     competition = service.competition(max_pending_submissions=2)
     first = service.submit(competition)
     service.submit(competition, seed=2)
@@ -142,14 +141,14 @@ def test_files_that_wait_have_a_limit_of_their_own(service: Any) -> None:
     service.submit(competition, seed=3)
 
 
-def test_a_rejected_file_gives_its_slot_back(service: Any) -> None:
+def test_a_rejected_file_gives_its_slot_back(service):
     competition = service.competition(max_daily_submissions=1)
     service.score(service.submit(competition, csv=b"nonsense"))
     assert allowance(service, competition).left == 1
     service.submit(competition)
 
 
-def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(service: Any) -> None:
+def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(service):
     competition = service.competition(max_daily_submissions=1)
     failed = service.submit(competition)
     fail(service, failed)
@@ -165,7 +164,7 @@ def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(se
     assert (after.used_today, after.left) == (2, 0)
 
 
-def test_rejections_have_a_limit_within_any_hour(service: Any) -> None:
+def test_rejections_have_a_limit_within_any_hour(service):
     competition = service.competition(max_hourly_rejections=3)
     for place in range(3):
         minutes = timedelta(minutes=10 * place)
@@ -177,7 +176,7 @@ def test_rejections_have_a_limit_within_any_hour(service: Any) -> None:
     service.submit(competition, after=HOUR, seed=9)
 
 
-def test_another_teams_files_count_for_nobody_else(service: Any) -> None:
+def test_another_teams_files_count_for_nobody_else(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition, user="eve")
     service.submit(competition)
@@ -185,7 +184,7 @@ def test_another_teams_files_count_for_nobody_else(service: Any) -> None:
         service.submit(competition, user="eve", seed=2)
 
 
-def test_a_late_file_uses_the_same_limits(service: Any) -> None:
+def test_a_late_file_uses_the_same_limits(service):
     competition = service.competition(max_daily_submissions=2)
     service.score(service.submit(competition))
     service.reveal(competition)
@@ -194,7 +193,7 @@ def test_a_late_file_uses_the_same_limits(service: Any) -> None:
         service.submit(competition, seed=3)
 
 
-def test_one_rejection_may_be_the_whole_limit_and_is_told_as_one(service: Any) -> None:
+def test_one_rejection_may_be_the_whole_limit_and_is_told_as_one(service):
     competition = service.competition(max_hourly_rejections=1)
     reject(service, service.submit(competition), after=timedelta())
     with pytest.raises(TooManyRejections, match="1 file of your team was"):

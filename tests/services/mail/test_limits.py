@@ -1,7 +1,6 @@
 """How much mail people can cause by inviting, withdrawing and asking again."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -15,13 +14,13 @@ DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     competition = service.competition(max_team_size=30)
     service.submit(competition)
     return competition
 
 
-def invite(service: Any, competition: Any, name: str, at: timedelta = timedelta(), by: str = "ada") -> None:
+def invite(service, competition, name: str, at: timedelta = timedelta(), by: str = "ada"):
     """Invite a person and withdraw the invitation."""
     service.user(name)
     given = {"competition": competition, "user": service.user(by), "now": service.now + at}
@@ -31,9 +30,7 @@ def invite(service: Any, competition: Any, name: str, at: timedelta = timedelta(
         call(invitations.withdraw, session, invite_id=made.id, **given)
 
 
-def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(
-    service: Any, competition: Any
-) -> None:
+def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(service, competition):
     for place in range(3):
         invite(service, competition, "bob", place * MINUTE)
     with pytest.raises(TooMuchMail) as refused:
@@ -47,7 +44,7 @@ def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(
     invite(service, competition, "bob", DAY)
 
 
-def test_a_team_makes_twenty_invitations_a_day(service: Any, competition: Any) -> None:
+def test_a_team_makes_twenty_invitations_a_day(service, competition):
     for place in range(20):
         invite(service, competition, f"person {place}")
     with pytest.raises(TooMuchMail, match="Your team has made 20 invitations within a day"):
@@ -55,7 +52,7 @@ def test_a_team_makes_twenty_invitations_a_day(service: Any, competition: Any) -
     invite(service, competition, "one more", DAY)
 
 
-def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service: Any) -> None:
+def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service):
     competition = service.competition(max_team_size=5)
     ada = service.user("ada")
     made = 0
@@ -74,12 +71,10 @@ def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service: Any) -
     assert made in (20, 40)  # SQLite gives the number of an ended team away again
 
 
-def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(
-    service: Any, competition: Any
-) -> None:
+def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(service, competition):
     service.submit(competition, user="bob")
 
-    def ask(at: timedelta) -> None:
+    def ask(at: timedelta):
         given = {"competition": competition, "user": service.user("ada"), "now": service.now + at}
         with service.database.write() as session:
             made = call(mergers.request, session, name="bob", **given)
@@ -93,7 +88,7 @@ def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(
     ask(DAY)
 
 
-def test_links_into_a_team_are_counted(service: Any, competition: Any) -> None:
+def test_links_into_a_team_are_counted(service, competition):
     given = {"competition": competition, "user": service.user("ada"), "now": service.now}
     for _ in range(limits.LINKS[0].count):
         with service.database.write() as session:
@@ -102,7 +97,7 @@ def test_links_into_a_team_are_counted(service: Any, competition: Any) -> None:
         call(invitations.make_link, session, **given)
 
 
-def test_a_name_with_braces_is_told_as_it_is(service: Any, competition: Any) -> None:
+def test_a_name_with_braces_is_told_as_it_is(service, competition):
     for _ in range(3):
         invite(service, competition, "{0}{x}")
     with pytest.raises(TooMuchMail, match=r"You have invited \{0\}\{x\} 3 times"):

@@ -1,7 +1,6 @@
 """The activity of a competition: files by UTC day, reasons of rejections, the best score."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -12,7 +11,7 @@ from grader.services.moderation import activity
 pytestmark = pytest.mark.both_databases
 
 
-def test_files_are_counted_by_utc_day_with_their_reasons(service: Any) -> None:
+def test_files_are_counted_by_utc_day_with_their_reasons(service):
     competition = service.competition()
     files = [service.submit(competition, user=name) for name in ("ann", "ann", "bob")]
     service.score(files[2])

@@ -1,7 +1,5 @@
 """Questions about a score: who may ask, who reads, what an answer does."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
@@ -18,9 +16,7 @@ from grader.services.moderation.disputes import (
 from grader.services.submissions.accepting import UnknownSubmission
 
 
-def ask(
-    service: Any, accepted: Any, *, user: str = "ada", question: str = "Is row r7 labelled right?"
-) -> Any:
+def ask(service, accepted, *, user: str = "ada", question: str = "Is row r7 labelled right?"):
     with service.database.write() as session:
         return disputes.ask(
             session,
@@ -31,7 +27,7 @@ def ask(
         )
 
 
-def answer(service: Any, competition: Any, dispute_id: int, text: str) -> None:
+def answer(service, competition, dispute_id: int, text: str):
     with service.database.write() as session:
         disputes.answer(
             session,
@@ -43,7 +39,7 @@ def answer(service: Any, competition: Any, dispute_id: int, text: str) -> None:
         )
 
 
-def give_addresses(service: Any, **addresses: str) -> None:
+def give_addresses(service, **addresses: str):
     ids = {name: service.user(name, is_admin=name == "root").id for name in addresses}
     with service.database.write() as session:
         for name, address in addresses.items():
@@ -51,7 +47,7 @@ def give_addresses(service: Any, **addresses: str) -> None:
             user.email, user.email_verified_at = address, service.now
 
 
-def test_a_question_is_answered_and_both_are_told(service: Any) -> None:
+def test_a_question_is_answered_and_both_are_told(service):
     competition = service.competition()
     accepted = service.submit(competition)
     give_addresses(service, ada="ada@example.org", root="root@example.org")
@@ -68,13 +64,13 @@ def test_a_question_is_answered_and_both_are_told(service: Any) -> None:
     assert not entry.is_public
 
 
-def test_nobody_questions_another_teams_submission(service: Any) -> None:
+def test_nobody_questions_another_teams_submission(service):
     accepted = service.submit(service.competition())
     with pytest.raises(UnknownSubmission):
         ask(service, accepted, user="eve")
 
 
-def test_a_submission_has_one_open_question_and_a_team_five(service: Any) -> None:
+def test_a_submission_has_one_open_question_and_a_team_five(service):
     competition = service.competition()
     sent = [service.submit(competition, seed=seed) for seed in range(disputes.MAX_OPEN + 1)]
     first = ask(service, sent[0])
@@ -88,7 +84,7 @@ def test_a_submission_has_one_open_question_and_a_team_five(service: Any) -> Non
     ask(service, sent[0], question="Why not?")
 
 
-def test_empty_and_endless_texts_are_refused(service: Any) -> None:
+def test_empty_and_endless_texts_are_refused(service):
     competition = service.competition()
     accepted = service.submit(competition)
     for text in (" \n ", "x" * (disputes.TEXT_MAX_LENGTH + 1)):
@@ -99,13 +95,13 @@ def test_empty_and_endless_texts_are_refused(service: Any) -> None:
         answer(service, competition, asked.id, "")
 
 
-def test_an_answer_belongs_to_a_question_of_the_same_competition(service: Any) -> None:
+def test_an_answer_belongs_to_a_question_of_the_same_competition(service):
     asked = ask(service, service.submit(service.competition()))
     with pytest.raises(UnknownDispute):
         answer(service, service.competition("other"), asked.id, "No.")
 
 
-def test_open_questions_come_first_the_oldest_of_them_first(service: Any) -> None:
+def test_open_questions_come_first_the_oldest_of_them_first(service):
     competition = service.competition()
     asked = [ask(service, service.submit(competition, seed=seed)) for seed in range(4)]
     for each in asked[:2]:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -47,7 +46,7 @@ LEASE = timedelta(seconds=40)
 HOUR = timedelta(hours=1)
 
 
-def fail(service: Any, accepted: Any) -> None:
+def fail(service, accepted):
     """Let scoring break as often as it may."""
     for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
@@ -56,26 +55,26 @@ def fail(service: Any, accepted: Any) -> None:
             jobs.record(session, job_id=claim.job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
-def act(service: Any, what: Any, competition: Any, **given: Any) -> Any:
+def act(service, what, competition, **given):
     with service.database.write() as session:
         here = lookup.get(session, slug=competition.slug)
         return call(what, session, competition=here, actor=Actor.shell(), now=service.now, **given)
 
 
-def find(service: Any, competition: Any, **wanted: Any) -> list[int]:
+def find(service, competition, **wanted) -> list[int]:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         page = submission_search.find(session, competition=here, wanted=Wanted(**wanted))
     return [line.submission.id for line in page.rows]
 
 
-def export(service: Any, competition: Any, kind: Kind, format_: Format, **options: Any) -> str:
+def export(service, competition, kind: Kind, format_: Format, **options) -> str:
     with service.database.read() as session:
         here = lookup.get(session, slug=competition.slug)
         return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
 
 
-def test_a_failed_submission_gets_all_its_tries_again(service: Any) -> None:
+def test_a_failed_submission_gets_all_its_tries_again(service):
     competition = service.competition()
     broken, sound = service.submit(competition), service.submit(competition, seed=2)
     service.score(sound)
@@ -89,7 +88,7 @@ def test_a_failed_submission_gets_all_its_tries_again(service: Any) -> None:
     assert service.submission(broken).status is SubmissionStatus.SCORED
 
 
-def test_all_failed_submissions_are_tried_again_in_one_act(service: Any) -> None:
+def test_all_failed_submissions_are_tried_again_in_one_act(service):
     competition = service.competition()
     for seed in range(3):
         fail(service, service.submit(competition, seed=seed))
@@ -101,7 +100,7 @@ def test_all_failed_submissions_are_tried_again_in_one_act(service: Any) -> None
     assert [entry.subject for entry in entries] == ["3 failed submissions"]
 
 
-def test_submissions_are_filtered_by_state_kind_team_and_text(service: Any) -> None:
+def test_submissions_are_filtered_by_state_kind_team_and_text(service):
     competition = service.competition()
     ada = service.submit(competition)
     bob = service.submit(competition, user="Bob Ödegård", seed=2)
@@ -126,7 +125,7 @@ def test_submissions_are_filtered_by_state_kind_team_and_text(service: Any) -> N
     assert find(service, competition, text="100%_") == []
 
 
-def test_submissions_are_sorted_by_scores_with_those_without_one_last(service: Any) -> None:
+def test_submissions_are_sorted_by_scores_with_those_without_one_last(service):
     competition = service.competition()
     best, worst = service.submit(competition, skill=2.0), service.submit(competition, skill=0.0)
     service.score(best, worst)
@@ -137,7 +136,7 @@ def test_submissions_are_sorted_by_scores_with_those_without_one_last(service: A
         assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
 
 
-def test_pages_hold_fifty_and_a_page_past_the_end_is_empty(service: Any) -> None:
+def test_pages_hold_fifty_and_a_page_past_the_end_is_empty(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=f"nonsense {number}".encode()) for number in range(52)]
     assert len(find(service, competition)) == 50
@@ -145,7 +144,7 @@ def test_pages_hold_fifty_and_a_page_past_the_end_is_empty(service: Any) -> None
     assert find(service, competition, page=3) == []
 
 
-def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
+def test_teams_are_found_by_their_name_and_their_members(service):
     competition = service.competition()
     accepted = service.submit(competition)
     service.submit(competition, user="bob")
@@ -159,7 +158,7 @@ def test_teams_are_found_by_their_name_and_their_members(service: Any) -> None:
     assert [member.name for member in line.members] == ["ada"]
 
 
-def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(service: Any) -> None:
+def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     service.submit(competition, user="bob")
@@ -180,12 +179,12 @@ def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(servi
         act(service, moderation.rename, competition, team="Offensive", name="X", reason="y")
 
 
-def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> None:
+def test_a_name_that_organizers_gave_holds_until_they_free_it(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     call = {"competition": competition, "team": "Offensive"}
 
-    def choose(name_of_user: str, name: str, what: Any = teams.rename) -> Any:
+    def choose(name_of_user: str, name: str, what=teams.rename):
         user = service.user(name_of_user)
         with service.database.write() as session:
             here = lookup.get(session, slug=competition.slug)
@@ -208,7 +207,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service: Any) -> N
     assert choose("bob", "0ffensive", teams.create).name == "0ffensive"
 
 
-def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) -> None:
+def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service):
     competition = service.competition()
     service.submit(competition)
     with service.database.write() as session:
@@ -225,7 +224,7 @@ def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service: Any) ->
     assert "is back on the leaderboards" in second
 
 
-def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service: Any) -> None:
+def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service):
     competition = service.competition()
     with service.database.write() as session:
         session.add(
@@ -248,7 +247,7 @@ def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service: Any) -> 
         assert session.scalars(select(Standing)).all() == []
 
 
-def test_equal_files_of_several_teams_are_found_whoever_came_first(service: Any) -> None:
+def test_equal_files_of_several_teams_are_found_whoever_came_first(service):
     competition = service.competition()
     bob = service.submit(competition, user="bob")
     ada = service.submit(competition, after=HOUR)
@@ -265,14 +264,14 @@ def test_equal_files_of_several_teams_are_found_whoever_came_first(service: Any)
     assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]
 
 
-def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> None:
+def test_the_queue_tells_what_waits_and_whether_anybody_scores(service):
     competition = service.competition()
     done, broken = service.submit(competition, seed=1), service.submit(competition, seed=2)
     service.score(done)
     fail(service, broken)
     waiting = service.submit(competition, seed=3)
 
-    def health(after: timedelta) -> Any:
+    def health(after: timedelta):
         with service.database.read() as session:
             return queue_health.of_competition(session, competition=competition, now=service.now + after)
 
@@ -294,9 +293,7 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service: Any) -> 
 
 
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_exports_hold_everything_as_csv_and_json(
-    service: Any, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exports_hold_everything_as_csv_and_json(service, chunk: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tables, "CHUNK", chunk)
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
@@ -315,7 +312,7 @@ def test_exports_hold_everything_as_csv_and_json(
     assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
 
 
-def test_an_export_without_rows_is_valid_and_one_without_a_version_is_refused(service: Any) -> None:
+def test_an_export_without_rows_is_valid_and_one_without_a_version_is_refused(service):
     competition = service.competition()
     assert json.loads(export(service, competition, Kind.SCORES, Format.JSON))["rows"] == []
     with pytest.raises(NothingToExport, match="no scoring version 7"):

@@ -35,10 +35,10 @@ SHELL = Actor(None, "tests")
 
 
 @pytest.fixture
-def act(service: Any) -> Any:
+def act(service):
     """Call a service in a transaction of its own."""
 
-    def act_(function: Any, *, after: timedelta = timedelta(), **given: Any) -> Any:
+    def act_(function, *, after: timedelta = timedelta(), **given):
         with service.database.write() as session:
             return call(function, session, now=service.now + after, **given)
 
@@ -46,7 +46,7 @@ def act(service: Any) -> Any:
 
 
 @pytest.fixture
-def seen(service: Any) -> Any:
+def seen(service):
     """Return a person's notifications, the oldest first; unread ones bear a star."""
 
     def lines(name: str) -> list[str]:
@@ -58,14 +58,12 @@ def seen(service: Any) -> Any:
     return lines
 
 
-def announce(act: Any, competition: Any, actor: Actor = SHELL, **given: Any) -> Any:
+def announce(act, competition, actor: Actor = SHELL, **given):
     options = {"title": "News", "body": "Text", "by_mail": False} | given
     return act(announcements.post, competition=competition, actor=actor, **options)
 
 
-def test_every_event_of_a_competition_reaches_its_participants_once(
-    service: Any, act: Any, seen: Any, prepare_version: Any
-) -> None:
+def test_every_event_of_a_competition_reaches_its_participants_once(service, act, seen, prepare_version):
     competition = service.competition(closes_at=service.now + DAY)
     accepted = service.submit(competition)
     service.score(accepted)
@@ -104,9 +102,7 @@ def test_every_event_of_a_competition_reaches_its_participants_once(
     assert seen("eve") == []
 
 
-def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(
-    service: Any, act: Any, seen: Any
-) -> None:
+def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(service, act, seen):
     competition = service.competition()
     for name in ("ada", "bob", "cleo"):
         act(teams.create, competition=competition, user=service.user(name), name=name)
@@ -122,7 +118,7 @@ def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(
     ]
 
 
-def test_a_withdrawn_announcement_disappears_with_its_notification(service: Any, act: Any, seen: Any) -> None:
+def test_a_withdrawn_announcement_disappears_with_its_notification(service, act, seen):
     competition = service.competition()
     service.submit(competition)
     made = announce(act, competition)
@@ -131,7 +127,7 @@ def test_a_withdrawn_announcement_disappears_with_its_notification(service: Any,
     assert seen("ada") == []
 
 
-def test_people_who_join_later_start_without_the_earlier_news(service: Any, act: Any, seen: Any) -> None:
+def test_people_who_join_later_start_without_the_earlier_news(service, act, seen):
     competition = service.competition()
     service.submit(competition)
     announce(act, competition)
@@ -139,7 +135,7 @@ def test_people_who_join_later_start_without_the_earlier_news(service: Any, act:
     assert (seen("ada"), seen("bob")) == (["announcement*"], [])
 
 
-def test_leaving_a_team_or_the_competition_ends_the_access(service: Any, act: Any, seen: Any) -> None:
+def test_leaving_a_team_or_the_competition_ends_the_access(service, act, seen):
     competition = service.competition()
     service.submit(competition)
     act(decisions.disqualify, competition=competition, team="ada", reason="Why", actor=SHELL)
@@ -153,9 +149,7 @@ def test_leaving_a_team_or_the_competition_ends_the_access(service: Any, act: An
     assert seen("ada") == []
 
 
-def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(
-    service: Any, act: Any, seen: Any
-) -> None:
+def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(service, act, seen):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
     act(participations.join, competition=competition, user=ada)
@@ -166,7 +160,7 @@ def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(
     assert (seen("ada"), seen("bob")) == (["admitted*", "refused*"], [])
 
 
-def test_a_merger_hands_a_teams_notifications_on(service: Any, act: Any, seen: Any) -> None:
+def test_a_merger_hands_a_teams_notifications_on(service, act, seen):
     competition = service.competition()
     people = {name: service.user(name) for name in ("ada", "bob", "cleo")}
     for name, user in people.items():
@@ -180,9 +174,7 @@ def test_a_merger_hands_a_teams_notifications_on(service: Any, act: Any, seen: A
     assert seen("cleo") == []
 
 
-def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_account(
-    service: Any, act: Any
-) -> None:
+def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_account(service, act):
     competition = service.competition()
     ada = service.user("ada")
     for name in ("Lovelace", "Byron"):
@@ -198,7 +190,7 @@ def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_accou
         assert session.scalars(select(NotificationRead.user_id)).all() == []
 
 
-def test_marking_reads_own_notifications_and_no_others(service: Any, act: Any, seen: Any) -> None:
+def test_marking_reads_own_notifications_and_no_others(service, act, seen):
     competition = service.competition()
     ada, bob = service.user("ada"), service.user("bob")
     for user in (ada, bob):
@@ -220,7 +212,7 @@ def test_marking_reads_own_notifications_and_no_others(service: Any, act: Any, s
         assert notifications.unread_ids(session, user=bob) == set(ids)
 
 
-def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: Any) -> None:
+def test_a_deleted_account_leaves_no_notification_of_its_own(service, act):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
     act(participations.join, competition=competition, user=ada)
@@ -235,9 +227,7 @@ def test_a_deleted_account_leaves_no_notification_of_its_own(service: Any, act: 
         assert session.get_one(User, ada.id).deleted_at is not None
 
 
-def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(
-    service: Any, act: Any, seen: Any
-) -> None:
+def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(service, act, seen):
     competition = service.competition(closes_at=service.now + DAY)
     service.score(service.submit(competition))
     for _ in range(2):
@@ -247,7 +237,7 @@ def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(
     assert seen("ada") == ["closed*"]
 
 
-def test_the_list_reads_no_texts_of_the_competitions(service: Any, act: Any) -> None:
+def test_the_list_reads_no_texts_of_the_competitions(service, act):
     competition = service.competition()
     service.submit(competition)
     announce(act, competition)
@@ -258,7 +248,7 @@ def test_the_list_reads_no_texts_of_the_competitions(service: Any, act: Any) -> 
     assert "body" in inspect(found.announcement).unloaded
 
 
-def test_an_invited_person_is_told_by_what_waits_and_not_twice(service: Any, act: Any, seen: Any) -> None:
+def test_an_invited_person_is_told_by_what_waits_and_not_twice(service, act, seen):
     competition = service.competition()
     act(teams.create, competition=competition, user=service.user("ada"), name="Duo")
     service.user("bob")

@@ -33,7 +33,7 @@ def valid(text: str) -> str | None:
         ("Team 10", "team lO"),
     ],
 )
-def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str) -> None:
+def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str):
     assert name_key(clean_name(one)) == name_key(clean_name(other))
 
 
@@ -48,7 +48,7 @@ def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str) -
         ("ab", "a b"),
     ],
 )
-def test_names_that_differ_are_two(one: str, other: str) -> None:
+def test_names_that_differ_are_two(one: str, other: str):
     assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
@@ -71,21 +71,21 @@ def test_names_that_differ_are_two(one: str, other: str) -> None:
         ("x" * 1_000_000, "this one has 1,000,000"),
     ],
 )
-def test_a_name_that_could_deceive_is_refused_with_its_reason(name: str, why: str) -> None:
+def test_a_name_that_could_deceive_is_refused_with_its_reason(name: str, why: str):
     with pytest.raises(InvalidName, match=why):
         clean_name(name)
 
 
 @pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7"])
-def test_length_is_counted_as_readers_count(name: str) -> None:
+def test_length_is_counted_as_readers_count(name: str):
     assert clean_name(name) == name
 
 
-def test_an_emoji_that_is_asked_for_in_colour_is_taken_without_the_asking() -> None:
+def test_an_emoji_that_is_asked_for_in_colour_is_taken_without_the_asking():
     assert clean_name("❤\ufe0f ada") == "❤ ada"
 
 
-def test_a_numbered_name_is_a_name() -> None:
+def test_a_numbered_name_is_a_name():
     assert names.numbered("Ada", 2) == "Ada (2)"
     for name in ("a" * 64, "g\u0308" * 64, "नमस्ते" * 16, "\U0001f469\U0001f3fd" * 60 + "x"):
         numbered = names.numbered(name, 12)
@@ -93,7 +93,7 @@ def test_a_numbered_name_is_a_name() -> None:
         assert numbered.endswith(" (12)")
 
 
-def test_nobody_takes_the_name_of_a_deleted_account() -> None:
+def test_nobody_takes_the_name_of_a_deleted_account():
     for name in ("Deleted-17", "deleted 107", "DELETED\u20110", "Team of deleted-3"):
         assert names.is_reserved(clean_name(name))
         assert names.is_reserved(clean_name(name), is_admin=True)
@@ -118,18 +118,18 @@ def test_nobody_takes_the_name_of_a_deleted_account() -> None:
         "Moderators",
     ],
 )
-def test_names_of_the_site_are_reserved_in_every_script_and_with_any_punctuation(name: str) -> None:
+def test_names_of_the_site_are_reserved_in_every_script_and_with_any_punctuation(name: str):
     assert names.is_reserved(clean_name(name))
     with pytest.raises(names.ReservedName, match="is reserved"):
         names.require_unreserved(clean_name(name))
 
 
 @pytest.mark.parametrize("name", ["Rooter", "Adminton", "Supporters of AUC", "Hostettler", "Systematic"])
-def test_names_that_only_hold_a_reserved_word_are_free(name: str) -> None:
+def test_names_that_only_hold_a_reserved_word_are_free(name: str):
     assert not names.is_reserved(clean_name(name))
 
 
-def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself() -> None:
+def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself():
     for name in ("admin", "organizer"):
         assert not names.is_reserved(name, is_admin=True)
     assert names.is_reserved("Organizers", is_admin=True)
@@ -151,7 +151,7 @@ def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself()
         "Team Alpha\u02d9",
     ],
 )
-def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str) -> None:
+def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str):
     assert names.name_shape(clean_name(other)) == names.name_shape("Team Alpha")
 
 
@@ -165,12 +165,12 @@ def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str) 
         ("\u0661", "\u0661\u0660"),
     ],
 )
-def test_marks_that_change_what_a_name_says_stay(one: str, other: str) -> None:
+def test_marks_that_change_what_a_name_says_stay(one: str, other: str):
     assert names.name_shape(clean_name(one)) != names.name_shape(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))
-def test_any_text_is_a_clean_name_or_refused(text: str) -> None:
+def test_any_text_is_a_clean_name_or_refused(text: str):
     shown = valid(text)
     if shown is not None:
         assert clean_name(shown) == shown
@@ -181,7 +181,7 @@ def test_any_text_is_a_clean_name_or_refused(text: str) -> None:
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=64))
-def test_ascii_names_are_the_same_in_any_case(text: str) -> None:
+def test_ascii_names_are_the_same_in_any_case(text: str):
     shown = valid(text)
     if shown is not None:
         assert name_key(shown) == name_key(shown.upper()) == name_key(shown.lower())

@@ -1,7 +1,5 @@
 """Names that look alike by punctuation, and reserved names, are refused."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import User
@@ -16,12 +14,12 @@ from grader.services.teams.teams import TeamNameTaken
 pytestmark = pytest.mark.both_databases
 
 
-def rename(service: Any, competition: Any, user: str, name: str) -> None:
+def rename(service, competition, user: str, name: str):
     with service.database.write() as session:
         teams.rename(acting.as_person(session, competition, service.user(user), now=service.now), name=name)
 
 
-def test_an_account_cannot_look_like_another_by_punctuation(service: Any) -> None:
+def test_an_account_cannot_look_like_another_by_punctuation(service):
     service.user("Team Alpha")
     for twin in ("\u00b7Team Alpha", "Team Alpha.", "TeamAlpha"):
         with pytest.raises(NameTaken):
@@ -29,7 +27,7 @@ def test_an_account_cannot_look_like_another_by_punctuation(service: Any) -> Non
     service.user("Team Alpha 2")
 
 
-def test_a_team_cannot_look_like_another_by_punctuation(service: Any) -> None:
+def test_a_team_cannot_look_like_another_by_punctuation(service):
     competition = service.competition()
     service.submit(competition, user="Team Alpha")
     service.submit(competition, user="bob")
@@ -39,7 +37,7 @@ def test_a_team_cannot_look_like_another_by_punctuation(service: Any) -> None:
     rename(service, competition, "Team Alpha", "Team Alpha!")  # it may look like itself
 
 
-def test_reserved_names_are_refused_to_people_and_teams_with_the_reason(service: Any) -> None:
+def test_reserved_names_are_refused_to_people_and_teams_with_the_reason(service):
     with pytest.raises(InvalidAccount) as refused:
         service.user("\u041erganizers")
     assert "is reserved" in refused.value.problems["name"]
@@ -51,7 +49,7 @@ def test_reserved_names_are_refused_to_people_and_teams_with_the_reason(service:
         rename(service, competition, "ada", "deleted-1")
 
 
-def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(service: Any) -> None:
+def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(service):
     competition = service.competition()
     admin = service.user("admin", is_admin=True)
     with service.database.write() as session:
@@ -60,7 +58,7 @@ def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(serv
     assert service.submit(competition, user="admin").submission.team.name == "Team of admin"
 
 
-def test_a_deleted_account_frees_the_shape_of_its_name(service: Any) -> None:
+def test_a_deleted_account_frees_the_shape_of_its_name(service):
     ada = service.user("Ada.")
     with service.database.write() as session:
         accounts.delete_account(session, user=ada, now=service.now)
@@ -70,7 +68,7 @@ def test_a_deleted_account_frees_the_shape_of_its_name(service: Any) -> None:
     assert gone.name_shape == names.name_shape(f"deleted-{ada.id}")
 
 
-def test_a_free_name_is_free_of_look_alikes_too(service: Any) -> None:
+def test_a_free_name_is_free_of_look_alikes_too(service):
     competition = service.competition()
     service.submit(competition, user="Ada")
     with service.database.write() as session:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -47,7 +46,7 @@ def corrected_csv(solution_csv: Callable[..., bytes]) -> bytes:
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition with three scored teams."""
     competition = service.competition()
     for number, name in enumerate(("ada", "bob", "cleo")):
@@ -55,7 +54,7 @@ def competition(service: Any) -> Any:
     return service.reload(competition)
 
 
-def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
+def prepare(service, competition, csv: bytes) -> ScoringVersion:
     columns = preparation.columns(competition)
     solution = read_solution(csv, label=columns.label, identities=columns.identities)
     stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
@@ -70,19 +69,19 @@ def prepare(service: Any, competition: Any, csv: bytes) -> ScoringVersion:
         )
 
 
-def open_jobs(service: Any, version: ScoringVersion) -> list[int]:
+def open_jobs(service, version: ScoringVersion) -> list[int]:
     with service.database.read() as session:
         return rescorings.open_jobs(session, scoring_version_id=version.id)
 
 
-def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
     with service.database.write() as session:
         return publication.publish(
             session, scoring_version_id=version.id, actor=Actor(None, "tests"), now=service.now, **options
         )
 
 
-def board(service: Any, competition: Any, *, private: bool = False) -> leaderboard.Board:
+def board(service, competition, *, private: bool = False) -> leaderboard.Board:
     with service.database.read() as session:
         current = lookup.get(session, slug=competition.slug)
         if private:
@@ -91,8 +90,8 @@ def board(service: Any, competition: Any, *, private: bool = False) -> leaderboa
 
 
 def test_nothing_changes_before_the_publication_and_everything_with_it(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     before = board(service, competition)
     version = prepare(service, competition, corrected_csv)
     assert (version.number, version.state) == (2, ScoringVersionState.PREPARING)
@@ -109,8 +108,8 @@ def test_nothing_changes_before_the_publication_and_everything_with_it(
 
 
 def test_the_new_scores_are_those_of_a_competition_on_the_corrected_solution(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     version = prepare(service, competition, corrected_csv)
     service.run(*open_jobs(service, version))
     publish(service, version)
@@ -123,8 +122,8 @@ def test_the_new_scores_are_those_of_a_competition_on_the_corrected_solution(
 
 
 def test_without_usage_every_row_stays_in_its_split(
-    service: Any, solution_csv: Callable[..., bytes], corrected_csv: bytes
-) -> None:
+    service, solution_csv: Callable[..., bytes], corrected_csv: bytes
+):
     competition = service.reload(service.competition(csv=solution_csv(usage=False)))
     without = b"\n".join(line.rpartition(b",")[0] for line in corrected_csv.splitlines())
     version = prepare(service, competition, without)
@@ -138,8 +137,8 @@ def test_without_usage_every_row_stays_in_its_split(
 
 
 def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     version = prepare(service, competition, corrected_csv)
     accepted = service.submit(competition, user="dan", seed=9)
     assert len(accepted.job_ids) == 2
@@ -151,8 +150,8 @@ def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
 
 
 def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
-    service: Any, competition: Any, corrected_csv: bytes, predictions_csv: Any
-) -> None:
+    service, competition, corrected_csv: bytes, predictions_csv
+):
     version = prepare(service, competition, corrected_csv)
     ada = service.user("ada", is_admin=True)
     with service.database.write() as session:
@@ -172,8 +171,8 @@ def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
 
 
 def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     version = prepare(service, competition, corrected_csv)
     accepted = service.submit(competition, user="dan", seed=9)
     live_job, _ = accepted.job_ids
@@ -188,8 +187,8 @@ def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
 
 
 def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     version = prepare(service, competition, corrected_csv)
     service.run(*open_jobs(service, version))
     accepted = service.submit(competition, user="dan", seed=9)
@@ -200,7 +199,7 @@ def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
     assert board(service, competition).team_count == 4
 
 
-def test_rejected_files_are_not_scored_again(service: Any, competition: Any, corrected_csv: bytes) -> None:
+def test_rejected_files_are_not_scored_again(service, competition, corrected_csv: bytes):
     rejected = service.submit(competition, csv=b"nonsense")
     service.score(rejected)
     version = prepare(service, competition, corrected_csv)
@@ -210,7 +209,7 @@ def test_rejected_files_are_not_scored_again(service: Any, competition: Any, cor
     assert service.submission(rejected).status is SubmissionStatus.REJECTED
 
 
-def test_failed_files_get_another_chance(service: Any, competition: Any, corrected_csv: bytes) -> None:
+def test_failed_files_get_another_chance(service, competition, corrected_csv: bytes):
     accepted = service.submit(competition, user="dan", seed=9)
     fail(service, accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.FAILED
@@ -221,7 +220,7 @@ def test_failed_files_get_another_chance(service: Any, competition: Any, correct
     assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
 
 
-def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corrected_csv: bytes) -> None:
+def test_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
     version = prepare(service, competition, corrected_csv)
     with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
         prepare(service, competition, corrected_csv)
@@ -231,8 +230,8 @@ def test_one_version_is_prepared_at_a_time(service: Any, competition: Any, corre
 
 
 def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     version = prepare(service, competition, corrected_csv)
     first, second, third = open_jobs(service, version)
     service.run(first)
@@ -253,8 +252,8 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
 
 
 def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     competition = service.reveal(competition)
     before = board(service, competition, private=True)
     version = prepare(service, competition, corrected_csv)
@@ -272,8 +271,8 @@ def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
 
 
 def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
-    service: Any, competition: Any, corrected_csv: bytes
-) -> None:
+    service, competition, corrected_csv: bytes
+):
     with pytest.raises(UnusableSolution) as caught:
         prepare(service, competition, corrected_csv.replace(b"\nr7,", b"\nr7000,"))
     assert len(caught.value.problems) == 2
@@ -282,7 +281,7 @@ def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
         assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
 
 
-def test_a_solution_with_one_class_in_a_split_is_refused(service: Any, competition: Any) -> None:
+def test_a_solution_with_one_class_in_a_split_is_refused(service, competition):
     live = lookup.live(competition).solution
     ids = service.storage.read(live.row_ids_sha256).decode().split()
     lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
@@ -290,7 +289,7 @@ def test_a_solution_with_one_class_in_a_split_is_refused(service: Any, competiti
         prepare(service, competition, "\n".join(["id,toxicity,female,muslim,Usage", *lines]).encode())
 
 
-def fail(service: Any, job_id: int) -> None:
+def fail(service, job_id: int):
     """Have a job break three times."""
     now = service.now
     for _ in range(3):

@@ -53,7 +53,7 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition with three scored teams, open for nine days, with limits."""
     competition = service.competition(closes_at=service.now + 9 * DAY, max_daily_submissions=3)
     for number, name in enumerate(("ada", "bob", "cleo")):
@@ -62,7 +62,7 @@ def competition(service: Any) -> Any:
 
 
 @pytest.fixture
-def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) -> Callable[..., Any]:
+def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., Any]:
     """A function that prepares the next version with another truth, and scores it."""
 
     def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
@@ -86,19 +86,19 @@ def prepare(service: Any, competition: Any, solution_csv: Callable[..., bytes]) 
     return do
 
 
-def finish(service: Any, version: ScoringVersion) -> None:
+def finish(service, version: ScoringVersion):
     with service.database.read() as session:
         jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
     service.run(*jobs)
 
 
-def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
     options = {"now": service.now} | options
     with service.database.write() as session:
         return rescoring_publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
 
 
-def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -> ScoringVersion:
+def roll_back(service, competition, number: int = 1, **options) -> ScoringVersion:
     options = {"reason": "It was right before.", "now": service.now} | options
     with service.database.write() as session:
         return rescoring_publication.roll_back(
@@ -106,25 +106,25 @@ def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -
         )
 
 
-def board(service: Any, competition: Any) -> leaderboard.Board:
+def board(service, competition) -> leaderboard.Board:
     with service.database.read() as session:
         return leaderboard.public_board(session, competition=lookup.get(session, slug=competition.slug))
 
 
-def states(service: Any) -> dict[int, ScoringVersionState]:
+def states(service) -> dict[int, ScoringVersionState]:
     with service.database.read() as session:
         return {each.number: each.state for each in session.scalars(select(ScoringVersion))}
 
 
-def verify_addresses(service: Any) -> None:
+def verify_addresses(service):
     with service.database.write() as session:
         for user in session.scalars(select(User)):
             user.email, user.email_verified_at = f"{user.name}@example.org", service.now
 
 
 def test_a_rollback_with_all_scores_is_immediate_and_brings_the_same_board_back(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+    service, competition, prepare
+):
     before = board(service, competition)
     publish(service, prepare())
     assert board(service, competition) != before
@@ -141,9 +141,7 @@ def test_a_rollback_with_all_scores_is_immediate_and_brings_the_same_board_back(
     ]
 
 
-def test_a_rollback_prepares_only_what_the_earlier_version_lacks(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_a_rollback_prepares_only_what_the_earlier_version_lacks(service, competition, prepare):
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
@@ -159,8 +157,8 @@ def test_a_rollback_prepares_only_what_the_earlier_version_lacks(
 
 
 def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+    service, competition, prepare
+):
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
@@ -173,9 +171,7 @@ def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
     assert board(service, competition).scoring_version == 1
 
 
-def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(service, competition, prepare):
     version = prepare()
     for number in (1, 2):
         with pytest.raises(NotRetired):
@@ -190,9 +186,7 @@ def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(
         roll_back(service, competition, 1, reason=" \n ")
 
 
-def test_an_immediate_rollback_leaves_another_preparation_alone(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_an_immediate_rollback_leaves_another_preparation_alone(service, competition, prepare):
     publish(service, prepare())
     other = prepare(seed=3, scored=False)
     assert roll_back(service, competition).state is ScoringVersionState.LIVE
@@ -204,9 +198,7 @@ def test_an_immediate_rollback_leaves_another_preparation_alone(
         roll_back(service, competition, 1)
 
 
-def test_every_member_gets_one_notice_with_old_and_new_scores(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_every_member_gets_one_notice_with_old_and_new_scores(service, competition, prepare):
     verify_addresses(service)
     old = {row.team: row.score for row in board(service, competition).rows}
     version = prepare()
@@ -230,9 +222,7 @@ def test_every_member_gets_one_notice_with_old_and_new_scores(
         assert [(line.before, line.after) for line in lines] == [(old["ada"], new["ada"])]
 
 
-def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(service, competition, prepare):
     verify_addresses(service)
     assert rescoring_notices.latest(competition) is None
     publish(service, prepare())
@@ -242,7 +232,7 @@ def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(
         assert rescoring_notices.latest(current).text == "Labels were wrong."
 
 
-def test_what_a_publication_gives_comes_with_the_switch(service: Any, competition: Any, prepare: Any) -> None:
+def test_what_a_publication_gives_comes_with_the_switch(service, competition, prepare):
     close = service.now + 12 * DAY
     amends = Amends("Sorry.", extra_submissions=2, closes_at=close, selection_deadline=close + DAY)
     publish(service, prepare(), amends=amends)
@@ -267,9 +257,7 @@ def test_what_a_publication_gives_comes_with_the_switch(service: Any, competitio
     ]
 
 
-def test_what_cannot_be_given_leaves_everything_as_it_was(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_what_cannot_be_given_leaves_everything_as_it_was(service, competition, prepare):
     version = prepare()
     amends = Amends(
         notice="Not sent.", extra_submissions=-1, closes_at=service.now, selection_deadline=service.now
@@ -286,8 +274,8 @@ def test_what_cannot_be_given_leaves_everything_as_it_was(
 
 
 def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_reveal_waiting(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+    service, competition, prepare
+):
     close = competition.closes_at
     version = prepare()
     after = close + HOUR
@@ -321,9 +309,7 @@ def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_revea
             )
 
 
-def test_a_rollback_after_the_final_standings_appends_the_next_ones(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_a_rollback_after_the_final_standings_appends_the_next_ones(service, competition, prepare):
     later = competition.closes_at + HOUR
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=TESTS, now=later)
@@ -339,7 +325,7 @@ def test_a_rollback_after_the_final_standings_appends_the_next_ones(
         assert last.reason == "Scoring version 1: It was right before."
 
 
-def test_progress_tells_the_rate_of_the_last_minute(service: Any, competition: Any, prepare: Any) -> None:
+def test_progress_tells_the_rate_of_the_last_minute(service, competition, prepare):
     version = prepare(scored=False)
     with service.database.write() as session:
         jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)).all()
@@ -356,9 +342,7 @@ def test_progress_tells_the_rate_of_the_last_minute(service: Any, competition: A
     assert (at[0].total, at[0].open) == (3, 1)
 
 
-def test_the_preview_is_the_difference_of_the_boards_before_and_after(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_the_preview_is_the_difference_of_the_boards_before_and_after(service, competition, prepare):
     before = board(service, competition)
     version = prepare(scored=False)
     with service.database.read() as session:
@@ -369,7 +353,7 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
     assert not early.is_complete and early.gaps.unfinished == 3
     finish(service, version)
 
-    def preview() -> Any:
+    def preview():
         with service.database.read() as session:
             current = lookup.get(session, slug="toxicity")
             stored = preparation.get(session, competition=current, number=2)
@@ -414,9 +398,7 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(
     assert [len(text.splitlines()) for text in texts] == [4, 7, 1]
 
 
-def test_of_two_publications_at_once_one_switches_and_mails_once(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_of_two_publications_at_once_one_switches_and_mails_once(service, competition, prepare):
     verify_addresses(service)
     version = prepare()
     both = race(*[lambda: publish(service, version, amends=Amends(notice="Now."))] * 2)
@@ -425,9 +407,7 @@ def test_of_two_publications_at_once_one_switches_and_mails_once(
         assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))) == 3
 
 
-def test_of_a_publication_and_a_cancellation_at_once_one_happens(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_of_a_publication_and_a_cancellation_at_once_one_happens(service, competition, prepare):
     version = prepare()
 
     def drop() -> ScoringVersion:
@@ -440,7 +420,7 @@ def test_of_a_publication_and_a_cancellation_at_once_one_happens(
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
 
 
-def test_of_two_rollbacks_at_once_one_switches(service: Any, competition: Any, prepare: Any) -> None:
+def test_of_two_rollbacks_at_once_one_switches(service, competition, prepare):
     publish(service, prepare())
     publish(service, prepare(seed=3))
     results = race(*[lambda number=number: roll_back(service, competition, number) for number in (1, 2)])
@@ -451,9 +431,7 @@ def test_of_two_rollbacks_at_once_one_switches(service: Any, competition: Any, p
     assert board(service, competition).scoring_version == 3
 
 
-def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(service, competition, prepare):
     version = prepare()
     for name in ("dan", "eve", "fay"):
         service.user(name)
@@ -473,19 +451,17 @@ def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(
     assert (shown.scoring_version, shown.team_count) == (2, 6)
 
 
-def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
-    service: Any, competition: Any, prepare: Any
-) -> None:
+def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(service, competition, prepare):
     version = prepare(scored=False)
     with service.database.read() as session:
         jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
 
-    def score() -> None:
+    def score():
         scorer = Scorer(service.database, service.storage, lease=HOUR)
         for job_id in jobs:
             scorer.run(job_id)
 
-    def drop() -> None:
+    def drop():
         with service.database.write() as session:
             preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
 
@@ -498,8 +474,8 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_published_solution_follows_the_live_version_by_itself(
-    service: Any, competition: Any, prepare: Callable[..., Any]
-) -> None:
+    service, competition, prepare: Callable[..., Any]
+):
     def written() -> tuple[str, bool]:
         """Do the newest job; return which solution everybody sees, and whether its file was there before."""
         with service.database.read() as session:

@@ -1,7 +1,5 @@
 """Which SQL statements the publication of a rescoring sends, whatever the number of submissions."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import Competition
@@ -62,7 +60,7 @@ write
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     """A competition of three teams with a score each."""
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
@@ -70,7 +68,7 @@ def competition(service: Any) -> Competition:
     return competition
 
 
-def publish(service: Any, version_id: int) -> Statements:
+def publish(service, version_id: int) -> Statements:
     with service.database.read() as session:
         waiting = rescorings.open_jobs(session, scoring_version_id=version_id)
     service.run(*waiting)
@@ -80,15 +78,15 @@ def publish(service: Any, version_id: int) -> Statements:
 
 
 def test_a_publication_while_the_competition_runs_sends_these_statements(
-    service: Any, competition: Competition, prepare_version: Any
-) -> None:
+    service, competition: Competition, prepare_version
+):
     sent = publish(service, prepare_version(competition).id)
     assert str(sent) == expected(WHILE_IT_RUNS, service.database)
 
 
 def test_a_publication_after_the_final_standings_sends_these_statements(
-    service: Any, competition: Competition, prepare_version: Any
-) -> None:
+    service, competition: Competition, prepare_version
+):
     service.reveal(competition)
     with service.database.write() as session:
         close.finalize(session, competition=competition, actor=TESTS, now=service.now)

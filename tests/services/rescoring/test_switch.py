@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import inspect, select
@@ -38,7 +37,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition of two teams with one scored file each."""
     competition = service.competition(closes_at=service.now + HOUR)
     service.score(
@@ -48,18 +47,18 @@ def competition(service: Any) -> Any:
 
 
 @pytest.fixture
-def version(competition: Any, prepare_version: Callable[..., ScoringVersion]) -> ScoringVersion:
+def version(competition, prepare_version: Callable[..., ScoringVersion]) -> ScoringVersion:
     """The next version, prepared, with a waiting job for each file."""
     return prepare_version(competition)
 
 
-def jobs_of(service: Any, version: ScoringVersion) -> list[int]:
+def jobs_of(service, version: ScoringVersion) -> list[int]:
     with service.database.read() as session:
         mine = select(ScoringJob.id).where(ScoringJob.scoring_version_id == version.id)
         return list(session.scalars(mine.order_by(ScoringJob.submission_id)))
 
 
-def end(service: Any, job_id: int, state: JobState, **values: Any) -> None:
+def end(service, job_id: int, state: JobState, **values):
     """Let a job have ended."""
     with service.database.write() as session:
         job = session.get_one(ScoringJob, job_id)
@@ -68,24 +67,24 @@ def end(service: Any, job_id: int, state: JobState, **values: Any) -> None:
             setattr(job, name, value)
 
 
-def publish(service: Any, version: ScoringVersion, **options: Any) -> ScoringVersion:
+def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
     options = {"now": service.now + 2 * HOUR} | options
     with service.database.write() as session:
         return publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
 
 
-def roll_back(service: Any, competition: Any, number: int = 1, **options: Any) -> ScoringVersion:
+def roll_back(service, competition, number: int = 1, **options) -> ScoringVersion:
     options = {"reason": "It was right before.", "now": service.now + 2 * HOUR} | options
     with service.database.write() as session:
         return publication.roll_back(session, competition=competition, number=number, actor=TESTS, **options)
 
 
-def statuses(service: Any) -> list[SubmissionStatus]:
+def statuses(service) -> list[SubmissionStatus]:
     with service.database.read() as session:
         return list(session.scalars(select(Submission.status).order_by(Submission.id)))
 
 
-def splits(service: Any, version: ScoringVersion) -> dict[Split, int]:
+def splits(service, version: ScoringVersion) -> dict[Split, int]:
     with service.database.read() as session:
         mine = select(Standing.split).where(Standing.scoring_version_id == version.id)
         found = list(session.scalars(mine))
@@ -93,8 +92,8 @@ def splits(service: Any, version: ScoringVersion) -> dict[Split, int]:
 
 
 def test_nothing_is_published_before_all_that_is_finished_has_its_result(
-    service: Any, competition: Any, version: ScoringVersion
-) -> None:
+    service, competition, version: ScoringVersion
+):
     pending = service.submit(competition, user="cleo", seed=9)  # comes later, and keeps nobody waiting
     one, other, *_ = jobs_of(service, version)
     with pytest.raises(RescoringIncomplete, match=r"^2 submissions are not yet scored") as refused:
@@ -108,9 +107,7 @@ def test_nothing_is_published_before_all_that_is_finished_has_its_result(
     assert service.submission(pending).status is SubmissionStatus.PENDING
 
 
-def test_scores_are_lost_only_where_the_organizer_says_so(
-    service: Any, competition: Any, version: ScoringVersion
-) -> None:
+def test_scores_are_lost_only_where_the_organizer_says_so(service, competition, version: ScoringVersion):
     one, other = jobs_of(service, version)
     end(service, one, JobState.FAILED, incident="7f3a")
     end(service, other, JobState.REJECTED, problems=[{"code": "x"}], notes=[{"code": "y"}])
@@ -131,7 +128,7 @@ def test_scores_are_lost_only_where_the_organizer_says_so(
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
 
 
-def test_one_score_that_would_be_lost_is_told_as_one(service: Any, competition: Any, version: Any) -> None:
+def test_one_score_that_would_be_lost_is_told_as_one(service, competition, version):
     one, other = jobs_of(service, version)
     service.run(one)
     end(service, other, JobState.REJECTED)
@@ -149,8 +146,8 @@ def test_one_score_that_would_be_lost_is_told_as_one(service: Any, competition: 
 
 
 def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
-    service: Any, competition: Any, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, competition, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
+):
     reached: list[str] = []
     monkeypatch.setattr(publication, "reach", reached.append)
     service.run(*jobs_of(service, version))
@@ -195,8 +192,8 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
 
 
 def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
-    service: Any, competition: Any, version: ScoringVersion
-) -> None:
+    service, competition, version: ScoringVersion
+):
     service.run(*jobs_of(service, version))
     publish(service, version)
     assert splits(service, version) == {Split.PUBLIC: 2, Split.PRIVATE: 0}
@@ -208,8 +205,8 @@ def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
 
 
 def test_what_was_done_while_a_version_was_retired_is_on_its_board_when_it_comes_back(
-    service: Any, competition: Any, version: ScoringVersion
-) -> None:
+    service, competition, version: ScoringVersion
+):
     service.run(*jobs_of(service, version))
     publish(service, version)
     with service.database.write() as session:

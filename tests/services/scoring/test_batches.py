@@ -21,7 +21,7 @@ LEASE = timedelta(seconds=40)
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """A competition with four scored submissions of three teams."""
     competition = service.competition()
     for number, name in enumerate(("ada", "bob", "cleo", "ada")):
@@ -30,19 +30,19 @@ def competition(service: Any) -> Any:
 
 
 @pytest.fixture
-def version(prepare_version: Any, competition: Any) -> ScoringVersion:
+def version(prepare_version, competition) -> ScoringVersion:
     """A scoring version that is being prepared, with a job for each submission."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
 
-def claim(service: Any, version: ScoringVersion, *, limit: int = 10, after: timedelta = timedelta()) -> Any:
+def claim(service, version: ScoringVersion, *, limit: int = 10, after: timedelta = timedelta()):
     with service.database.write() as session:
         now = service.now + after
         return batches.claim(session, scoring_version_id=version.id, limit=limit, lease=LEASE, now=now)
 
 
-def record(service: Any, claims: list[Claim], outcomes: dict[int, Any]) -> int:
+def record(service, claims: list[Claim], outcomes: dict[int, Any]) -> int:
     with service.database.write() as session:
         return batches.record(session, claims=claims, outcomes=outcomes, now=service.now)
 
@@ -52,18 +52,18 @@ def compute(storage: Storage, claims: list[Claim]) -> dict[int, Any]:
     return {each.job_id: calculator.outcome(each) for each in claims}
 
 
-def jobs(service: Any, version: ScoringVersion) -> dict[int, ScoringJob]:
+def jobs(service, version: ScoringVersion) -> dict[int, ScoringJob]:
     with service.database.read() as session:
         found = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id))
         return {job.id: job for job in found}
 
 
-def unattended(service: Any, *, after: timedelta, older_than: timedelta = timedelta()) -> int | None:
+def unattended(service, *, after: timedelta, older_than: timedelta = timedelta()) -> int | None:
     with service.database.read() as session:
         return batches.unattended(session, older_than=older_than, now=service.now + after)
 
 
-def facts(service: Any, version_id: int) -> Any:
+def facts(service, version_id: int):
     """Return what was written under a scoring version, without ids and times."""
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
@@ -86,8 +86,8 @@ def facts(service: Any, version_id: int) -> Any:
 
 
 def test_a_batch_writes_what_the_jobs_would_write_one_by_one(
-    service: Any, competition: Any, version: ScoringVersion, prepare_version: Any
-) -> None:
+    service, competition, version: ScoringVersion, prepare_version
+):
     claims = claim(service, version)
     assert len(claims) == 4 and len({each.token for each in claims}) == 1
     assert record(service, claims, compute(service.storage, claims)) == 4
@@ -101,16 +101,14 @@ def test_a_batch_writes_what_the_jobs_would_write_one_by_one(
     assert len(together[1]) == 3
 
 
-def test_two_batches_share_no_job(service: Any, version: ScoringVersion) -> None:
+def test_two_batches_share_no_job(service, version: ScoringVersion):
     first, second = claim(service, version, limit=3), claim(service, version, limit=3)
     assert (len(first), len(second)) == (3, 1)
     assert {each.job_id for each in first}.isdisjoint(each.job_id for each in second)
     assert claim(service, version) == []
 
 
-def test_a_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(
-    service: Any, version: ScoringVersion
-) -> None:
+def test_a_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service, version: ScoringVersion):
     claims = claim(service, version)
     lost = claims[2].job_id
     with service.database.write() as session:
@@ -122,7 +120,7 @@ def test_a_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(
     assert record(service, claims, compute(service.storage, claims)) == 0
 
 
-def test_every_kind_of_outcome_ends_its_own_job_only(service: Any, version: ScoringVersion) -> None:
+def test_every_kind_of_outcome_ends_its_own_job_only(service, version: ScoringVersion):
     claims = claim(service, version)
     outcomes = compute(service.storage, claims)
     scored, rejected, broken, unreached = (each.job_id for each in claims)
@@ -138,9 +136,7 @@ def test_every_kind_of_outcome_ends_its_own_job_only(service: Any, version: Scor
     assert [each.job_id for each in claim(service, version)] == [unreached]
 
 
-def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(
-    service: Any, version: ScoringVersion
-) -> None:
+def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(service, version: ScoringVersion):
     lost = claim(service, version, limit=2)
     fresh = claim(service, version, after=LEASE)
     assert {each.job_id for each in fresh}.isdisjoint(each.job_id for each in lost) and len(fresh) == 2
@@ -151,9 +147,7 @@ def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
-def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(
-    service: Any, version: ScoringVersion
-) -> None:
+def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(service, version: ScoringVersion):
     lost = {each.job_id for each in claim(service, version, limit=20)}
     parts = [claim(service, version, limit=20, after=LEASE) for _ in range(3)]
     assert [len(each) for each in parts] == [2, 2, 0]
@@ -164,7 +158,7 @@ def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(
     assert {part[0].attempt for part in alone[:2]} == {3}
 
 
-def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service: Any, version: ScoringVersion) -> None:
+def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service, version: ScoringVersion):
     claims = claim(service, version)
     poison = claims[0].job_id
     rest = compute(service.storage, claims[1:])
@@ -176,9 +170,7 @@ def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service: Any, versi
     assert jobs(service, version)[poison].state is JobState.FAILED
 
 
-def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(
-    service: Any, version: ScoringVersion
-) -> None:
+def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(service, version: ScoringVersion):
     second = timedelta(seconds=1)
     assert unattended(service, after=9 * second, older_than=10 * second) is None
     assert unattended(service, after=10 * second, older_than=10 * second) == version.id
@@ -191,16 +183,14 @@ def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(
     assert unattended(service, after=timedelta(days=1)) is None
 
 
-def test_only_a_version_that_is_being_prepared_is_scored_in_batches(
-    service: Any, version: ScoringVersion
-) -> None:
+def test_only_a_version_that_is_being_prepared_is_scored_in_batches(service, version: ScoringVersion):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
     assert unattended(service, after=timedelta(days=1)) is None
 
 
-def test_live_lanes_can_leave_rescorings_out(service: Any, competition: Any, version: ScoringVersion) -> None:
+def test_live_lanes_can_leave_rescorings_out(service, competition, version: ScoringVersion):
     accepted = service.submit(competition, user="dan", seed=9)
     with service.database.read() as session:
         waiting = scoring.waiting(
@@ -213,7 +203,7 @@ def test_live_lanes_can_leave_rescorings_out(service: Any, competition: Any, ver
     assert waiting == [accepted.job_ids[0]]
 
 
-def test_a_batch_of_a_dropped_version_records_nothing(service: Any, version: ScoringVersion) -> None:
+def test_a_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):
     claims = claim(service, version)
     outcomes = compute(service.storage, claims)
     with service.database.write() as session:

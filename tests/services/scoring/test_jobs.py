@@ -25,22 +25,22 @@ SECOND = timedelta(seconds=1)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def claim(service: Any, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
+def claim(service, job_id: int, *, after: timedelta = timedelta()) -> Claim | None:
     with service.database.write() as session:
         return jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now + after)
 
 
-def job(service: Any, job_id: int) -> ScoringJob:
+def job(service, job_id: int) -> ScoringJob:
     with service.database.read() as session:
         return session.get_one(ScoringJob, job_id)
 
 
 @pytest.fixture
-def accepted(service: Any) -> Any:
+def accepted(service):
     return service.submit(service.competition())
 
 
-def jigsaw_terms(is_positive: Any, predictions: Any, mentions: list[Any]) -> dict[str, float]:
+def jigsaw_terms(is_positive, predictions, mentions: list[Any]) -> dict[str, float]:
     """Return the four terms of the score by scikit-learn's AUC, over the rows that each term is about."""
 
     def mean_auc(keeps: Callable[[Any], Any]) -> float:
@@ -57,8 +57,8 @@ def jigsaw_terms(is_positive: Any, predictions: Any, mentions: list[Any]) -> dic
 
 
 def test_a_scored_submission_has_the_scores_of_an_independent_computation(
-    service: Any, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
-) -> None:
+    service, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
+):
     accepted = service.submit(service.competition())
     service.score(accepted)
     solution = read_solution(solution_csv())
@@ -77,7 +77,7 @@ def test_a_scored_submission_has_the_scores_of_an_independent_computation(
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_a_rejected_file_shows_all_its_problems_and_has_no_score(service: Any) -> None:
+def test_a_rejected_file_shows_all_its_problems_and_has_no_score(service):
     accepted = service.submit(service.competition(), csv=b"id,prediction\nr0,nan\nx,0.5\n")
     service.score(accepted)
     submission = service.submission(accepted)
@@ -87,24 +87,24 @@ def test_a_rejected_file_shows_all_its_problems_and_has_no_score(service: Any) -
         assert session.scalar(select(func.count()).select_from(Score)) == 0
 
 
-def test_notes_on_an_accepted_file_are_kept(service: Any, predictions_csv: Callable[..., bytes]) -> None:
+def test_notes_on_an_accepted_file_are_kept(service, predictions_csv: Callable[..., bytes]):
     accepted = service.submit(service.competition(), csv=predictions_csv(skill=5.0))
     service.score(accepted)
     assert [note["code"] for note in service.submission(accepted).notes]
 
 
-def test_running_a_finished_job_again_is_a_no_op(service: Any, accepted: Any) -> None:
+def test_running_a_finished_job_again_is_a_no_op(service, accepted):
     service.score(accepted)
     assert claim(service, accepted.job_ids[0], after=timedelta(days=1)) is None
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Score)) == 2
 
 
-def test_an_unknown_job_is_a_no_op(service: Any) -> None:
+def test_an_unknown_job_is_a_no_op(service):
     assert claim(service, 12345) is None
 
 
-def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, accepted: Any) -> None:
+def test_the_third_error_of_our_own_makes_a_submission_failed(service, accepted):
     [job_id] = accepted.job_ids
     after = timedelta()
     for attempt in (1, 2, 3):
@@ -121,7 +121,7 @@ def test_the_third_error_of_our_own_makes_a_submission_failed(service: Any, acce
     assert claim(service, job_id, after=timedelta(days=1)) is None
 
 
-def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any) -> None:
+def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service):
     competition = service.competition()
     waiting, held = service.submit(competition), service.submit(competition, seed=8)
     claim(service, held.job_ids[0])
@@ -138,9 +138,9 @@ def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service: Any)
 
 
 def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_retry_is_one(
-    service: Any, prepare_version: Any
-) -> None:
-    def oldest() -> Any:
+    service, prepare_version
+):
+    def oldest():
         with service.database.read() as session:
             return jobs.oldest_pending(session)
 
@@ -158,7 +158,7 @@ def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_ret
     assert oldest() is None
 
 
-def test_a_claim_carries_what_computing_needs(service: Any, accepted: Any) -> None:
+def test_a_claim_carries_what_computing_needs(service, accepted):
     held = claim(service, accepted.job_ids[0])
     assert held is not None
     assert held.submission_sha256 == accepted.submission.sha256
@@ -166,9 +166,7 @@ def test_a_claim_carries_what_computing_needs(service: Any, accepted: Any) -> No
     assert replace(held) == held
 
 
-def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
-    service: Any, accepted: Any
-) -> None:
+def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(service, accepted):
     (job_id,) = accepted.job_ids
     moment = timedelta(microseconds=1)
     with service.database.write() as session:
@@ -190,9 +188,7 @@ def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
     assert claim(service, job_id, after=end)
 
 
-def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(
-    service: Any, accepted: Any
-) -> None:
+def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(service, accepted):
     (job_id,) = accepted.job_ids
     for attempts, errors, is_taken in ((9, 0, True), (11, 2, True), (11, 1, False)):
         with service.database.write() as session:
@@ -203,7 +199,7 @@ def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(
         assert (job(service, job_id).state is JobState.FAILED) is not is_taken
 
 
-def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service: Any) -> None:
+def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service):
     competition = service.competition()
     (one,), (other,) = (service.submit(competition, seed=seed).job_ids for seed in (1, 2))
     held = claim(service, one)
@@ -231,9 +227,7 @@ def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service:
 
 
 @on_sqlite
-def test_live_boards_come_before_rescorings_then_who_waits_longest(
-    service: Any, prepare_version: Any
-) -> None:
+def test_live_boards_come_before_rescorings_then_who_waits_longest(service, prepare_version):
     competition = service.competition()
     scored = [service.submit(competition, seed=seed) for seed in (1, 2)]
     service.score(*scored)
@@ -250,7 +244,7 @@ def test_live_boards_come_before_rescorings_then_who_waits_longest(
         second.available_at = service.now + 2 * SECOND
         rescorings = [first.id, *(each.id for each in rest), second.id]
 
-    def found(limit: int = 99, **options: Any) -> list[int]:
+    def found(limit: int = 99, **options) -> list[int]:
         with service.database.read() as session:
             options = {"older_than": timedelta(), "now": service.now + 9 * SECOND, "limit": limit} | options
             return jobs.waiting(session, **options)
@@ -262,8 +256,8 @@ def test_live_boards_come_before_rescorings_then_who_waits_longest(
 
 @on_sqlite
 def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_of_the_log(
-    service: Any, accepted: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, accepted, caplog: pytest.LogCaptureFixture
+):
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
         session.get_one(ScoringJob, job_id).error_count = jobs.LIMITS.errors - 1
@@ -289,8 +283,8 @@ def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_o
 
 @on_sqlite
 def test_nobody_gives_up_a_job_while_its_last_lease_runs_and_the_log_has_what_was_given_up(
-    service: Any, accepted: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, accepted, caplog: pytest.LogCaptureFixture
+):
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
         session.get_one(ScoringJob, job_id).attempt_count = jobs.LIMITS.lost_leases - 1
@@ -305,9 +299,7 @@ def test_nobody_gives_up_a_job_while_its_last_lease_runs_and_the_log_has_what_wa
 
 
 @on_sqlite
-def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file(
-    service: Any, accepted: Any
-) -> None:
+def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file(service, accepted):
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
         held = jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")
@@ -328,7 +320,7 @@ def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file
 
 
 @on_sqlite
-def test_every_record_says_whether_its_token_was_current(service: Any) -> None:
+def test_every_record_says_whether_its_token_was_current(service):
     competition = service.competition()
     for outcome, state in (
         (Rejection([{"code": "x"}]), JobState.REJECTED),

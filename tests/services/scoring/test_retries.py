@@ -1,7 +1,6 @@
 """Waiting: the place in the queue, another try after a failure of ours, and the mails about the end."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -16,7 +15,7 @@ HOUR = timedelta(hours=1)
 LEASE = timedelta(seconds=40)
 
 
-def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> None:
+def break_job(service, job_id: int, *, after: timedelta = timedelta()):
     """Let scoring break once."""
     with service.database.write() as session:
         now = service.now + after
@@ -24,7 +23,7 @@ def break_job(service: Any, job_id: int, *, after: timedelta = timedelta()) -> N
         jobs.record(session, job_id=job_id, token=claim.token, outcome=Breakdown("7F3A"), now=now)
 
 
-def retry(service: Any, *, after: timedelta) -> int:
+def retry(service, *, after: timedelta) -> int:
     with service.database.write() as session:
         now = service.now + after
         is_due = retries.is_retry_due(session, now=now)
@@ -33,7 +32,7 @@ def retry(service: Any, *, after: timedelta) -> int:
     return retried
 
 
-def verify_addresses(service: Any, *names: str) -> None:
+def verify_addresses(service, *names: str):
     ids = {name: service.user(name).id for name in names}
     with service.database.write() as session:
         for name, user_id in ids.items():
@@ -41,13 +40,13 @@ def verify_addresses(service: Any, *names: str) -> None:
             user.email, user.email_verified_at = f"{name}@example.org", service.now
 
 
-def mails(service: Any) -> list[tuple[str, str, str]]:
+def mails(service) -> list[tuple[str, str, str]]:
     with service.database.read() as session:
         rows = session.scalars(select(Mail).order_by(Mail.id))
         return [(mail.to_address, mail.subject, mail.body) for mail in rows]
 
 
-def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_seconds(service: Any) -> None:
+def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_seconds(service):
     competition = service.competition()
     first, second = (service.submit(competition, user=name, seed=seed) for seed, name in enumerate("ab"))
     later = service.now + retries.TOLD_AFTER + timedelta(seconds=1)
@@ -63,7 +62,7 @@ def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_second
             assert retries.queue_position(session, submission=submission, now=later) == place
 
 
-def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service: Any) -> None:
+def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service):
     competition = service.competition()
     ids = [service.submit(competition, user=name, seed=seed).submission.id for seed, name in enumerate("abc")]
     with service.database.write() as session:  # the second file's job is the oldest
@@ -77,7 +76,7 @@ def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service
     assert places == [2, 1, 3]
 
 
-def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(service: Any) -> None:
+def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(service):
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
     for place in range(3):
@@ -99,7 +98,7 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     assert (again.status, again.slot_day) == (SubmissionStatus.SCORED, service.now.date())
 
 
-def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service: Any) -> None:
+def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service):
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
@@ -114,7 +113,7 @@ def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service: A
     assert service.submission(accepted).status is SubmissionStatus.FAILED
 
 
-def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure(service: Any) -> None:
+def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure(service):
     competition = service.competition()
     service.user("admin", is_admin=True)
     verify_addresses(service, "ada", "admin")
@@ -133,7 +132,7 @@ def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure
     assert "Rejected: your file has 1 problem. No submission used." in told[1][2]
 
 
-def test_who_switched_these_notices_off_gets_none(service: Any) -> None:
+def test_who_switched_these_notices_off_gets_none(service):
     competition = service.competition()
     verify_addresses(service, "ada")
     ada_id = service.user("ada").id

@@ -1,7 +1,5 @@
 """Deleting a draft: nothing of it is left but its audit, and its address is free."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import func, select
 
@@ -26,7 +24,7 @@ SHELL = Actor(None, "shell (tests)")
 
 
 @pytest.fixture
-def draft(service: Any, solution_csv: Any) -> Competition:
+def draft(service, solution_csv) -> Competition:
     """A draft with an owner, a solution, a check that waits, a data file and an announcement."""
     ada = service.user("ada")
     stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
@@ -44,12 +42,12 @@ def draft(service: Any, solution_csv: Any) -> Competition:
     return service.reload(made)
 
 
-def delete(service: Any, competition: Competition) -> None:
+def delete(service, competition: Competition):
     with service.database.write() as session:
         drafts.delete_draft(session, competition=competition, actor=SHELL, now=service.now)
 
 
-def rows_of(session: Any, competition: Competition) -> dict[str, int]:
+def rows_of(session, competition: Competition) -> dict[str, int]:
     """Return how many rows of each table are a competition's."""
     counts = {
         table.name: session.scalar(
@@ -61,7 +59,7 @@ def rows_of(session: Any, competition: Competition) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competition) -> None:
+def test_everything_of_a_draft_goes_but_its_audit(service, draft: Competition):
     with service.database.read() as session:
         before = rows_of(session, draft)
         assert {
@@ -86,7 +84,7 @@ def test_everything_of_a_draft_goes_but_its_audit(service: Any, draft: Competiti
         assert (entry.action, entry.before) == ("competition.delete", {"slug": "next", "title": "Next"})
 
 
-def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(service: Any) -> None:
+def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(service):
     of_competitions = {name for name, table in Base.metadata.tables.items() if "competition_id" in table.c}
     deleted = {model.__tablename__ for model in drafts.STORED}
     assert of_competitions - deleted - {"webhook"} == {
@@ -99,9 +97,7 @@ def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(serv
     }
 
 
-def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(
-    service: Any, draft: Competition
-) -> None:
+def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session:
         settings = CompetitionSettings(title="Again")
@@ -112,7 +108,7 @@ def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(
         assert [entry.action for entry in page.rows] == ["competition.create"]
 
 
-def test_a_draft_with_a_submission_stays(service: Any, draft: Competition, predictions_csv: Any) -> None:
+def test_a_draft_with_a_submission_stays(service, draft: Competition, predictions_csv):
     with service.database.write() as session:
         benchmark_entries.add(
             session,
@@ -131,12 +127,12 @@ def test_a_draft_with_a_submission_stays(service: Any, draft: Competition, predi
         assert session.scalar(select(func.count()).select_from(Organizer)) == 1
 
 
-def test_a_published_competition_is_not_deleted(service: Any) -> None:
+def test_a_published_competition_is_not_deleted(service):
     with pytest.raises(drafts.NotDraft):
         delete(service, service.competition())
 
 
-def test_whoever_was_about_to_change_a_deleted_draft_finds_none(service: Any, draft: Competition) -> None:
+def test_whoever_was_about_to_change_a_deleted_draft_finds_none(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session, pytest.raises(lookup.UnknownCompetition):
         competition_settings.change(

@@ -2,7 +2,6 @@
 
 import hashlib
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -39,32 +38,32 @@ DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
 
 
-def draft(service: Any, slug: str = "next", **chosen: Any) -> Competition:
+def draft(service, slug: str = "next", **chosen) -> Competition:
     settings = CompetitionSettings(title="Next").changed(**chosen)
     with service.database.write() as session:
         return drafts.create(session, slug=slug, settings=settings, actor=SHELL, now=service.now)
 
 
-def change(service: Any, competition: Competition, *, after: timedelta = timedelta(), **changes: Any) -> Any:
+def change(service, competition: Competition, *, after: timedelta = timedelta(), **changes):
     with service.database.write() as session:
         return competition_settings.change(
             session, competition=competition, changes=changes, actor=SHELL, now=service.now + after
         )
 
 
-def accept_solution(service: Any, competition: Competition, csv: bytes, **options: Any) -> None:
+def accept_solution(service, competition: Competition, csv: bytes, **options):
     stored = intake.store(service.storage, read_solution(csv), split_key=b"k", **options)
     with service.database.write() as session:
         versions.set_first(session, competition=competition, solution=stored, actor=SHELL, now=service.now)
 
 
-def entries(service: Any, competition: Competition) -> list[AuditEntry]:
+def entries(service, competition: Competition) -> list[AuditEntry]:
     with service.database.read() as session:
         query = select(AuditEntry).where(AuditEntry.competition_id == competition.id)
         return list(session.scalars(query.order_by(AuditEntry.id)))
 
 
-def test_a_draft_needs_no_more_than_a_slug_and_a_title(service: Any) -> None:
+def test_a_draft_needs_no_more_than_a_slug_and_a_title(service):
     made = service.reload(draft(service))
     assert made.state is CompetitionState.DRAFT
     assert made.live_scoring_version is None
@@ -72,7 +71,7 @@ def test_a_draft_needs_no_more_than_a_slug_and_a_title(service: Any) -> None:
     assert [entry.action for entry in entries(service, made)] == ["competition.create"]
 
 
-def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service: Any) -> None:
+def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service):
     ada, bob = service.user("ada", is_admin=True), service.user("bob")
     with service.database.write() as session:
         assert drafts.may_create(session, user=ada)
@@ -88,7 +87,7 @@ def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service: Any) ->
         assert drafts.may_create(session, user=bob)
 
 
-def test_everything_wrong_with_a_draft_is_told_at_once(service: Any) -> None:
+def test_everything_wrong_with_a_draft_is_told_at_once(service):
     with pytest.raises(InvalidCompetition) as caught:
         draft(
             service,
@@ -105,7 +104,7 @@ def test_everything_wrong_with_a_draft_is_told_at_once(service: Any) -> None:
     assert len(caught.value.problems) == 7
 
 
-def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(service: Any) -> None:
+def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(service):
     made = draft(service, closes_at=service.now + 30 * DAY)
     assert service.reload(made).entry_deadline is None
     change(service, made, opens_at=service.now + DAY)
@@ -119,23 +118,23 @@ def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(servi
     assert found.merger_deadline == service.now + 5 * DAY
 
 
-def test_dates_are_held_against_the_close_before_the_opening_is_known(service: Any) -> None:
+def test_dates_are_held_against_the_close_before_the_opening_is_known(service):
     with pytest.raises(InvalidCompetition, match="entry deadline cannot come after the close"):
         draft(service, closes_at=service.now + DAY, entry_deadline=service.now + 2 * DAY)
 
 
-def test_a_draft_whose_deadline_has_passed_cannot_be_published_as_opening_now(service: Any) -> None:
+def test_a_draft_whose_deadline_has_passed_cannot_be_published_as_opening_now(service):
     made = draft(service, closes_at=service.now + 9 * DAY, entry_deadline=service.now + DAY)
     missing = lifecycle.missing(service.reload(made), now=service.now + 2 * DAY)
     assert "The entry deadline must come after the opening." in competition_settings.sentences(missing)
 
 
-def test_a_code_that_is_too_long_is_refused_not_cut(service: Any) -> None:
+def test_a_code_that_is_too_long_is_refused_not_cut(service):
     with pytest.raises(InvalidCompetition, match="entry code has at most 64"):
         draft(service, entry_mode=EntryMode.CODE, entry_code="x" * 65)
 
 
-def test_a_reveal_by_organizers_has_no_date(service: Any) -> None:
+def test_a_reveal_by_organizers_has_no_date(service):
     made = draft(service, opens_at=service.now, closes_at=service.now + 30 * DAY)
     change(service, made, reveal_rule=RevealRule.ORGANIZER)
     assert service.reload(made).reveals_at is None
@@ -145,9 +144,7 @@ def test_a_reveal_by_organizers_has_no_date(service: Any) -> None:
     assert service.reload(made).reveals_at == service.now + 37 * DAY
 
 
-def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(
-    service: Any, solution_csv: Any
-) -> None:
+def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(service, solution_csv):
     made = draft(service)
     accept_solution(service, made, solution_csv())
     found = service.reload(made)
@@ -169,12 +166,12 @@ def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(
     ]
 
 
-def test_a_published_competition_takes_no_solution_of_a_draft(service: Any, solution_csv: Any) -> None:
+def test_a_published_competition_takes_no_solution_of_a_draft(service, solution_csv):
     with pytest.raises(drafts.NotDraft):
         accept_solution(service, service.competition(), solution_csv())
 
 
-def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service: Any) -> None:
+def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
     with pytest.raises(InvalidCompetition) as caught:
         change(
@@ -190,14 +187,14 @@ def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service: Any)
     assert service.reload(made).title == "Toxicity"
 
 
-def test_before_the_opening_feedback_and_opening_can_change_but_not_the_metric(service: Any) -> None:
+def test_before_the_opening_feedback_and_opening_can_change_but_not_the_metric(service):
     made = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
     locked = competition_settings.locks(service.reload(made), service.now)
     assert set(locked) == {"identities", "min_class_rows", "metric"}
     assert change(service, made, opens_at=service.now + 2 * DAY) == {"opens_at"}
 
 
-def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(service: Any) -> None:
+def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
     with pytest.raises(InvalidCompetition, match="The competition is over"):
         change(service, made, after=2 * DAY, closes_at=service.now + 5 * DAY)
@@ -206,7 +203,7 @@ def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(
         change(service, service.competition("open"), after=2 * DAY, closes_at=service.now + DAY)
 
 
-def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_drafts(service: Any) -> None:
+def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_drafts(service):
     change(service, draft(service), rules="No.", max_daily_submissions=3)
     made = service.competition(
         opens_at=service.now, closes_at=service.now + 30 * DAY, max_daily_submissions=5
@@ -232,7 +229,7 @@ def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_dra
     assert not any(entry.is_public for entry in entries(service, service.reload(Competition(slug="next"))))
 
 
-def test_a_close_that_is_taken_away_takes_along_what_followed_it(service: Any) -> None:
+def test_a_close_that_is_taken_away_takes_along_what_followed_it(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
     change(service, made, closes_at=None)
     found = service.reload(made)
@@ -240,19 +237,19 @@ def test_a_close_that_is_taken_away_takes_along_what_followed_it(service: Any) -
     assert "The close is not set; it was" in entries(service, made)[-1].public_text
 
 
-def test_a_change_that_changes_nothing_leaves_no_trace(service: Any) -> None:
+def test_a_change_that_changes_nothing_leaves_no_trace(service):
     made = draft(service, rules="One.\n\nTwo.")
     assert not change(service, made, rules="One.\r\n\r\nTwo.\r\n", title=" Next ")
     assert len(entries(service, made)) == 1
 
 
-def test_the_code_of_another_entry_mode_goes_with_it(service: Any) -> None:
+def test_the_code_of_another_entry_mode_goes_with_it(service):
     made = draft(service, entry_mode=EntryMode.CODE, entry_code="sesame")
     change(service, made, entry_mode=EntryMode.APPROVAL)
     assert service.reload(made).entry_code is None
 
 
-def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(service: Any) -> None:
+def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(service):
     source = service.competition(
         opens_at=service.now, closes_at=service.now + 30 * DAY, rules="Be fair.", max_daily_submissions=7
     )
@@ -276,7 +273,7 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
 
 
-def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: Any) -> None:
+def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service):
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
@@ -291,7 +288,7 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service: A
     assert first.commitment != other.commitment
 
 
-def test_the_same_content_keeps_its_commitment_within_a_competition(service: Any, solution_csv: Any) -> None:
+def test_the_same_content_keeps_its_commitment_within_a_competition(service, solution_csv):
     made = draft(service)
     for seed in (1, 1, 2):
         accept_solution(service, made, solution_csv(seed=seed))
@@ -305,8 +302,8 @@ def test_the_same_content_keeps_its_commitment_within_a_competition(service: Any
 
 
 def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
-    service: Any, solution_csv: Any, predictions_csv: Any
-) -> None:
+    service, solution_csv, predictions_csv
+):
     ada = service.user("ada", is_admin=True)
     made = draft(service)
     accept_solution(service, made, solution_csv())
@@ -329,9 +326,7 @@ def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
     assert service.submission(entered).status is SubmissionStatus.SCORED
 
 
-def test_publishing_enters_the_sample_submission_once_in_an_organizers_name(
-    service: Any, solution_csv: Any
-) -> None:
+def test_publishing_enters_the_sample_submission_once_in_an_organizers_name(service, solution_csv):
     ada = service.user("ada", is_admin=True)
     made = draft(service, closes_at=service.now + 30 * DAY)
     accept_solution(service, made, solution_csv())

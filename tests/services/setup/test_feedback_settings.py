@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -20,19 +19,19 @@ DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
 
 
-def change(service: Any, competition: Competition, **changes: Any) -> None:
+def change(service, competition: Competition, **changes):
     with service.database.write() as session:
         competition_settings.change(
             session, competition=competition, changes=changes, actor=SHELL, now=service.now
         )
 
 
-def forget_key(service: Any, competition: Competition) -> None:
+def forget_key(service, competition: Competition):
     with service.database.write() as session:
         lookup.get(session, slug=competition.slug).feedback_key = None
 
 
-def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service: Any) -> None:
+def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service):
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
@@ -45,7 +44,7 @@ def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service: Any) 
     assert all(key and re.fullmatch("[0-9a-f]{64}", key) for key in keys)
 
 
-def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service: Any) -> None:
+def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service):
     assert settings_file.read("slug = 'next'").changes == {}
     with service.database.write() as session:
         fresh = drafts.create(
@@ -64,7 +63,7 @@ def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(s
         assert copy.feedback is Feedback.LADDER
 
 
-def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service: Any) -> None:
+def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service):
     made = service.competition(opens_at=service.now + DAY)
     key = made.feedback_key
     change(service, made, feedback=Feedback.NOISED)
@@ -74,7 +73,7 @@ def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service: A
     assert len(service.reload(made).feedback_key) == 64
 
 
-def test_a_draft_without_a_key_gets_it_when_it_is_published(service: Any) -> None:
+def test_a_draft_without_a_key_gets_it_when_it_is_published(service):
     with service.database.write() as session:
         source = lookup.get(session, slug=service.competition().slug)
         draft = drafts.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
@@ -83,7 +82,7 @@ def test_a_draft_without_a_key_gets_it_when_it_is_published(service: Any) -> Non
         assert len(draft.feedback_key or "") == 64
 
 
-def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service: Any) -> None:
+def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service):
     made = service.competition(opens_at=service.now + DAY)
     forget_key(service, made)
     change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)
@@ -98,7 +97,7 @@ def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service: Any) 
     assert not any(found.feedback_key in text for text in [written, *told])
 
 
-def test_the_public_log_names_mode_and_step(service: Any) -> None:
+def test_the_public_log_names_mode_and_step(service):
     made = service.competition(opens_at=service.now + DAY)
     change(service, made, feedback=Feedback.LADDER)
     change(service, made, feedback_step=Step.OF_0_01)
@@ -114,7 +113,7 @@ def test_the_public_log_names_mode_and_step(service: Any) -> None:
     ]
 
 
-def test_once_the_competition_is_open_mode_and_step_are_fixed(service: Any) -> None:
+def test_once_the_competition_is_open_mode_and_step_are_fixed(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
     with pytest.raises(InvalidCompetition) as caught:
         change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)

@@ -1,7 +1,6 @@
 """The leak budget and the safe step of a competition: its files, its solution's counts, its warnings."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -17,12 +16,12 @@ from grader.visibility import Feedback, Step
 DAY = timedelta(days=1)
 
 
-def leaks(service: Any, competition: Competition, after: timedelta = timedelta()) -> Leaks:
+def leaks(service, competition: Competition, after: timedelta = timedelta()) -> Leaks:
     found = service.reload(competition)
     return leak_budget.of(found, competition_settings.of(found), now=service.now + after)
 
 
-def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(service: Any) -> None:
+def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(service):
     made = service.competition(
         opens_at=service.now,
         closes_at=service.now + 9 * DAY,
@@ -40,7 +39,7 @@ def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(se
     ] == [(line["name"], line["public"]["positives"]) for line in report["identities"] if line["in_score"]]
 
 
-def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_holds(service: Any) -> None:
+def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_holds(service):
     dates = {"opens_at": service.now + DAY, "closes_at": service.now + 5 * DAY}
     made = service.competition(**dates, max_daily_submissions=2, max_total_submissions=7)
     counts = [leaks(service, made, days * DAY) for days in (0, 1, 3, 5, 6)]
@@ -48,7 +47,7 @@ def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_ho
     assert [each.files_from_now for each in counts] == [7, 7, 6, 2, 0]
 
 
-def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service: Any) -> None:
+def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service):
     made = service.competition(max_daily_submissions=5, max_total_submissions=None)
     assert (leaks(service, made).files, leaks(service, made).chosen) == (None, None)
     with service.database.write() as session:
@@ -58,7 +57,7 @@ def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service:
     assert (leaks(service, draft).files, leaks(service, draft).budgets) == (9, {})
 
 
-def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service: Any) -> None:
+def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service):
     made = service.competition(feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     proposal = safe_step.of(service.reload(made))
     assert proposal.step is nearest_step(proposal.by_chance)
@@ -78,10 +77,10 @@ def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(servi
         {"feedback": Feedback.LADDER, "feedback_step": Step.OF_0_05},
     ],
 )
-def test_a_mode_without_a_step_and_a_wide_step_bring_no_warning(service: Any, chosen: Any) -> None:
+def test_a_mode_without_a_step_and_a_wide_step_bring_no_warning(service, chosen):
     assert safe_step.warnings(service.reload(service.competition(**chosen))) == []
 
 
-def test_a_report_without_an_error_proposes_nothing() -> None:
+def test_a_report_without_an_error_proposes_nothing():
     assert safe_step.of_report({}) is None
     assert safe_step.of_report({"splits": {"public": {"score_error": None}}}) is None

@@ -1,7 +1,6 @@
 """Draft, published, revealed, archived: what each step needs, and what an archived competition does."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -21,13 +20,13 @@ TESTS = Actor(None, "tests")
 DAY = timedelta(days=1)
 
 
-def act(service: Any, function: Any, competition: Any, **given: Any) -> Any:
+def act(service, function, competition, **given):
     options = {"actor": TESTS, "now": service.now} | given
     with service.database.write() as session:
         return function(session, competition=competition, **options)
 
 
-def change(service: Any, competition: Any, **columns: Any) -> None:
+def change(service, competition, **columns):
     with service.database.write() as session:
         found = session.get_one(Competition, competition.id)
         for name, value in columns.items():
@@ -35,14 +34,14 @@ def change(service: Any, competition: Any, **columns: Any) -> None:
 
 
 @pytest.fixture
-def draft(service: Any) -> Any:
+def draft(service):
     """A draft that lacks nothing."""
     competition = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
     change(service, competition, state=CompetitionState.DRAFT)
     return competition
 
 
-def test_a_whole_draft_is_published_and_opens_at_its_time(service: Any, draft: Any) -> None:
+def test_a_whole_draft_is_published_and_opens_at_its_time(service, draft):
     act(service, lifecycle.publish, draft)
     found = service.reload(draft)
     assert found.state is CompetitionState.PUBLISHED
@@ -50,7 +49,7 @@ def test_a_whole_draft_is_published_and_opens_at_its_time(service: Any, draft: A
     assert phases.phase(found, service.now + DAY) is Phase.OPEN
 
 
-def test_publishing_tells_everything_that_is_missing_at_once(service: Any, draft: Any) -> None:
+def test_publishing_tells_everything_that_is_missing_at_once(service, draft):
     change(
         service,
         draft,
@@ -68,12 +67,12 @@ def test_publishing_tells_everything_that_is_missing_at_once(service: Any, draft
     assert service.reload(draft).state is CompetitionState.DRAFT
 
 
-def test_what_is_published_is_not_published_again(service: Any) -> None:
+def test_what_is_published_is_not_published_again(service):
     with pytest.raises(AlreadyPublished):
         act(service, lifecycle.publish, service.competition())
 
 
-def test_dates_that_nobody_gave_follow_from_the_close(service: Any, draft: Any) -> None:
+def test_dates_that_nobody_gave_follow_from_the_close(service, draft):
     change(service, draft, entry_deadline=None, merger_deadline=None, reveals_at=None)
     act(service, lifecycle.publish, draft)
     found = service.reload(draft)
@@ -82,7 +81,7 @@ def test_dates_that_nobody_gave_follow_from_the_close(service: Any, draft: Any) 
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
-def test_an_archived_competition_is_over_and_comes_back_as_it_was(service: Any, phase: Phase) -> None:
+def test_an_archived_competition_is_over_and_comes_back_as_it_was(service, phase: Phase):
     competition = service.competition()
     if phase is Phase.REVEALED:
         service.reveal(competition)
@@ -99,7 +98,7 @@ def test_an_archived_competition_is_over_and_comes_back_as_it_was(service: Any, 
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])
-def test_an_archived_competition_takes_no_files(service: Any, is_revealed: bool) -> None:
+def test_an_archived_competition_takes_no_files(service, is_revealed: bool):
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)
@@ -113,14 +112,14 @@ def test_an_archived_competition_takes_no_files(service: Any, is_revealed: bool)
     service.submit(competition)
 
 
-def test_an_organizers_test_is_no_exception_in_the_archive(service: Any) -> None:
+def test_an_organizers_test_is_no_exception_in_the_archive(service):
     competition = service.competition(actor=Actor.of(service.user("ada")))
     act(service, lifecycle.archive, competition)
     with pytest.raises(CompetitionArchived):
         service.submit(competition, user="ada")
 
 
-def test_nothing_is_revealed_in_the_archive(service: Any) -> None:
+def test_nothing_is_revealed_in_the_archive(service):
     competition = service.competition(closes_at=service.now + DAY)
     act(service, lifecycle.archive, competition)
     with pytest.raises(Archived):
@@ -130,7 +129,7 @@ def test_nothing_is_revealed_in_the_archive(service: Any) -> None:
         assert close.unsettled(session, now=service.now + 100 * DAY) == []
 
 
-def test_steps_that_are_none_are_refused(service: Any, draft: Any) -> None:
+def test_steps_that_are_none_are_refused(service, draft):
     with pytest.raises(NotArchivable):
         act(service, lifecycle.archive, draft)
     with pytest.raises(NotArchived):
@@ -141,7 +140,7 @@ def test_steps_that_are_none_are_refused(service: Any, draft: Any) -> None:
         act(service, lifecycle.archive, competition)
 
 
-def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any) -> None:
+def test_every_step_stands_in_the_audit_and_in_the_log(service, draft):
     act(service, lifecycle.publish, draft)
     act(service, lifecycle.archive, draft, reason="It is old.")
     act(service, lifecycle.unarchive, draft)
@@ -155,7 +154,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service: Any, draft: Any)
     assert found[1].reason == "It is old."
 
 
-def test_a_draft_without_an_opening_opens_when_it_is_published(service: Any, draft: Any) -> None:
+def test_a_draft_without_an_opening_opens_when_it_is_published(service, draft):
     with service.database.write() as session:
         competition = lookup.get(session, slug=draft.slug)
         competition.opens_at = competition.entry_deadline = None

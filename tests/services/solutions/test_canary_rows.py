@@ -4,7 +4,6 @@ import hashlib
 import io
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ SHELL = Actor(None, "shell (tests)")
 FORTY = CanaryRequest(count=40, from_scored=True)
 
 
-def stored(service: Any, csv: bytes, request: CanaryRequest = FORTY) -> StoredSolution:
+def stored(service, csv: bytes, request: CanaryRequest = FORTY) -> StoredSolution:
     assessed = assessment.assess(
         read_solution(csv), split_key=b"split", choice=MetricChoice(), canaries=request
     )
@@ -44,14 +43,14 @@ def stored(service: Any, csv: bytes, request: CanaryRequest = FORTY) -> StoredSo
 
 
 @pytest.fixture
-def competition(service: Any, solution_csv: Callable[..., bytes]) -> Competition:
+def competition(service, solution_csv: Callable[..., bytes]) -> Competition:
     with service.database.write() as session:
         return publish_competition(
             session, slug="toxicity", solution=stored(service, solution_csv()), actor=SHELL, now=service.now
         )
 
 
-def truth_of(service: Any, solution: Any) -> Truth:
+def truth_of(service, solution) -> Truth:
     return Truth.from_bytes(service.storage.read(solution.prepared_sha256))
 
 
@@ -59,7 +58,7 @@ def places(canaries: canary_rows.Canaries) -> list[int]:
     return [int(each.row_id.removeprefix("r")) for each in canaries]
 
 
-def done(service: Any, add: Callable[..., OrganizerJob]) -> OrganizerJob:
+def done(service, add: Callable[..., OrganizerJob]) -> OrganizerJob:
     """Do a job of checking and return it."""
     with service.database.write() as session:
         job = add(session)
@@ -68,7 +67,7 @@ def done(service: Any, add: Callable[..., OrganizerJob]) -> OrganizerJob:
         return session.get_one(OrganizerJob, job.id)
 
 
-def checked(service: Any, competition: Competition, csv: bytes, **options: Any) -> OrganizerJob:
+def checked(service, competition: Competition, csv: bytes, **options) -> OrganizerJob:
     file = UploadedFile.of("solution.csv", service.storage.put(csv))
     return done(
         service,
@@ -83,7 +82,7 @@ def checked(service: Any, competition: Competition, csv: bytes, **options: Any) 
     )
 
 
-def rescored(service: Any, competition: Competition, solution: StoredSolution) -> Competition:
+def rescored(service, competition: Competition, solution: StoredSolution) -> Competition:
     with service.database.write() as session:
         version = preparation.prepare(
             session,
@@ -97,13 +96,13 @@ def rescored(service: Any, competition: Competition, solution: StoredSolution) -
     return service.reload(competition)
 
 
-def live(service: Any, competition: Competition) -> ScoringVersion:
+def live(service, competition: Competition) -> ScoringVersion:
     return lookup.live(service.reload(competition))
 
 
 def test_canary_rows_are_ignored_and_have_the_label_of_their_coin(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     solution = live(service, competition).solution
     canaries, truth = canary_rows.read(solution.canaries), truth_of(service, solution)
     before = read_solution(solution_csv())
@@ -123,7 +122,7 @@ def test_canary_rows_are_ignored_and_have_the_label_of_their_coin(
     assert (restored.usage == before.usage).all()
 
 
-def test_the_list_lies_apart_and_the_commitment_fixes_it(service: Any, competition: Competition) -> None:
+def test_the_list_lies_apart_and_the_commitment_fixes_it(service, competition: Competition):
     solution = live(service, competition).solution
     form = b"".join(canonical.pieces(service.storage, solution=solution))
 
@@ -136,8 +135,8 @@ def test_the_list_lies_apart_and_the_commitment_fixes_it(service: Any, competiti
 
 
 def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_labels_goes(
-    service: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, solution_csv: Callable[..., bytes]
+):
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
@@ -170,9 +169,7 @@ def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_la
                 )
 
 
-def test_what_cannot_be_drawn_is_a_problem_of_the_check(
-    service: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_what_cannot_be_drawn_is_a_problem_of_the_check(service, solution_csv: Callable[..., bytes]):
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
@@ -185,8 +182,8 @@ def test_what_cannot_be_drawn_is_a_problem_of_the_check(
 
 
 def test_no_correction_makes_a_canary_row_count(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     """The organizer's own file gives every row its true label and a Usage that counts."""
     before = live(service, competition).solution
     job = checked(service, competition, solution_csv())
@@ -216,15 +213,13 @@ def test_no_correction_makes_a_canary_row_count(
 
 
 def test_canary_rows_are_not_drawn_for_a_published_competition(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     with pytest.raises(CanariesRefused, match="before a competition is published"):
         checked(service, competition, solution_csv(), canaries=FORTY)
 
 
-def test_other_settings_keep_the_canary_rows_and_the_commitment(
-    service: Any, competition: Competition
-) -> None:
+def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competition: Competition):
     version = live(service, competition)
     rules = Rules.from_dict(version.metric_settings)
     changed = rules.model_copy(update={"metric": replace(rules.metric, power=-2.0)})
@@ -243,9 +238,7 @@ def test_other_settings_keep_the_canary_rows_and_the_commitment(
     assert after.commitment == version.solution.commitment
 
 
-def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(
-    service: Any, competition: Competition
-) -> None:
+def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(service, competition: Competition):
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
@@ -259,7 +252,7 @@ def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(
     assert commitment.value != solution.commitment
 
 
-def test_the_recount_leaves_canary_rows_out_too(service: Any, competition: Competition) -> None:
+def test_the_recount_leaves_canary_rows_out_too(service, competition: Competition):
     version = live(service, competition)
     form = b"".join(canonical.pieces(service.storage, solution=version.solution))
     recounted = read_truth(form, RecountSettings.from_dict(version.metric_settings))
@@ -269,8 +262,8 @@ def test_the_recount_leaves_canary_rows_out_too(service: Any, competition: Compe
 
 
 def test_the_list_is_public_with_the_solution_and_not_before(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     with pytest.raises(SolutionNotPublished):
         publication.canaries(competition)
     assert not publication.has_canaries(competition)
@@ -294,8 +287,8 @@ def test_the_list_is_public_with_the_solution_and_not_before(
 
 
 def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     """In a small competition the altered labels are more than the check of data files lets pass."""
     solution = live(service, competition).solution
     hidden = data_check.hidden_by(service, [solution])
@@ -306,8 +299,8 @@ def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
 
 
 def test_a_diagnosis_counts_pairs_with_the_true_labels(
-    service: Any, competition: Competition, solution_csv: Callable[..., bytes]
-) -> None:
+    service, competition: Competition, solution_csv: Callable[..., bytes]
+):
     """Pairs count Ignored rows too, and a diagnosis may be published."""
     loaded = LiveSolution.load(service.storage, live(service, competition))
     shown = diagnosis.solution_of(loaded, "toxicity")

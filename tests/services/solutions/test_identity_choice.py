@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from grader.services.solutions.identity_choice import candidates
 
 
-def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500) -> Any:
+def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500):
     """Return a report with these identities: positives and negatives, public and private."""
 
     def line(name: str, counts: tuple[int, int, int, int]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, 
     }
 
 
-def test_each_identity_that_is_not_proposed_says_why() -> None:
+def test_each_identity_that_is_not_proposed_says_why():
     found = candidates(
         report_of(
             {
@@ -49,7 +49,7 @@ def test_each_identity_that_is_not_proposed_says_why() -> None:
     }
 
 
-def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused() -> None:
+def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused():
     report = report_of({"male": (40, 50, 60, 70)})
     report["near_misses"] = [{"name": "female", "role": "identity", "message": "Column female: 2 values."}]
     [male, female] = candidates(report, min_class_rows=25)
@@ -58,7 +58,7 @@ def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused() -> 
 
 
 @given(st.tuples(*[st.integers(0, 500)] * 4), st.integers(1, 60))
-def test_what_is_proposed_has_enough_rows_of_each_class_in_each_split(counts: Any, least: int) -> None:
+def test_what_is_proposed_has_enough_rows_of_each_class_in_each_split(counts, least: int):
     [found] = candidates(report_of({"x": counts}), min_class_rows=least)
     has_all = 500 in counts
     assert found.is_refused == (0 in counts or has_all)

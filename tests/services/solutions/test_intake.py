@@ -18,13 +18,13 @@ from grader.storage.stores import LocalStorage
 
 
 @pytest.fixture
-def storage(tmp_path: Any) -> LocalStorage:
+def storage(tmp_path) -> LocalStorage:
     return LocalStorage(tmp_path / "blobs")
 
 
 @pytest.fixture
 def store(storage: LocalStorage) -> Callable[..., StoredSolution]:
-    def store(csv: bytes, **options: Any) -> StoredSolution:
+    def store(csv: bytes, **options) -> StoredSolution:
         solution = read_solution(csv)
         return intake.store(storage, solution, **({"split_key": b"key"} | options))
 
@@ -43,9 +43,7 @@ def strata(rows: int, seed: int = 3) -> tuple[list[str], Any, dict[str, Any]]:
     return ids, positive, members
 
 
-def test_a_usage_column_is_kept_as_it_is(
-    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
-) -> None:
+def test_a_usage_column_is_kept_as_it_is(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
     stored = store(solution_csv())
     assert (stored.row_count, stored.public_row_count, stored.private_row_count) == (400, 200, 200)
     codes = {b"Public": PUBLIC, b"Private": PRIVATE}
@@ -54,9 +52,7 @@ def test_a_usage_column_is_kept_as_it_is(
     assert stored.report["split_by"] == "usage"
 
 
-def test_the_blobs_give_back_the_solution(
-    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
-) -> None:
+def test_the_blobs_give_back_the_solution(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
     csv = (
         solution_csv().replace(b"r5,0,0", b"r5,0,").replace(b"r5,1,0", b"r5,1,").replace(b"r5,1,1", b"r5,1,")
     )
@@ -70,16 +66,16 @@ def test_the_blobs_give_back_the_solution(
 
 
 def test_the_sample_submission_names_every_row_in_id_order(
-    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
-) -> None:
+    store, storage: LocalStorage, solution_csv: Callable[..., bytes]
+):
     header, *rows = storage.read(store(solution_csv()).sample_submission_sha256).decode().splitlines()
     assert header == "id,prediction"
     assert {row.split(",")[0] for row in rows} == {f"r{row}" for row in range(400)}
 
 
 def test_without_usage_rows_are_split_in_half_by_the_key(
-    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
-) -> None:
+    store, storage: LocalStorage, solution_csv: Callable[..., bytes]
+):
     csv = solution_csv(usage=False)
     first, same, other = store(csv), store(csv), store(csv, split_key=b"another key")
     assert (first.public_row_count, first.private_row_count) == (200, 200)
@@ -87,7 +83,7 @@ def test_without_usage_rows_are_split_in_half_by_the_key(
     assert first.report["split_by"] == "keyed hash"
 
 
-def test_every_stratum_is_halved_to_within_one_row() -> None:
+def test_every_stratum_is_halved_to_within_one_row():
     ids, positive, members = strata(4001)
     usage = split_in_half(ids, positive, members, key=b"key")
     for label in (True, False):
@@ -97,7 +93,7 @@ def test_every_stratum_is_halved_to_within_one_row() -> None:
                 assert abs(np.count_nonzero(stratum == PUBLIC) - np.count_nonzero(stratum == PRIVATE)) <= 1
 
 
-def test_the_split_does_not_follow_from_the_order_or_the_id() -> None:
+def test_the_split_does_not_follow_from_the_order_or_the_id():
     ids, positive, members = strata(4000)
     usage = split_in_half(ids, positive, members, key=b"key")
     public = usage == PUBLIC
@@ -105,7 +101,7 @@ def test_the_split_does_not_follow_from_the_order_or_the_id() -> None:
     assert 0.45 < np.mean(public[:-1] == public[1:]) < 0.55
 
 
-def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file() -> None:
+def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file():
     ids, positive, members = strata(500)
     usage = split_in_half(ids, positive, members, key=b"key")
     order = np.random.default_rng(1).permutation(500)
@@ -118,13 +114,13 @@ def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file() -> None:
     assert np.array_equal(shuffled, usage[order])
 
 
-def test_splitting_nothing_gives_nothing() -> None:
+def test_splitting_nothing_gives_nothing():
     assert split_in_half([], np.zeros(0, bool), {}, key=b"key").size == 0
 
 
 def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
-    store: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    store, solution_csv: Callable[..., bytes]
+):
     lines = solution_csv().decode().splitlines()
     rare = [lines[0] + ",rare"] + [f"{line},{int(number < 60)}" for number, line in enumerate(lines[1:])]
     stored = store("\n".join(rare).encode())
@@ -135,16 +131,14 @@ def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
     assert stored.report["splits"]["public"]["rows"] == 200
 
 
-def test_named_identities_make_the_score_even_if_they_are_few(
-    store: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_named_identities_make_the_score_even_if_they_are_few(store, solution_csv: Callable[..., bytes]):
     stored = store(solution_csv(rows=60), identities=["muslim"])
     assert stored.rules == Rules(identities=("muslim",), metric=MetricSettings())
 
 
 def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
-    store: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    store, solution_csv: Callable[..., bytes]
+):
     lines = solution_csv().decode().splitlines()
     never = [lines[0] + ",nobody"] + [f"{line},0" for line in lines[1:]]
     with pytest.raises(UnusableSolution) as caught:
@@ -155,29 +149,23 @@ def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
     assert any("private split" in problem for problem in caught.value.problems)
 
 
-def test_a_split_without_rows_is_refused(store: Any, solution_csv: Callable[..., bytes]) -> None:
+def test_a_split_without_rows_is_refused(store, solution_csv: Callable[..., bytes]):
     with pytest.raises(UnusableSolution, match="private split"):
         store(solution_csv().replace(b"Private", b"Public"), identities=["female"])
 
 
-def test_a_solution_in_which_no_identity_is_frequent_is_refused(
-    store: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_a_solution_in_which_no_identity_is_frequent_is_refused(store, solution_csv: Callable[..., bytes]):
     with pytest.raises(UnusableSolution, match="at least 25 positive and 25 negative"):
         store(solution_csv(rows=60))
 
 
 @pytest.mark.parametrize("identities", [[], ["female", "martian"]])
-def test_identities_must_be_there(
-    store: Any, solution_csv: Callable[..., bytes], identities: list[str]
-) -> None:
+def test_identities_must_be_there(store, solution_csv: Callable[..., bytes], identities: list[str]):
     with pytest.raises(UnusableSolution):
         store(solution_csv(), identities=identities)
 
 
-def test_ignored_rows_are_in_no_split(
-    store: Any, storage: LocalStorage, solution_csv: Callable[..., bytes]
-) -> None:
+def test_ignored_rows_are_in_no_split(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
     csv = solution_csv()
     line = next(line for line in csv.splitlines() if line.startswith(b"r7,"))
     stored = store(csv.replace(line, line.replace(b"Private", b"ignored")))
@@ -187,6 +175,6 @@ def test_ignored_rows_are_in_no_split(
     assert 7 not in {*truth.rows(Split.PUBLIC), *truth.rows(Split.PRIVATE)}
 
 
-def test_rules_survive_json() -> None:
+def test_rules_survive_json():
     rules = Rules(identities=("a", "b"), metric=MetricSettings(power=float("-inf")))
     assert Rules.from_dict(rules.as_dict()) == rules

@@ -45,7 +45,7 @@ from tests.fixtures.service import LEASE, write_predictions
 IN_LADDER = [True, False, True, False, True]
 
 
-def end(service: Any, job_id: int, *outcomes: Outcome) -> None:
+def end(service, job_id: int, *outcomes: Outcome):
     """Let each try of a job have an outcome."""
     for place, outcome in enumerate(outcomes, 1):
         now = service.now + 10 * place * HOUR
@@ -55,7 +55,7 @@ def end(service: Any, job_id: int, *outcomes: Outcome) -> None:
             jobs.record(session, job_id=job_id, token=claim.token, outcome=outcome, now=now)
 
 
-def merge(service: Any, competition: Competition, *, taken: Any, into: Any) -> int:
+def merge(service, competition: Competition, *, taken, into) -> int:
     """Give one team's files to another, and return the other."""
     old, new = (service.submission(each).team_id for each in (taken, into))
     with service.database.write() as session:
@@ -67,7 +67,7 @@ def merge(service: Any, competition: Competition, *, taken: Any, into: Any) -> i
     return new  # type: ignore[no-any-return]
 
 
-def public_standings(service: Any) -> dict[int, tuple[int, int]]:
+def public_standings(service) -> dict[int, tuple[int, int]]:
     with service.database.read() as session:
         rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
         live = session.scalars(select(Competition.live_scoring_version_id)).one()
@@ -83,7 +83,7 @@ def with_power(settings: dict[str, Any], power: float) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER, Feedback.NOISED, Feedback.BLIND])
-def test_each_coarse_mode_shows_what_its_rule_says(service: Any, coarse: Any, mode: Feedback) -> None:
+def test_each_coarse_mode_shows_what_its_rule_says(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
@@ -96,9 +96,7 @@ def test_each_coarse_mode_shows_what_its_rule_says(service: Any, coarse: Any, mo
     assert [units for _, units in standings] == ([] if best is None else [best])
 
 
-def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(
-    service: Any, coarse: Any
-) -> None:
+def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition, (0.2, 0.9))
     service.score(*sent)
@@ -123,8 +121,8 @@ def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(
 
 @pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3), (1, 0, 3, 2, 4)])
 def test_a_ladder_goes_by_the_order_of_acceptance_whatever_is_scored_first(
-    service: Any, coarse: Any, order: tuple[int, ...]
-) -> None:
+    service, coarse, order: tuple[int, ...]
+):
     competition = coarse(Feedback.LADDER)
     jobs_in_order = [job_id for sent in send(service, competition) for job_id in sent.job_ids]
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -137,9 +135,7 @@ def test_a_ladder_goes_by_the_order_of_acceptance_whatever_is_scored_first(
     assert [units is not None for _, units in sorted(shown(service).items())] == IN_LADDER
 
 
-def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(
-    service: Any, coarse: Any
-) -> None:
+def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(service, coarse):
     competition = coarse(Feedback.LADDER)
     first, second = send(service, competition, (0.2, 0.9))
     (other,) = send(service, competition, (0.4,), user="bob")
@@ -152,7 +148,7 @@ def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(
     assert scorer.run(second.job_ids[0])
 
 
-def test_in_other_modes_nobody_waits(service: Any, coarse: Any) -> None:
+def test_in_other_modes_nobody_waits(service, coarse):
     competition = coarse(Feedback.TIERED)
     first, second = send(service, competition, (0.2, 0.9))
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -161,9 +157,7 @@ def test_in_other_modes_nobody_waits(service: Any, coarse: Any) -> None:
     assert scorer.run(first.job_ids[0])
 
 
-def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_scored(
-    service: Any, coarse: Any
-) -> None:
+def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_scored(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition, (0.2, 0.9, 1.5))
     service.score(sent[0])
@@ -181,7 +175,7 @@ def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_score
     assert len(shown(service)) == 3
 
 
-def test_a_merge_makes_one_ladder_of_two(service: Any, coarse: Any) -> None:
+def test_a_merge_makes_one_ladder_of_two(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = [*send(service, competition, (0.9, 1.5)), *send(service, competition, (0.2, 0.5), user="bob")]
     for each in sent:
@@ -192,9 +186,7 @@ def test_a_merge_makes_one_ladder_of_two(service: Any, coarse: Any) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["rejected", "failed", "lost"])
-def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(
-    service: Any, coarse: Any, outcome: str
-) -> None:
+def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(service, coarse, outcome: str):
     competition = coarse(Feedback.LADDER)
     (pending,) = send(service, competition, (0.9,))
     (scored,) = send(service, competition, (0.2,), user="bob")
@@ -218,8 +210,8 @@ def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER])
 def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
-    service: Any, coarse: Any, prepare_version: Any, mode: Feedback
-) -> None:
+    service, coarse, prepare_version, mode: Feedback
+):
     competition = coarse(mode)
     sent = send(service, competition, (0.2, 0.9))
     service.score(*sent)
@@ -238,7 +230,7 @@ def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
     assert [each for each, _ in public_standings(service).values()] == list(again)
 
 
-def test_a_rescoring_climbs_the_ladder_again(service: Any, coarse: Any, prepare_version: Any) -> None:
+def test_a_rescoring_climbs_the_ladder_again(service, coarse, prepare_version):
     competition = coarse(Feedback.LADDER)
     for name in ("ada", "bob"):
         service.score(*send(service, competition, user=name))
@@ -265,9 +257,7 @@ def test_a_rescoring_climbs_the_ladder_again(service: Any, coarse: Any, prepare_
     assert shown(service) == before
 
 
-def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(
-    service: Any, coarse: Any, prepare_version: Any
-) -> None:
+def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(service, coarse, prepare_version):
     competition = coarse(Feedback.LADDER)
     first, second = send(service, competition, (0.2, 0.9))
     service.score(first)
@@ -284,7 +274,7 @@ def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(
     assert shown(service, version.id) == shown(service)
 
 
-def test_the_steps_of_the_chart_are_what_a_ladder_shows(service: Any, coarse: Any) -> None:
+def test_the_steps_of_the_chart_are_what_a_ladder_shows(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition)
     service.score(*sent)
@@ -296,7 +286,7 @@ def test_the_steps_of_the_chart_are_what_a_ladder_shows(service: Any, coarse: An
         assert [step.submission_id for step in steps.steps] == [ids[0], ids[2], ids[4]]
 
 
-def test_blind_has_no_public_leaderboard(service: Any, coarse: Any) -> None:
+def test_blind_has_no_public_leaderboard(service, coarse):
     competition = coarse(Feedback.BLIND)
     service.score(*send(service, competition, (0.2, 0.9, 0.4)))
     with service.database.read() as session:
@@ -307,8 +297,8 @@ def test_blind_has_no_public_leaderboard(service: Any, coarse: Any) -> None:
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
 def test_free_places_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
-    service: Any, coarse: Any, mode: Feedback
-) -> None:
+    service, coarse, mode: Feedback
+):
     """The best true score belongs to a file that a ladder and `blind` do not show."""
     competition = coarse(mode, Step.OF_0_02, closes_at=service.now + 10 * HOUR)
     sent = send(service, competition, (1.5, 0.1, 1.51, 0.2))
@@ -340,7 +330,7 @@ def test_free_places_go_to_the_best_true_public_scores_which_are_hidden_until_th
         assert {each.id for each in verification.competing(session, version=version)} == competed
 
 
-def test_a_late_file_leaves_the_ranks_of_the_day(service: Any, coarse: Any) -> None:
+def test_a_late_file_leaves_the_ranks_of_the_day(service, coarse):
     competition = coarse(Feedback.LADDER, closes_at=service.now + HOUR)
     (sent,) = send(service, competition, (0.2,))
     service.score(sent)
@@ -360,9 +350,7 @@ def test_a_late_file_leaves_the_ranks_of_the_day(service: Any, coarse: Any) -> N
 
 
 @pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])
-def test_a_team_sees_what_is_shown_and_an_organizer_the_score(
-    service: Any, coarse: Any, mode: Feedback
-) -> None:
+def test_a_team_sees_what_is_shown_and_an_organizer_the_score(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
@@ -393,14 +381,14 @@ def test_a_team_sees_what_is_shown_and_an_organizer_the_score(
         assert own.gain_units == units - shown(service)[sent[2].submission.id]
 
 
-def test_a_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse: Any) -> None:
+def test_a_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse):
     competition = coarse(Feedback.LADDER, slug="ladder")
     assert shown_scores.benchmark_units(competition, 0.91999) == 90000
     competition = coarse(Feedback.BLIND, slug="blind")
     assert shown_scores.benchmark_units(competition, 0.91999) is None
 
 
-def test_what_a_mode_withholds_contains_the_score_itself() -> None:
+def test_what_a_mode_withholds_contains_the_score_itself():
     for mode in Feedback:
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
             seen = visible_fields(viewer, Phase.OPEN, mode)
@@ -408,7 +396,7 @@ def test_what_a_mode_withholds_contains_the_score_itself() -> None:
             assert ("public_score" in seen) is (mode is not Feedback.BLIND)
 
 
-def test_noise_does_not_average_out_over_equal_files(service: Any, coarse: Any) -> None:
+def test_noise_does_not_average_out_over_equal_files(service, coarse):
     competition = coarse(Feedback.NOISED, Step.OF_0_001)
     same = [service.submit(competition, skill=0.5, after=place * HOUR) for place in range(3)]
     lines = write_predictions(skill=0.5).decode().splitlines()
@@ -419,13 +407,13 @@ def test_noise_does_not_average_out_over_equal_files(service: Any, coarse: Any) 
 
 
 @pytest.mark.both_databases
-def test_four_workers_at_once_climb_the_same_ladder(service: Any, coarse: Any) -> None:
+def test_four_workers_at_once_climb_the_same_ladder(service, coarse):
     competition = coarse(Feedback.LADDER)
     everything = [*send(service, competition), *send(service, competition, user="bob")]
     left = {job_id for each in everything for job_id in each.job_ids}
     lock = threading.Lock()
 
-    def work(number: int) -> None:
+    def work(number: int):
         scorer = Scorer(service.database, service.storage, lease=LEASE)
         for _ in range(200):
             with lock:

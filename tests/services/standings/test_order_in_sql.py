@@ -19,7 +19,7 @@ NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus")
 SHORTEST = timedelta(microseconds=1)
 
 
-def draw(chance: random.Random, sent: list[Any], now: Any) -> list[Entry]:
+def draw(chance: random.Random, sent: list[Any], now) -> list[Entry]:
     """Return an entry for some of the teams, with few scores and times, so that most are tied."""
     scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
     return [
@@ -28,7 +28,7 @@ def draw(chance: random.Random, sent: list[Any], now: Any) -> list[Entry]:
     ]
 
 
-def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(service: Any) -> None:
+def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(service):
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in NAMES]
     with service.database.write() as session:
@@ -47,6 +47,6 @@ def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(servic
             assert found == [line.rank for line in expected]
 
 
-def test_no_column_of_the_rule_can_be_null_for_the_databases_sort_nulls_differently() -> None:
+def test_no_column_of_the_rule_can_be_null_for_the_databases_sort_nulls_differently():
     columns = Standing.__table__.columns
     assert not any(columns[column.name].nullable for column in order.COLUMNS)

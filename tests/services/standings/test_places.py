@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def board(service: Any, prepare_version: Any) -> tuple[Any, int, list[Entry]]:
+def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
     """The live version of a competition with five teams' entries, between those of other boards."""
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]
@@ -38,7 +38,7 @@ def board(service: Any, prepare_version: Any) -> tuple[Any, int, list[Entry]]:
     return service, live, entries
 
 
-def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board: Any) -> None:
+def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
     service, live, entries = board
     on = {"scoring_version_id": live, "split": Split.PUBLIC}
     tried = [
@@ -64,7 +64,7 @@ def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board: 
         assert places.places_of(session, entries=[], **on) == []
 
 
-def test_a_board_is_asked_for_its_own_teams(board: Any) -> None:
+def test_a_board_is_asked_for_its_own_teams(board):
     service, live, entries = board
     public = {"scoring_version_id": live, "split": Split.PUBLIC}
     private = {"scoring_version_id": live, "split": Split.PRIVATE}

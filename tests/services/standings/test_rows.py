@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -21,7 +20,7 @@ Rows = dict[tuple[int, Split, int], int]  # of version, split and team: the subm
 class World:
     """A competition of two teams with two files each."""
 
-    def __init__(self, service: Any) -> None:
+    def __init__(self, service):
         self.service = service
         self.competition = service.competition(selection_count=1, closes_at=service.now + 60 * MINUTE)
         self.accepted = [
@@ -32,7 +31,7 @@ class World:
         self.ada, self.bob = (each.submission.team_id for each in self.accepted[:2])
         self.live = service.reload(self.competition).live_scoring_version_id
 
-    def score(self) -> None:
+    def score(self):
         """Let every team's first file be the best in public, and its second one in private."""
         self.service.score(*self.accepted)
         scores = [(Split.PUBLIC, 8), (Split.PUBLIC, 7), (Split.PUBLIC, 6), (Split.PUBLIC, 5)]
@@ -47,16 +46,16 @@ class World:
         team = team or (self.ada, self.bob)[number % 2]
         return Entry(team, self.files[number], units, self.service.now + number * MINUTE)
 
-    def enter(self, *entries: Entry) -> None:
+    def enter(self, *entries: Entry):
         with self.service.database.write() as session:
             standing_rows.enter(session, entries=entries, scoring_version_id=self.live)
 
-    def rebuild(self, *team_ids: int) -> None:
+    def rebuild(self, *team_ids: int):
         with self.service.database.write() as session:
             competition = lookup.get(session, slug="toxicity")
             standing_rows.rebuild(session, competition=competition, team_ids=team_ids)
 
-    def put(self, *entries: Entry, split: Split = Split.PUBLIC) -> None:
+    def put(self, *entries: Entry, split: Split = Split.PUBLIC):
         """Write rows in place of all others of a split."""
         with self.service.database.write() as session:
             for row in session.scalars(select(Standing).where(Standing.split == split)):
@@ -78,11 +77,11 @@ class World:
 
 
 @pytest.fixture
-def world(service: Any) -> World:
+def world(service) -> World:
     return World(service)
 
 
-def test_of_new_entries_the_best_stands_and_of_equal_ones_the_earliest(world: World) -> None:
+def test_of_new_entries_the_best_stands_and_of_equal_ones_the_earliest(world: World):
     entries = [world.entry(number, units, world.ada) for number, units in enumerate((5, 9, 9, 7))]
     for order in (entries, entries[::-1], entries[2:] + entries[:2]):
         world.put()
@@ -90,7 +89,7 @@ def test_of_new_entries_the_best_stands_and_of_equal_ones_the_earliest(world: Wo
         assert world.entries(Split.PUBLIC) == {entries[1]}
 
 
-def test_an_entry_takes_the_place_of_a_worse_one_only(world: World) -> None:
+def test_an_entry_takes_the_place_of_a_worse_one_only(world: World):
     old, others = world.entry(1, 7, world.ada), world.entry(3, 1)
     for units, number, stands in ((6, 1, False), (7, 0, True), (7, 2, False), (8, 3, True)):
         new = world.entry(number, units, world.ada)
@@ -99,7 +98,7 @@ def test_an_entry_takes_the_place_of_a_worse_one_only(world: World) -> None:
         assert world.entries(Split.PUBLIC) == {new if stands else old, others}
 
 
-def test_a_disqualified_team_has_no_entry_and_private_rows_stay_as_they_are(world: World) -> None:
+def test_a_disqualified_team_has_no_entry_and_private_rows_stay_as_they_are(world: World):
     private = world.entry(1, 3)
     world.put()
     world.put(private, split=Split.PRIVATE)
@@ -110,7 +109,7 @@ def test_a_disqualified_team_has_no_entry_and_private_rows_stay_as_they_are(worl
     assert world.entries(Split.PRIVATE) == {private}
 
 
-def test_what_another_process_has_written_meanwhile_is_compared(world: World) -> None:
+def test_what_another_process_has_written_meanwhile_is_compared(world: World):
     old, theirs, ours = (world.entry(number, units) for number, units in ((2, 5), (0, 9), (2, 7)))
     world.put(old)
     with world.service.database.write() as session:
@@ -124,7 +123,7 @@ def test_what_another_process_has_written_meanwhile_is_compared(world: World) ->
     assert [each.score_units for each in world.entries(Split.PUBLIC)] == [theirs.score_units]
 
 
-def test_only_the_asked_teams_are_written_again_and_the_days_ranks_forgotten(world: World) -> None:
+def test_only_the_asked_teams_are_written_again_and_the_days_ranks_forgotten(world: World):
     world.score()
     wrong = world.entry(2, 1), world.entry(3, 1)
     world.put(*wrong)
@@ -141,7 +140,7 @@ def test_only_the_asked_teams_are_written_again_and_the_days_ranks_forgotten(wor
 
 def test_private_rows_are_those_of_the_live_version_from_the_settling_on(
     world: World, prepare_version: Callable[..., ScoringVersion]
-) -> None:
+):
     world.score()
     prepared = prepare_version(world.competition).id
     with world.service.database.write() as session:

@@ -34,13 +34,13 @@ HOUR = timedelta(hours=1)
 BLOB = StoredBlob("0" * 64, 10)
 
 
-def accept(service: Any, competition: Any, **options: Any) -> accepting.Accepted:
+def accept(service, competition, **options) -> accepting.Accepted:
     options = {"blob": BLOB, "file_name": "a.csv", "user": service.user(), "again": True} | options
     with service.database.write() as session:
         return accepting.accept(session, competition=competition, **({"now": service.now} | options))
 
 
-def test_an_accepted_file_waits_with_one_job_under_the_live_version(service: Any) -> None:
+def test_an_accepted_file_waits_with_one_job_under_the_live_version(service):
     competition = service.competition()
     accepted = accept(service, competition, description="first try")
     submission = service.submission(accepted)
@@ -53,12 +53,12 @@ def test_an_accepted_file_waits_with_one_job_under_the_live_version(service: Any
         assert job.scoring_version_id == service.reload(competition).live_scoring_version_id
 
 
-def test_the_databases_clock_is_read_when_no_time_is_given(service: Any) -> None:
+def test_the_databases_clock_is_read_when_no_time_is_given(service):
     before = accept(service, service.competition(), now=None).submission.submitted_at
     assert before > service.now and before.utcoffset() == timedelta()
 
 
-def test_files_are_accepted_before_the_deadline_and_not_at_it(service: Any) -> None:
+def test_files_are_accepted_before_the_deadline_and_not_at_it(service):
     competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
     tick = timedelta(microseconds=1)
     with pytest.raises(CompetitionNotOpen) as early:
@@ -73,7 +73,7 @@ def test_files_are_accepted_before_the_deadline_and_not_at_it(service: Any) -> N
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
 
 
-def test_a_late_file_is_scored_and_stands_on_no_board(service: Any) -> None:
+def test_a_late_file_is_scored_and_stands_on_no_board(service):
     competition = service.competition()
     service.score(service.submit(competition))
     service.reveal(competition)
@@ -84,7 +84,7 @@ def test_a_late_file_is_scored_and_stands_on_no_board(service: Any) -> None:
         assert late.submission.id not in session.scalars(select(Standing.submission_id)).all()
 
 
-def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service: Any) -> None:
+def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service):
     competition = service.competition()
     first, second = accept(service, competition), accept(service, competition)
     assert first.submission.team_id == second.submission.team_id
@@ -93,12 +93,12 @@ def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service: A
         assert session.scalars(select(TeamMember)).one().user_id == service.user().id
 
 
-def test_a_person_has_a_team_in_each_competition(service: Any) -> None:
+def test_a_person_has_a_team_in_each_competition(service):
     one, other = service.competition("one"), service.competition("other")
     assert accept(service, one).submission.team_id != accept(service, other).submission.team_id
 
 
-def test_a_taken_team_name_gets_a_number(service: Any) -> None:
+def test_a_taken_team_name_gets_a_number(service):
     competition = service.competition()
     with service.database.write() as session:
         session.add(Team(competition_id=competition.id, name="Ada", name_key="ada", created_at=service.now))
@@ -107,7 +107,7 @@ def test_a_taken_team_name_gets_a_number(service: Any) -> None:
         assert session.get_one(Team, team_id).name == "ada (2)"
 
 
-def test_first_files_sent_at_once_make_one_team(service: Any) -> None:
+def test_first_files_sent_at_once_make_one_team(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, now=None)] * 8)
     assert all(isinstance(each, Accepted) for each in sent), sent
@@ -129,12 +129,12 @@ def test_first_files_sent_at_once_make_one_team(service: Any) -> None:
         ("\ud800", "submission.csv"),
     ],
 )
-def test_file_names_are_kept_without_folders_and_controls(service: Any, sent: str, kept: str) -> None:
+def test_file_names_are_kept_without_folders_and_controls(service, sent: str, kept: str):
     accepted = accept(service, service.competition(), file_name=sent)
     assert service.submission(accepted).file_name == kept
 
 
-def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service: Any) -> None:
+def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service):
     accepted = accept(service, service.competition())
     submission_id = accepted.submission.id
     with service.database.write() as session:
@@ -149,7 +149,7 @@ def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service: 
         accepting.describe(session, user=stranger, submission_id=submission_id, description="mine")
 
 
-def test_another_teams_submission_is_as_unknown_as_none(service: Any) -> None:
+def test_another_teams_submission_is_as_unknown_as_none(service):
     accepted = accept(service, service.competition())
     stranger = service.user("eve")
     with service.database.read() as session:
@@ -160,7 +160,7 @@ def test_another_teams_submission_is_as_unknown_as_none(service: Any) -> None:
                 accepting.get_own(session, user=stranger, submission_id=submission_id)
 
 
-def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
+def test_own_submissions_are_listed_newest_first_in_pages(service):
     competition = service.competition()
     ids = [accept(service, competition, now=service.now + number * HOUR).submission.id for number in range(5)]
     accept(service, competition, user=service.user("eve"))
@@ -179,14 +179,14 @@ def test_own_submissions_are_listed_newest_first_in_pages(service: Any) -> None:
     assert (none.rows, none.page_count) == ((), 1)
 
 
-def test_the_size_cap_grows_with_the_solution(service: Any) -> None:
+def test_the_size_cap_grows_with_the_solution(service):
     assert accepting.size_cap(service.reload(service.competition())) == 50_000_000
 
 
-def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
+def test_one_of_many_that_claim_a_job_at_once_gets_it(service):
     [job_id] = accept(service, service.competition()).job_ids
 
-    def claim() -> Any:
+    def claim():
         with service.database.write() as session:
             return scoring.claim(session, job_id=job_id, lease=timedelta(seconds=40), now=service.now)
 
@@ -194,7 +194,7 @@ def test_one_of_many_that_claim_a_job_at_once_gets_it(service: Any) -> None:
     assert claimed.job_id == job_id
 
 
-def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service: Any) -> None:
+def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service):
     competition = service.competition()
     first = service.submit(competition, after=timedelta(hours=2, minutes=2))
     with pytest.raises(IdenticalFile, match="It is not scored yet"):
@@ -207,14 +207,14 @@ def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service: A
     assert service.submit(competition, again=True).submission.id != first.submission.id
 
 
-def test_the_same_bytes_are_new_for_another_team_and_in_another_competition(service: Any) -> None:
+def test_the_same_bytes_are_new_for_another_team_and_in_another_competition(service):
     competition = service.competition()
     service.submit(competition)
     service.submit(competition, user="eve", again=False)
     service.submit(service.competition("other"), again=False)
 
 
-def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service: Any) -> None:
+def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service):
     competition = service.competition()
     for place, status in enumerate((SubmissionStatus.FAILED, SubmissionStatus.REJECTED)):
         first = service.submit(competition, seed=place, again=False)
@@ -223,7 +223,7 @@ def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service: An
         service.submit(competition, seed=place, again=False)
 
 
-def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_nothing(service: Any) -> None:
+def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_nothing(service):
     competition = service.competition(closes_at=service.now + HOUR, max_daily_submissions=1)
     first = accept(service, competition, idempotency_key="one", again=False)
     for later in (timedelta(), 2 * HOUR):  # also when the limit is reached, and after the close
@@ -239,7 +239,7 @@ def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_noth
     assert other.is_new
 
 
-def test_requests_with_one_key_that_come_at_once_make_one_submission(service: Any) -> None:
+def test_requests_with_one_key_that_come_at_once_make_one_submission(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, idempotency_key="one", now=None)] * 8)
     assert len({each.submission.id for each in sent}) == 1
@@ -248,12 +248,12 @@ def test_requests_with_one_key_that_come_at_once_make_one_submission(service: An
 
 
 @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä"])
-def test_a_key_that_cannot_be_kept_is_refused(service: Any, key: str) -> None:
+def test_a_key_that_cannot_be_kept_is_refused(service, key: str):
     with pytest.raises(InvalidIdempotencyKey, match="1 to 128 printable"):
         accept(service, service.competition(), idempotency_key=key)
 
 
-def test_a_submission_is_of_the_members_of_its_team_alone(service: Any) -> None:
+def test_a_submission_is_of_the_members_of_its_team_alone(service):
     competition = service.competition()
     accepted = accept(service, competition)
     accept(service, competition, user=service.user("eve"))  # has a team too, another one
@@ -263,7 +263,7 @@ def test_a_submission_is_of_the_members_of_its_team_alone(service: Any) -> None:
             assert accepting.is_own(session, submission=submission, user=service.user(name)) is is_own
 
 
-def test_who_has_no_team_has_an_empty_list_of_one_page(service: Any) -> None:
+def test_who_has_no_team_has_an_empty_list_of_one_page(service):
     with service.database.read() as session:
         page = accepting.list_of(session, team=None, page=3)
     assert page == Page((), page=3, page_count=1, count=0)
@@ -294,14 +294,12 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         ),
     ],
 )
-def test_a_refusal_of_a_file_says_when_and_which(
-    refusal: Exception, message: str, facts: dict[str, Any]
-) -> None:
+def test_a_refusal_of_a_file_says_when_and_which(refusal: Exception, message: str, facts: dict[str, Any]):
     assert message in str(refusal)
     assert {name: getattr(refusal, name) for name in facts} == facts
 
 
-def test_a_file_of_which_the_bytes_are_kept_is_there() -> None:
+def test_a_file_of_which_the_bytes_are_kept_is_there():
     accepting.require_file(Submission(id=7))
     with pytest.raises(FileDeleted):
         accepting.require_file(Submission(id=7, file_deleted_at=MOMENT))
@@ -309,8 +307,8 @@ def test_a_file_of_which_the_bytes_are_kept_is_there() -> None:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_file_gets_a_job_under_the_live_and_the_prepared_version_of_its_competition(
-    service: Any, prepare_version: Any
-) -> None:
+    service, prepare_version
+):
     competition, other = service.competition(), service.competition("other")
     retired, prepared, elsewhere = (prepare_version(each) for each in (competition, competition, other))
     with service.database.write() as session:
@@ -329,7 +327,7 @@ def test_a_file_gets_a_job_under_the_live_and_the_prepared_version_of_its_compet
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(service: Any) -> None:
+def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(service):
     competition = service.competition()
     first, second, third = (accept(service, competition, now=service.now + each * HOUR) for each in (1, 2, 0))
     with pytest.raises(IdenticalFile) as told:
@@ -343,7 +341,7 @@ def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(servic
     assert told.value.submission_id == third.submission.id
 
 
-def test_an_accepted_file_comes_with_what_is_left_after_it(service: Any) -> None:
+def test_an_accepted_file_comes_with_what_is_left_after_it(service):
     competition = service.competition(max_daily_submissions=4, max_total_submissions=9)
     service.user("root", is_admin=True)
 

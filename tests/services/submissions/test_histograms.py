@@ -14,7 +14,7 @@ def histograms(folder: Path) -> Histograms:
     return Histograms.of(Settings(data_dir=folder))
 
 
-def test_what_was_counted_is_read_back_as_it_was(tmp_path: Path) -> None:
+def test_what_was_counted_is_read_back_as_it_was(tmp_path: Path):
     kept = histograms(tmp_path)
     assert kept.get(NAME) is None
     found = kept.count(NAME, np.random.default_rng(1).random(1000))
@@ -23,7 +23,7 @@ def test_what_was_counted_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert histograms(tmp_path).get(NAME) == found
 
 
-def test_predictions_too_far_apart_are_kept_as_such(tmp_path: Path) -> None:
+def test_predictions_too_far_apart_are_kept_as_such(tmp_path: Path):
     kept = histograms(tmp_path)
     kept.count(NAME, np.array([-1e300, 1e300]))
     found = kept.get(NAME)
@@ -31,13 +31,13 @@ def test_predictions_too_far_apart_are_kept_as_such(tmp_path: Path) -> None:
     assert found.bins is None
 
 
-def test_a_damaged_one_is_as_good_as_gone(tmp_path: Path) -> None:
+def test_a_damaged_one_is_as_good_as_gone(tmp_path: Path):
     kept = histograms(tmp_path)
     kept.count(NAME, np.array([0.5]))
     next((tmp_path / "cache" / "histograms").glob("*/*")).write_text('{"bins": null}')
     assert kept.get(NAME) is None
 
 
-def test_without_a_disk_it_is_counted_all_the_same(tmp_path: Path) -> None:
+def test_without_a_disk_it_is_counted_all_the_same(tmp_path: Path):
     (tmp_path / "cache").touch()
     assert histograms(tmp_path).count(NAME, np.array([0.5])).bins is not None

@@ -67,7 +67,7 @@ FULL = Allowance(
 FREE = replace(FULL, used_today=0, used_total=0, pending=0, rejections_full_since=None)
 
 
-def situation(*, of_competition: dict[str, Any] | None = None, **facts: Any) -> Situation:
+def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situation:
     """Return the situation of somebody in a team of an open competition, whose file nothing refuses."""
     competition = Competition(
         **OPEN | {"entry_mode": EntryMode.OPEN, "rules": "", "rules_version": 1} | (of_competition or {})
@@ -126,18 +126,18 @@ def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> 
 
 
 @pytest.mark.parametrize("place", range(len(FAULTS)), ids=[fault.__name__ for fault, _ in FAULTS])
-def test_of_all_that_keeps_a_file_out_the_first_is_told(place: int) -> None:
+def test_of_all_that_keeps_a_file_out_the_first_is_told(place: int):
     assert type(refusal(with_faults(FAULTS[place:]))) is FAULTS[place][0]
 
 
-def test_a_file_that_nothing_keeps_out_is_accepted_as_what_its_moment_makes_it() -> None:
+def test_a_file_that_nothing_keeps_out_is_accepted_as_what_its_moment_makes_it():
     assert refusal(situation()) is None
     assert kind(situation()) is SubmissionKind.NORMAL
     late = situation(of_competition=OVER | {"takes_late_submissions": True})
     assert (refusal(late), kind(late)) == (None, SubmissionKind.LATE)
 
 
-def test_the_files_of_organizers_come_at_any_time_and_use_no_limit() -> None:
+def test_the_files_of_organizers_come_at_any_time_and_use_no_limit():
     test = situation(
         of_competition={"paused_at": MOMENT, "opens_at": MOMENT + HOUR},
         role=Role.VIEWER,
@@ -150,7 +150,7 @@ def test_the_files_of_organizers_come_at_any_time_and_use_no_limit() -> None:
     assert type(refusal(archived)) is CompetitionArchived
 
 
-def test_a_repeated_request_is_refused_by_nothing_that_came_after_it() -> None:
+def test_a_repeated_request_is_refused_by_nothing_that_came_after_it():
     repeated = situation(
         of_competition={"closes_at": MOMENT},
         allowance=FULL,
@@ -165,23 +165,23 @@ def test_a_repeated_request_is_refused_by_nothing_that_came_after_it() -> None:
     assert (type(refusal(changed)), changed.repeated) == (IdempotencyKeyReused, None)
 
 
-def test_a_key_that_cannot_be_kept_is_told_before_the_close() -> None:
+def test_a_key_that_cannot_be_kept_is_told_before_the_close():
     closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, idempotency_key=""))
     assert type(refusal(closed)) is InvalidIdempotencyKey
 
 
-def test_identical_bytes_come_again_on_wish() -> None:
+def test_identical_bytes_come_again_on_wish():
     assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Earlier(of_bytes=EARLIER))) is None
 
 
-def test_without_a_file_the_same_rules_say_whether_one_could_be_sent() -> None:
+def test_without_a_file_the_same_rules_say_whether_one_could_be_sent():
     assert refusal(situation(file=None)) is None
     assert type(refusal(situation(file=None, allowance=FULL))) is TotalLimitReached
     closed = situation(file=None, of_competition={"closes_at": MOMENT})
     assert type(refusal(closed)) is CompetitionClosed
 
 
-def test_a_person_outside_may_send_a_file_where_nothing_is_asked() -> None:
+def test_a_person_outside_may_send_a_file_where_nothing_is_asked():
     outside = {"participation": None, "team": None}
     assert refusal(situation(**outside)) is None
     asked = {"entry_mode": EntryMode.CODE, "entry_code": "x"}
@@ -212,7 +212,7 @@ def test_a_person_outside_may_send_a_file_where_nothing_is_asked() -> None:
 )
 def test_what_a_file_is_follows_from_its_moment(
     of_competition: dict[str, Any], after: timedelta, made: SubmissionKind | type[Exception]
-) -> None:
+):
     competition, now = Competition(**of_competition), MOMENT + after
     refused = of_phase(competition, now)
     assert takes_files(competition, now) is (refused is None)

@@ -4,7 +4,6 @@ import os
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -31,14 +30,14 @@ def faulty(number: int) -> bytes:
     return f"id,prediction\nr0,{number}x\n".encode().ljust(1000, b"-")
 
 
-def reject(service: Any, *accepted: Any, quota_bytes: int = 10_000) -> None:
+def reject(service, *accepted, quota_bytes: int = 10_000):
     scorer = Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=quota_bytes)
     for each in accepted:
         for job_id in each.job_ids:
             assert scorer.run(job_id)
 
 
-def make_old(service: Any, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + SECOND) -> None:
+def make_old(service, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + SECOND):
     """Let all files have been rejected, and all blobs stored, some time ago."""
     with service.database.write() as session:
         now = db.now(session)
@@ -48,11 +47,11 @@ def make_old(service: Any, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FO
         os.utime(path, (touched, touched))
 
 
-def delete(service: Any) -> set[str]:
+def delete(service) -> set[str]:
     return rejected_files.delete(service.database, service.storage)
 
 
-def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(service: Any) -> None:
+def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(service):
     competition = service.competition()
     rejected, scored = service.submit(competition, csv=faulty(1)), service.submit(competition)
     reject(service, rejected, scored)
@@ -70,7 +69,7 @@ def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(se
     assert service.storage.exists(service.submission(scored).sha256)
 
 
-def test_bytes_that_another_row_needs_stay(service: Any) -> None:
+def test_bytes_that_another_row_needs_stay(service):
     competition = service.competition()
     old = service.submit(competition, csv=faulty(1))
     reject(service, old)
@@ -83,7 +82,7 @@ def test_bytes_that_another_row_needs_stay(service: Any) -> None:
     assert service.storage.read(service.submission(new).sha256) == faulty(1)
 
 
-def test_bytes_that_may_have_been_stored_for_an_upload_under_way_stay(service: Any) -> None:
+def test_bytes_that_may_have_been_stored_for_an_upload_under_way_stay(service):
     old = service.submit(service.competition(), csv=faulty(1))
     reject(service, old)
     make_old(service, KEPT_FOR)
@@ -93,7 +92,7 @@ def test_bytes_that_may_have_been_stored_for_an_upload_under_way_stay(service: A
     assert delete(service) == {service.submission(old).sha256}
 
 
-def test_nothing_that_was_deleted_so_is_an_alarm(service: Any) -> None:
+def test_nothing_that_was_deleted_so_is_an_alarm(service):
     competition = service.competition()
     accepted = service.submit(competition, csv=faulty(1))
     reject(service, accepted)
@@ -106,7 +105,7 @@ def test_nothing_that_was_deleted_so_is_an_alarm(service: Any) -> None:
         assert service.submission(accepted).sha256 not in blobs.named(session)
 
 
-def test_past_the_quota_of_an_hour_bytes_are_not_kept(service: Any) -> None:
+def test_past_the_quota_of_an_hour_bytes_are_not_kept(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(4)]
     reject(service, *sent, quota_bytes=2000)
@@ -120,7 +119,7 @@ def test_past_the_quota_of_an_hour_bytes_are_not_kept(service: Any) -> None:
     assert service.submission(later).file_deleted_at is None
 
 
-def test_a_file_that_is_scored_is_never_refused_by_the_quota(service: Any) -> None:
+def test_a_file_that_is_scored_is_never_refused_by_the_quota(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(1)), service.submit(competition)]
     reject(service, *sent, quota_bytes=0)
@@ -129,7 +128,7 @@ def test_a_file_that_is_scored_is_never_refused_by_the_quota(service: Any) -> No
     assert (second.status, second.file_deleted_at) == (SubmissionStatus.SCORED, None)
 
 
-def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(service: Any) -> None:
+def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(service):
     first, second = service.competition(), service.competition("second")
     sent = [service.submit(first, csv=faulty(1)), service.submit(second, csv=faulty(2))]
     sent.append(service.submit(second, csv=faulty(3), user="bob"))
@@ -138,7 +137,7 @@ def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(servi
 
 
 @pytest.mark.both_databases
-def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service: Any) -> None:
+def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]
     scorers = [Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000) for _ in sent]
@@ -146,7 +145,7 @@ def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allo
     assert sum(service.submission(each).file_deleted_at is None for each in sent) == 2
 
 
-def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -> None:
+def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service):
     """One of a scoring version that is prepared, which comes to it late."""
     accepted = service.submit(service.competition(), csv=faulty(1))
     reject(service, accepted, quota_bytes=0)
@@ -161,7 +160,7 @@ def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service: Any) -
     assert list(outcome.problems) == problems
 
 
-def test_bytes_are_kept_while_another_scoring_version_has_yet_to_read_them(service: Any) -> None:
+def test_bytes_are_kept_while_another_scoring_version_has_yet_to_read_them(service):
     accepted = service.submit(service.competition(), csv=faulty(1))
     reject(service, accepted)
     with service.database.write() as session:

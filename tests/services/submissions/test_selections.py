@@ -1,7 +1,6 @@
 """The final selection: up to N, pending ones too, until the close; and what would count and why."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -24,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)
 
 
-def send(service: Any, competition: Any, *skills: float) -> list[int]:
+def send(service, competition, *skills: float) -> list[int]:
     """Send and score files of rising skill; return their submissions' ids."""
     accepted = [
         service.submit(competition, seed=place, skill=skill, after=place * MINUTE)
@@ -34,20 +33,20 @@ def send(service: Any, competition: Any, *skills: float) -> list[int]:
     return [each.submission.id for each in accepted]
 
 
-def pick(service: Any, submission_id: int, **options: Any) -> Submission:
+def pick(service, submission_id: int, **options) -> Submission:
     options = {"user": service.user(), "now": service.now} | options
     with service.database.write() as session:
         return selections.select(session, submission_id=submission_id, **options)
 
 
-def choice(service: Any, competition: Any, submission_id: int) -> Choice:
+def choice(service, competition, submission_id: int) -> Choice:
     with service.database.read() as session:
         team = session.get_one(Submission, submission_id).team
         own = service.reload(competition)
         return selections.would_count(session, competition=own, team=team, now=service.now)
 
 
-def test_without_picks_the_best_public_scores_would_count(service: Any) -> None:
+def test_without_picks_the_best_public_scores_would_count(service):
     competition = service.competition()
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     would = choice(service, competition, low)
@@ -55,7 +54,7 @@ def test_without_picks_the_best_public_scores_would_count(service: Any) -> None:
     assert (would.limit, would.picked_ids, would.excess) == (2, (), 0)
 
 
-def test_a_pick_counts_whatever_its_score_and_the_rest_is_filled(service: Any) -> None:
+def test_a_pick_counts_whatever_its_score_and_the_rest_is_filled(service):
     competition = service.competition()
     low, high, _ = send(service, competition, 0.0, 3.0, 1.0)
     assert pick(service, low).is_selected
@@ -64,7 +63,7 @@ def test_a_pick_counts_whatever_its_score_and_the_rest_is_filled(service: Any) -
     assert low not in choice(service, competition, low).reasons
 
 
-def test_a_file_can_be_picked_while_it_waits_and_keeps_its_place(service: Any) -> None:
+def test_a_file_can_be_picked_while_it_waits_and_keeps_its_place(service):
     competition = service.competition()
     _, high, _ = send(service, competition, 0.0, 3.0, 1.0)
     waiting = service.submit(competition, seed=99)
@@ -73,7 +72,7 @@ def test_a_file_can_be_picked_while_it_waits_and_keeps_its_place(service: Any) -
     assert would.reasons == {high: Reason.AUTOMATIC, waiting.submission.id: Reason.PICKED_WAITING}
 
 
-def test_a_picked_file_that_is_rejected_frees_its_place(service: Any) -> None:
+def test_a_picked_file_that_is_rejected_frees_its_place(service):
     competition = service.competition()
     _, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     bad = service.submit(competition, csv=b"nonsense")
@@ -87,7 +86,7 @@ def test_a_picked_file_that_is_rejected_frees_its_place(service: Any) -> None:
         pick(service, bad.submission.id)
 
 
-def test_more_than_the_limit_cannot_be_picked(service: Any) -> None:
+def test_more_than_the_limit_cannot_be_picked(service):
     competition = service.competition(selection_count=1)
     first, second = send(service, competition, 0.0, 3.0)
     pick(service, first)
@@ -96,7 +95,7 @@ def test_more_than_the_limit_cannot_be_picked(service: Any) -> None:
         pick(service, second)
 
 
-def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service: Any) -> None:
+def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service):
     competition = service.competition()
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     with service.database.write() as session:
@@ -109,8 +108,8 @@ def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service: Any) 
 
 @pytest.mark.parametrize(("scored", "waiting", "shown"), [(1, 2, 1), (0, 3, 2), (2, 1, 0), (3, 1, 0)])
 def test_of_too_many_picks_only_as_many_wait_as_places_are_left(
-    service: Any, scored: int, waiting: int, shown: int
-) -> None:
+    service, scored: int, waiting: int, shown: int
+):
     competition = service.competition()
     best, *_ = picked = send(service, competition, 3.0, 2.0, 1.0)
     picked = picked[:scored]
@@ -124,7 +123,7 @@ def test_of_too_many_picks_only_as_many_wait_as_places_are_left(
     assert would.excess == scored + waiting - 2
 
 
-def reopen(service: Any, competition: Any, until: datetime, *, now: datetime) -> None:
+def reopen(service, competition, until: datetime, *, now: datetime):
     with service.database.write() as session:
         selections.reopen(
             session,
@@ -136,7 +135,7 @@ def reopen(service: Any, competition: Any, until: datetime, *, now: datetime) ->
         )
 
 
-def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service: Any) -> None:
+def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     (only,) = send(service, competition, 1.0)
@@ -153,7 +152,7 @@ def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service: Any
         pick(service, only, is_selected=False, now=end)
 
 
-def test_a_selection_is_reopened_until_a_later_moment_only(service: Any) -> None:
+def test_a_selection_is_reopened_until_a_later_moment_only(service):
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     for until, now in ((close, service.now), (close + MINUTE, close + MINUTE), (close, close + MINUTE)):
@@ -164,7 +163,7 @@ def test_a_selection_is_reopened_until_a_later_moment_only(service: Any) -> None
     assert service.reload(competition).selection_deadline == close + MINUTE + SECOND
 
 
-def test_picks_end_with_the_competition(service: Any) -> None:
+def test_picks_end_with_the_competition(service):
     competition = service.competition(closes_at=service.now + 60 * MINUTE)
     (only,) = send(service, competition, 1.0)
     pick(service, only, now=service.now + 59 * MINUTE)
@@ -172,7 +171,7 @@ def test_picks_end_with_the_competition(service: Any) -> None:
         pick(service, only, is_selected=False, now=service.now + 60 * MINUTE)
 
 
-def test_files_out_of_competition_cannot_be_picked(service: Any) -> None:
+def test_files_out_of_competition_cannot_be_picked(service):
     (only,) = send(service, service.competition(), 1.0)
     with service.database.write() as session:
         session.get_one(Submission, only).kind = SubmissionKind.HIDDEN
@@ -180,13 +179,13 @@ def test_files_out_of_competition_cannot_be_picked(service: Any) -> None:
         pick(service, only)
 
 
-def test_another_teams_file_is_unknown(service: Any) -> None:
+def test_another_teams_file_is_unknown(service):
     (only,) = send(service, service.competition(), 1.0)
     with pytest.raises(UnknownSubmission):
         pick(service, only, user=service.user("eve"))
 
 
-def test_only_the_scores_of_the_live_version_choose(service: Any, prepare_version: Any) -> None:
+def test_only_the_scores_of_the_live_version_choose(service, prepare_version):
     competition = service.competition(selection_count=1)
     low, high = send(service, competition, 0.0, 3.0)
     version = prepare_version(competition)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -45,11 +44,11 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def send(service: Any) -> Any:
+def send(service):
     """Accept a file of a person that nobody scores."""
     count = iter(range(10_000))
 
-    def accept(competition: Any, user: str, *, after: Any = timedelta(), **options: Any) -> Submission:
+    def accept(competition, user: str, *, after=timedelta(), **options) -> Submission:
         who = service.user(user)
         with service.database.write() as session:
             return accepting.accept(
@@ -66,10 +65,10 @@ def send(service: Any) -> Any:
 
 
 @pytest.fixture
-def merge(act: Any) -> Any:
+def merge(act):
     """Let the team of one person take in the team of another."""
 
-    def call(competition: Any, by: str, taken: str, *, after: Any = timedelta()) -> Team:
+    def call(competition, by: str, taken: str, *, after=timedelta()) -> Team:
         request = act(mergers.request, competition, by, name=f"Team {taken}", after=after)
         merged: Team = act(mergers.accept, competition, taken, request_id=request.id, after=after)
         return merged
@@ -78,10 +77,10 @@ def merge(act: Any) -> Any:
 
 
 @pytest.fixture
-def scene(service: Any, act: Any) -> Any:
+def scene(service, act):
     """Create a competition with teams of one."""
 
-    def make(*names: str, **options: Any) -> Any:
+    def make(*names: str, **options):
         competition = service.competition(**options)
         for name in names or ("ada", "bob"):
             act(teams.create, competition, name, name=f"Team {name}")
@@ -90,15 +89,13 @@ def scene(service: Any, act: Any) -> Any:
     return make
 
 
-def allowance(service: Any, competition: Any, user: str, *, after: Any = timedelta()) -> limits.Allowance:
+def allowance(service, competition, user: str, *, after=timedelta()) -> limits.Allowance:
     with service.database.read() as session:
         team = rosters.find_team(session, competition=competition, user=service.user(user))
         return limits.allowance(session, competition=competition, team=team, now=service.now + after)
 
 
-def test_a_merge_brings_members_submissions_selections_and_slots_together(
-    service: Any, scene: Any, act: Any, send: Any, merge: Any
-) -> None:
+def test_a_merge_brings_members_submissions_selections_and_slots_together(service, scene, act, send, merge):
     competition = scene(selection_count=1, max_daily_submissions=3)
     sent = [send(competition, name, after=place * HOUR) for place, name in enumerate(("ada", "bob", "bob"))]
     with service.database.write() as session:
@@ -118,7 +115,7 @@ def test_a_merge_brings_members_submissions_selections_and_slots_together(
     assert (used.used_today, used.used_total, used.left_today) == (3, 3, 0)
 
 
-def test_nothing_left_is_an_allowed_state(service: Any, scene: Any, send: Any, merge: Any) -> None:
+def test_nothing_left_is_an_allowed_state(service, scene, send, merge):
     competition = scene(max_daily_submissions=2, max_total_submissions=4)
     for name in ("ada", "bob"):
         for _ in range(2):
@@ -128,9 +125,7 @@ def test_nothing_left_is_an_allowed_state(service: Any, scene: Any, send: Any, m
     assert (used.used_today, used.left_today, used.used_total, used.left_total) == (4, 0, 4, 0)
 
 
-def test_two_teams_merge_once_one_team_could_have_sent_as_much(
-    service: Any, scene: Any, act: Any, send: Any, merge: Any
-) -> None:
+def test_two_teams_merge_once_one_team_could_have_sent_as_much(service, scene, act, send, merge):
     competition = scene(max_daily_submissions=2)
     for name, count in (("ada", 2), ("bob", 1)):
         for _ in range(count):
@@ -145,9 +140,7 @@ def test_two_teams_merge_once_one_team_could_have_sent_as_much(
     merge(competition, "ada", "bob", after=midnight)
 
 
-def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(
-    service: Any, scene: Any, send: Any, merge: Any
-) -> None:
+def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(service, scene, send, merge):
     competition = scene(max_daily_submissions=None, max_total_submissions=2)
     first = send(competition, "ada")
     for name in ("ada", "bob"):
@@ -159,7 +152,7 @@ def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(
     merge(competition, "ada", "bob", after=5 * DAY)
 
 
-def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene: Any, act: Any, send: Any) -> None:
+def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene, act, send):
     competition = scene(max_daily_submissions=1)
     send(competition, "ada")
     request = act(mergers.request, competition, "ada", name="Team bob")
@@ -169,7 +162,7 @@ def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene: Any, act
     act(mergers.accept, competition, "bob", request_id=request.id, after=DAY)
 
 
-def test_merged_teams_fit_into_one(service: Any, scene: Any, act: Any, merge: Any) -> None:
+def test_merged_teams_fit_into_one(service, scene, act, merge):
     competition = scene(max_team_size=2)
     token = act(invitations.make_link, competition, "bob")
     act(invitations.accept_link, competition, "cleo", token=token)
@@ -177,7 +170,7 @@ def test_merged_teams_fit_into_one(service: Any, scene: Any, act: Any, merge: An
         merge(competition, "ada", "bob")
 
 
-def test_mergers_end_with_their_deadline(service: Any, scene: Any, act: Any) -> None:
+def test_mergers_end_with_their_deadline(service, scene, act):
     competition = scene(closes_at=service.now + 20 * DAY, merger_deadline=service.now + 2 * DAY)
     tick = timedelta(microseconds=1)
     with pytest.raises(TeamsFrozen):
@@ -188,7 +181,7 @@ def test_mergers_end_with_their_deadline(service: Any, scene: Any, act: Any) -> 
     act(mergers.accept, competition, "bob", request_id=request.id, after=2 * DAY - tick)
 
 
-def test_only_leaders_ask_accept_refuse_and_withdraw(service: Any, scene: Any, act: Any) -> None:
+def test_only_leaders_ask_accept_refuse_and_withdraw(service, scene, act):
     competition = scene()
     for leader, member in (("ada", "cleo"), ("bob", "dan")):
         token = act(invitations.make_link, competition, leader)
@@ -212,8 +205,8 @@ def test_only_leaders_ask_accept_refuse_and_withdraw(service: Any, scene: Any, a
     [(mergers.refuse, "bob", RequestState.REFUSED), (mergers.withdraw, "ada", RequestState.WITHDRAWN)],
 )
 def test_a_request_that_has_ended_is_not_accepted_and_may_be_made_again(
-    scene: Any, act: Any, end: Any, by: str, state: RequestState
-) -> None:
+    scene, act, end, by: str, state: RequestState
+):
     competition = scene()
     request = act(mergers.request, competition, "ada", name="Team bob")
     with pytest.raises(AlreadyAsked):
@@ -224,9 +217,7 @@ def test_a_request_that_has_ended_is_not_accepted_and_may_be_made_again(
     assert act(mergers.request, competition, "ada", name="Team bob").id != request.id
 
 
-def test_there_is_no_merging_with_oneself_with_nobody_or_with_a_merged_team(
-    service: Any, scene: Any, act: Any, merge: Any
-) -> None:
+def test_there_is_no_merging_with_oneself_with_nobody_or_with_a_merged_team(service, scene, act, merge):
     competition = scene("ada", "bob", "cleo")
     merge(competition, "ada", "bob")
     for name in ("Team ada", "Nobody", "Team bob", "\ud800", ""):
@@ -236,7 +227,7 @@ def test_there_is_no_merging_with_oneself_with_nobody_or_with_a_merged_team(
         act(teams.rename, competition, "cleo", name="Team bob")
 
 
-def test_a_disqualified_team_does_not_merge(service: Any, scene: Any, act: Any) -> None:
+def test_a_disqualified_team_does_not_merge(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         team = session.scalars(select(Team).where(Team.name == "Team bob")).one()
@@ -246,7 +237,7 @@ def test_a_disqualified_team_does_not_merge(service: Any, scene: Any, act: Any) 
             act(mergers.request, competition, asking, name=f"Team {other}")
 
 
-def test_other_requests_and_invitations_of_the_merged_team_end(scene: Any, act: Any, service: Any) -> None:
+def test_other_requests_and_invitations_of_the_merged_team_end(scene, act, service):
     competition = scene("ada", "bob", "cleo", "dan")
     to_bob = act(mergers.request, competition, "cleo", name="Team bob")
     of_bob = act(mergers.request, competition, "bob", name="Team dan")
@@ -264,7 +255,7 @@ def test_other_requests_and_invitations_of_the_merged_team_end(scene: Any, act: 
         act(invitations.accept_link, competition, "eve", token=token)
 
 
-def test_who_came_along_is_invited_no_more(service: Any, scene: Any, act: Any, merge: Any) -> None:
+def test_who_came_along_is_invited_no_more(service, scene, act, merge):
     competition = scene()
     act(invitations.invite, competition, "ada", name="bob")
     merge(competition, "ada", "bob")
@@ -274,9 +265,7 @@ def test_who_came_along_is_invited_no_more(service: Any, scene: Any, act: Any, m
         assert invitations.of_person(session, competition=competition, user=service.user("bob")) == []
 
 
-def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(
-    service: Any, scene: Any, act: Any
-) -> None:
+def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), now=service.now)
@@ -285,9 +274,7 @@ def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(
         act(mergers.request, competition, "ada", name=name)
 
 
-def test_who_had_left_the_merged_team_is_bound_to_the_new_one(
-    service: Any, scene: Any, act: Any, send: Any, merge: Any
-) -> None:
+def test_who_had_left_the_merged_team_is_bound_to_the_new_one(service, scene, act, send, merge):
     competition = scene()
     token = act(invitations.make_link, competition, "bob")
     act(invitations.accept_link, competition, "cleo", token=token)
@@ -298,9 +285,7 @@ def test_who_had_left_the_merged_team_is_bound_to_the_new_one(
         send(competition, "cleo", after=DAY)
 
 
-def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(
-    service: Any, scene: Any, send: Any, merge: Any
-) -> None:
+def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(service, scene, send, merge):
     competition = scene()
     for name in ("ada", "bob"):
         send(competition, name, idempotency_key="first")
@@ -311,9 +296,7 @@ def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(
     assert sorted(kept, key=str) == [None, "first", "second of ada", "second of bob"]
 
 
-def test_the_better_entry_stands_for_both_teams_at_once(
-    service: Any, scene: Any, act: Any, merge: Any
-) -> None:
+def test_the_better_entry_stands_for_both_teams_at_once(service, scene, act, merge):
     competition = scene("ada", "bob", "cleo")
     for name, skill in (("ada", 0.2), ("bob", 0.9), ("cleo", 0.5)):
         service.score(service.submit(competition, user=name, skill=skill))
@@ -326,9 +309,7 @@ def test_the_better_entry_stands_for_both_teams_at_once(
     assert len(rows) == 2
 
 
-def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(
-    service: Any, scene: Any, merge: Any
-) -> None:
+def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(service, scene, merge):
     competition = scene()
     accepted = service.submit(competition, user="bob", skill=0.5)
     team = merge(competition, "ada", "bob")
@@ -339,7 +320,7 @@ def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(
         )
 
 
-def test_the_people_concerned_are_told(service: Any, scene: Any, act: Any) -> None:
+def test_the_people_concerned_are_told(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         for user in session.scalars(select(User)):
@@ -357,9 +338,7 @@ def test_the_people_concerned_are_told(service: Any, scene: Any, act: Any) -> No
 
 
 @pytest.mark.both_databases
-def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
-    service: Any, scene: Any, act: Any, send: Any
-) -> None:
+def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(service, scene, act, send):
     """Whatever comes first: after the merge the merged team has its limit, before it each team its own."""
     competition = scene(max_daily_submissions=3)
     now = service.now
@@ -382,7 +361,7 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(
 
 
 @pytest.mark.both_databases
-def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, act: Any) -> None:
+def test_two_merges_at_once_of_the_same_team_make_one(service, scene, act):
     competition = scene("ada", "bob", "cleo")
     requests = [act(mergers.request, competition, name, name="Team bob") for name in ("ada", "cleo")]
     accept = partial(act, mergers.accept, competition, "bob")
@@ -393,7 +372,7 @@ def test_two_merges_at_once_of_the_same_team_make_one(service: Any, scene: Any, 
 
 
 @pytest.mark.both_databases
-def test_two_teams_that_ask_each_other_at_once_have_one_request(service: Any, scene: Any, act: Any) -> None:
+def test_two_teams_that_ask_each_other_at_once_have_one_request(service, scene, act):
     competition = scene()
     answers = race(
         partial(act, mergers.request, competition, "ada", name="Team bob"),

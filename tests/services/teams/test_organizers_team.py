@@ -1,7 +1,6 @@
 """Organizers' test submissions: taken at any time, scored, and counted for nothing."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -16,7 +15,7 @@ from grader.services.teams import rosters
 HOUR = timedelta(hours=1)
 
 
-def make_organizer(service: Any, competition: Any, name: str, role: Role = Role.VIEWER) -> None:
+def make_organizer(service, competition, name: str, role: Role = Role.VIEWER):
     user = service.user(name)
     with service.database.write() as session:
         session.add(
@@ -25,7 +24,7 @@ def make_organizer(service: Any, competition: Any, name: str, role: Role = Role.
 
 
 @pytest.mark.parametrize("is_admin", [False, True])
-def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service: Any, is_admin: bool) -> None:
+def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin: bool):
     competition = service.competition(max_daily_submissions=1, rules="Be fair.")
     if is_admin:
         root = service.user("rosa")
@@ -45,7 +44,7 @@ def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service: Any, 
         assert session.scalar(select(func.count()).select_from(Standing)) == 0
 
 
-def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files(service: Any) -> None:
+def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files(service):
     competition = service.competition(opens_at=service.now + HOUR)
     make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
@@ -63,7 +62,7 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
             accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
 
 
-def test_the_team_of_organizers_takes_a_free_name(service: Any) -> None:
+def test_the_team_of_organizers_takes_a_free_name(service):
     competition = service.competition()
     accepted = service.submit(competition)
     with service.database.write() as session:  # before the name was reserved

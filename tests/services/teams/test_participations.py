@@ -27,14 +27,14 @@ from grader.services.teams.participations import (
 DAY = timedelta(days=1)
 
 
-def join(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta(), **given: Any) -> Any:
+def join(service, competition, user: str = "ada", *, after=timedelta(), **given):
     who = service.user(user)
     with service.database.write() as session:
         act = acting.as_person(session, competition, who, now=service.now + after)
         return participations.join(act, **given)
 
 
-def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
+def decide(service, competition, user: str, *, admits: bool):
     who = service.user(user)
     with service.database.write() as session:
         return admissions.decide(
@@ -47,7 +47,7 @@ def decide(service: Any, competition: Any, user: str, *, admits: bool) -> Any:
         )
 
 
-def require(service: Any, competition: Any, user: str = "ada", *, after: Any = timedelta()) -> Team:
+def require(service, competition, user: str = "ada", *, after=timedelta()) -> Team:
     who = service.user(user)
     with service.database.write() as session:
         locked = lookup.lock(session, competition_id=competition.id)
@@ -65,13 +65,13 @@ def require(service: Any, competition: Any, user: str = "ada", *, after: Any = t
         )
 
 
-def state(service: Any, competition: Any, user: str = "ada") -> EntryState:
+def state(service, competition, user: str = "ada") -> EntryState:
     with service.database.read() as session:
         found = participations.find(session, competition=competition, user=service.user(user))
         return participations.state(service.reload(competition), found)
 
 
-def change(service: Any, competition: Any, **changes: Any) -> None:
+def change(service, competition, **changes):
     with service.database.write() as session:
         settings.change(
             session,
@@ -82,7 +82,7 @@ def change(service: Any, competition: Any, **changes: Any) -> None:
         )
 
 
-def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service: Any) -> None:
+def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service):
     competition = service.competition()
     assert state(service, competition) is EntryState.OUTSIDE
     team = require(service, competition)
@@ -91,7 +91,7 @@ def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(s
     assert state(service, competition) is EntryState.JOINED
 
 
-def test_rules_must_be_accepted_before_the_first_upload(service: Any) -> None:
+def test_rules_must_be_accepted_before_the_first_upload(service):
     competition = service.competition(rules="Be kind.")
     with pytest.raises(NotJoined, match="“Rules”"):
         require(service, competition)
@@ -103,7 +103,7 @@ def test_rules_must_be_accepted_before_the_first_upload(service: Any) -> None:
     assert require(service, competition).name == "ada"
 
 
-def test_changed_rules_are_accepted_again_before_the_next_upload(service: Any) -> None:
+def test_changed_rules_are_accepted_again_before_the_next_upload(service):
     competition = service.competition(rules="Be kind.")
     join(service, competition, accepted_rules_version=1)
     require(service, competition)
@@ -118,14 +118,14 @@ def test_changed_rules_are_accepted_again_before_the_next_upload(service: Any) -
     require(service, competition)
 
 
-def test_the_same_rules_again_are_no_new_version(service: Any) -> None:
+def test_the_same_rules_again_are_no_new_version(service):
     competition = service.competition(rules="Be kind.\n")
     change(service, competition, rules="Be kind.", max_team_size=3)
     changed = service.reload(competition)
     assert (changed.rules_version, changed.max_team_size) == (1, 3)
 
 
-def test_accepting_again_is_possible_after_the_entry_deadline(service: Any) -> None:
+def test_accepting_again_is_possible_after_the_entry_deadline(service):
     competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
     join(service, competition, accepted_rules_version=1)
     change(service, competition, rules="Be very kind.")
@@ -133,7 +133,7 @@ def test_accepting_again_is_possible_after_the_entry_deadline(service: Any) -> N
     require(service, competition, after=15 * DAY)
 
 
-def test_a_code_opens_the_entry(service: Any) -> None:
+def test_a_code_opens_the_entry(service):
     competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     for wrong in ("", "fair", "fair-2026x", "\ud800"):
         with pytest.raises(WrongEntryCode):
@@ -144,7 +144,7 @@ def test_a_code_opens_the_entry(service: Any) -> None:
     require(service, competition)
 
 
-def test_a_request_waits_for_an_organizer(service: Any) -> None:
+def test_a_request_waits_for_an_organizer(service):
     competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
     for name in ("ada", "bob"):
         assert join(service, competition, name, accepted_rules_version=1).state is RequestState.OPEN
@@ -164,7 +164,7 @@ def test_a_request_waits_for_an_organizer(service: Any) -> None:
     require(service, competition, "bob")
 
 
-def test_who_is_admitted_unasked_still_accepts_the_rules(service: Any) -> None:
+def test_who_is_admitted_unasked_still_accepts_the_rules(service):
     competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
     decide(service, competition, "ada", admits=True)
     with pytest.raises(RulesChanged):
@@ -173,7 +173,7 @@ def test_who_is_admitted_unasked_still_accepts_the_rules(service: Any) -> None:
     require(service, competition)
 
 
-def test_entry_ends_seven_days_before_the_close(service: Any) -> None:
+def test_entry_ends_seven_days_before_the_close(service):
     competition = service.competition(closes_at=service.now + 20 * DAY)
     tick = timedelta(microseconds=1)
     require(service, competition, "ada", after=13 * DAY - tick)
@@ -183,13 +183,13 @@ def test_entry_ends_seven_days_before_the_close(service: Any) -> None:
     require(service, competition, "ada", after=19 * DAY)
 
 
-def test_who_joined_in_time_may_send_the_first_file_after_the_entry_deadline(service: Any) -> None:
+def test_who_joined_in_time_may_send_the_first_file_after_the_entry_deadline(service):
     competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
     join(service, competition, accepted_rules_version=1)
     require(service, competition, after=19 * DAY)
 
 
-def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service: Any) -> None:
+def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service):
     competition = service.competition(closes_at=service.now + 7 * DAY)
     require(service, competition, "ada", after=6 * DAY)
     with pytest.raises(EntryClosed) as late:
@@ -198,7 +198,7 @@ def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service: Any) -> 
 
 
 @pytest.mark.parametrize("takes_late", [True, False])
-def test_after_the_reveal_people_join_where_late_files_are_taken(service: Any, takes_late: bool) -> None:
+def test_after_the_reveal_people_join_where_late_files_are_taken(service, takes_late: bool):
     competition = service.competition(takes_late_submissions=takes_late)
     service.reveal(competition)
     if takes_late:
@@ -208,7 +208,7 @@ def test_after_the_reveal_people_join_where_late_files_are_taken(service: Any, t
             require(service, competition)
 
 
-def test_a_refused_entry_leaves_no_team_behind(service: Any) -> None:
+def test_a_refused_entry_leaves_no_team_behind(service):
     competition = service.competition(rules="Be kind.")
     with pytest.raises(NotJoined):
         require(service, competition)
@@ -216,7 +216,7 @@ def test_a_refused_entry_leaves_no_team_behind(service: Any) -> None:
         assert session.scalar(select(func.count()).select_from(Team)) == 0
 
 
-def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service: Any) -> None:
+def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service):
     given: dict[str, Any] = {
         "rules": "Be kind.",
         "entry_mode": EntryMode.CODE,
@@ -245,7 +245,7 @@ def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service: 
         ({"reveals_at": 19 * DAY}, "cannot be revealed before the close"),
     ],
 )
-def test_conditions_that_cannot_be_are_refused(service: Any, given: Any, sentence: str) -> None:
+def test_conditions_that_cannot_be_are_refused(service, given, sentence: str):
     dated = {
         name: service.now + value if isinstance(value, timedelta) else value for name, value in given.items()
     }

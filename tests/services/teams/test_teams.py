@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -27,10 +26,10 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def roster(service: Any) -> Any:
+def roster(service):
     """Return the names of the members of a person's team, the longest member first; None without one."""
 
-    def names(competition: Any, user: str) -> Any:
+    def names(competition, user: str):
         with service.database.read() as session:
             team = rosters.find_team(session, competition=competition, user=service.user(user))
             return team and [each.user.name for each in rosters.members(session, team=team)]
@@ -39,10 +38,10 @@ def roster(service: Any) -> Any:
 
 
 @pytest.fixture
-def together(service: Any, act: Any) -> Any:
+def together(service, act):
     """Create a competition with one team: ada leads, the others have joined by link in this order."""
 
-    def make(*others: str, **options: Any) -> Any:
+    def make(*others: str, **options):
         competition = service.competition(**options)
         act(teams.create, competition, "ada", name="Lovelace")
         token = act(invitations.make_link, competition, "ada")
@@ -53,7 +52,7 @@ def together(service: Any, act: Any) -> Any:
     return make
 
 
-def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service: Any, act: Any, roster: Any) -> None:
+def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service, act, roster):
     competition = service.competition()
     team = act(teams.create, competition, "ada", name="  The  Analysts ")
     assert (team.name, team.leader_id) == ("The Analysts", service.user("ada").id)
@@ -63,14 +62,14 @@ def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service: Any, act: An
     assert service.submit(competition, user="ada").submission.team_id == team.id
 
 
-def test_who_has_not_joined_makes_no_team(service: Any, act: Any) -> None:
+def test_who_has_not_joined_makes_no_team(service, act):
     competition = service.competition(rules="Be kind.")
     with pytest.raises(NotJoined):
         act(teams.create, competition, "ada", name="Lovelace")
 
 
 @pytest.mark.parametrize("name", ["", "\u202egnol", "a\u200bb", "x" * 65, "---"])
-def test_a_name_that_cannot_be_one_is_refused(service: Any, act: Any, name: str) -> None:
+def test_a_name_that_cannot_be_one_is_refused(service, act, name: str):
     competition = service.competition()
     with pytest.raises(InvalidName):
         act(teams.create, competition, "ada", name=name)
@@ -78,18 +77,18 @@ def test_a_name_that_cannot_be_one_is_refused(service: Any, act: Any, name: str)
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("twin", ["lovelace", "Lovelace ", "L\u043evelace", "\uff2covelace"])
-def test_a_name_that_looks_like_another_is_taken(together: Any, act: Any, twin: str) -> None:
+def test_a_name_that_looks_like_another_is_taken(together, act, twin: str):
     competition = together()
     with pytest.raises(TeamNameTaken):
         act(teams.create, competition, "bob", name=twin)
 
 
-def test_a_team_of_another_competition_takes_no_name(service: Any, together: Any, act: Any) -> None:
+def test_a_team_of_another_competition_takes_no_name(service, together, act):
     together()
     assert act(teams.create, service.competition("other"), "bob", name="Lovelace").name == "Lovelace"
 
 
-def test_the_leader_renames_until_the_close(together: Any, act: Any, service: Any) -> None:
+def test_the_leader_renames_until_the_close(together, act, service):
     competition = together("bob", closes_at=service.now + 20 * DAY)
     assert act(teams.rename, competition, "ada", name="LOVELACE").name == "LOVELACE"
     with pytest.raises(TeamsFrozen):
@@ -97,7 +96,7 @@ def test_the_leader_renames_until_the_close(together: Any, act: Any, service: An
     assert act(teams.rename, competition, "ada", name="In time", after=19 * DAY).name == "In time"
 
 
-def test_only_the_leader_renames_links_and_hands_over(together: Any, act: Any, service: Any) -> None:
+def test_only_the_leader_renames_links_and_hands_over(together, act, service):
     competition = together("bob")
     for function, given in (
         (teams.rename, {"name": "Bobs"}),
@@ -111,7 +110,7 @@ def test_only_the_leader_renames_links_and_hands_over(together: Any, act: Any, s
             act(function, competition, "eve", **given)
 
 
-def test_the_leadership_goes_to_a_member_and_to_nobody_else(together: Any, act: Any, service: Any) -> None:
+def test_the_leadership_goes_to_a_member_and_to_nobody_else(together, act, service):
     competition = together("bob")
     with pytest.raises(NotAMember):
         act(teams.hand_over, competition, "ada", to_user_id=service.user("eve").id)
@@ -121,18 +120,14 @@ def test_the_leadership_goes_to_a_member_and_to_nobody_else(together: Any, act: 
     assert act(teams.rename, competition, "bob", name="Bobs").name == "Bobs"
 
 
-def test_a_leader_who_leaves_hands_over_to_the_longest_member(
-    together: Any, act: Any, roster: Any, service: Any
-) -> None:
+def test_a_leader_who_leaves_hands_over_to_the_longest_member(together, act, roster, service):
     competition = together("bob", "cleo")
     act(teams.leave, competition, "ada")
     assert roster(competition, "bob") == ["bob", "cleo"]
     assert act(teams.rename, competition, "bob", name="Bobs").leader_id == service.user("bob").id
 
 
-def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(together, act, service):
     competition = together()
     act(invitations.invite, competition, "ada", name=service.user("bob").name)
     act(teams.leave, competition, "ada")
@@ -142,9 +137,7 @@ def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(
     assert act(teams.create, competition, "bob", name="Lovelace").name == "Lovelace"
 
 
-def test_the_last_member_of_a_team_with_submissions_cannot_leave(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_the_last_member_of_a_team_with_submissions_cannot_leave(together, act, service):
     competition = together("bob")
     service.submit(competition, user="bob", after=DAY)
     act(teams.leave, competition, "ada")
@@ -153,8 +146,8 @@ def test_the_last_member_of_a_team_with_submissions_cannot_leave(
 
 
 def test_who_left_a_team_that_submitted_enters_through_no_other_but_may_come_back(
-    together: Any, act: Any, service: Any, roster: Any
-) -> None:
+    together, act, service, roster
+):
     competition = together("bob")
     service.submit(competition, user="ada", after=DAY)
     act(teams.leave, competition, "bob")
@@ -171,7 +164,7 @@ def test_who_left_a_team_that_submitted_enters_through_no_other_but_may_come_bac
     assert roster(competition, "bob") == ["ada", "bob"]
 
 
-def test_who_joins_a_team_that_submitted_is_bound_to_it(together: Any, act: Any, service: Any) -> None:
+def test_who_joins_a_team_that_submitted_is_bound_to_it(together, act, service):
     competition = together()
     service.submit(competition, user="ada")
     token = act(invitations.make_link, competition, "ada")
@@ -181,16 +174,14 @@ def test_who_joins_a_team_that_submitted_is_bound_to_it(together: Any, act: Any,
         service.submit(competition, user="bob")
 
 
-def test_who_left_before_the_first_submission_is_free(together: Any, act: Any, service: Any) -> None:
+def test_who_left_before_the_first_submission_is_free(together, act, service):
     competition = together("bob")
     act(teams.leave, competition, "bob")
     service.submit(competition, user="ada")
     assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
 
 
-def test_the_next_leader_is_somebody_who_still_has_an_account(
-    together: Any, act: Any, service: Any, roster: Any
-) -> None:
+def test_the_next_leader_is_somebody_who_still_has_an_account(together, act, service, roster):
     competition = together("bob", "cleo")
     service.submit(competition, user="ada", after=DAY)
     with service.database.write() as session:
@@ -201,7 +192,7 @@ def test_the_next_leader_is_somebody_who_still_has_an_account(
         act(teams.leave, competition, "cleo")
 
 
-def test_a_team_of_deleted_accounts_without_submissions_ends(together: Any, act: Any, service: Any) -> None:
+def test_a_team_of_deleted_accounts_without_submissions_ends(together, act, service):
     competition = together("bob")
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), now=service.now)
@@ -210,7 +201,7 @@ def test_a_team_of_deleted_accounts_without_submissions_ends(together: Any, act:
         assert session.scalar(select(func.count()).select_from(Team)) == 0
 
 
-def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(together: Any, act: Any) -> None:
+def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(together, act):
     competition = together()
     old = act(invitations.make_link, competition, "ada")
     new = act(invitations.make_link, competition, "ada")
@@ -223,19 +214,19 @@ def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(togethe
             act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_a_link_is_kept_as_its_hash_only(together: Any, act: Any, service: Any) -> None:
+def test_a_link_is_kept_as_its_hash_only(together, act, service):
     token = act(invitations.make_link, together(), "ada")
     with service.database.read() as session:
         assert all(each.token_sha256 != token for each in session.scalars(select(TeamInvite)))
 
 
-def test_a_link_of_another_competition_opens_nothing(together: Any, act: Any, service: Any) -> None:
+def test_a_link_of_another_competition_opens_nothing(together, act, service):
     token = act(invitations.make_link, together(), "ada")
     with pytest.raises(UnknownInvitation):
         act(invitations.accept_link, service.competition("other"), "bob", token=token)
 
 
-def test_an_invited_person_accepts_or_declines(together: Any, act: Any, service: Any, roster: Any) -> None:
+def test_an_invited_person_accepts_or_declines(together, act, service, roster):
     competition = together("bob")
     for name in ("cleo", "dan"):
         service.user(name)
@@ -258,9 +249,7 @@ def test_an_invited_person_accepts_or_declines(together: Any, act: Any, service:
     assert roster(competition, "dan") is None
 
 
-def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(together, act, service):
     competition = together("bob", "cleo")
     for name in ("dan", "eve"):
         service.user(name)
@@ -276,9 +265,7 @@ def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(
         act(invitations.withdraw, competition, "ada", invite_id=second.id)
 
 
-def test_an_empty_team_of_ones_own_is_given_up_for_another(
-    together: Any, act: Any, roster: Any, service: Any
-) -> None:
+def test_an_empty_team_of_ones_own_is_given_up_for_another(together, act, roster, service):
     competition = together()
     act(teams.create, competition, "bob", name="Bobs")
     token = act(invitations.make_link, competition, "ada")
@@ -290,9 +277,7 @@ def test_an_empty_team_of_ones_own_is_given_up_for_another(
         act(invitations.accept_link, competition, "bob", token=token)
 
 
-def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(together, act, service):
     competition = together("bob")
     service.submit(competition, user="cleo")
     act(teams.create, competition, "dan", name="Dans")
@@ -303,7 +288,7 @@ def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(
         act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_a_full_team_takes_nobody(together: Any, act: Any, service: Any) -> None:
+def test_a_full_team_takes_nobody(together, act, service):
     competition = together("bob", max_team_size=2)
     service.user("cleo")
     with pytest.raises(TeamFull, match="at most 2 members"):
@@ -313,9 +298,7 @@ def test_a_full_team_takes_nobody(together: Any, act: Any, service: Any) -> None
         act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(together, act, service):
     competition = together("bob", closes_at=service.now + 20 * DAY)
     token = act(invitations.make_link, competition, "ada")
     service.submit(competition, user="ada")
@@ -334,9 +317,7 @@ def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(
 
 
 @pytest.mark.both_databases
-def test_of_two_who_take_the_last_place_at_once_one_gets_it(
-    together: Any, act: Any, service: Any, roster: Any
-) -> None:
+def test_of_two_who_take_the_last_place_at_once_one_gets_it(together, act, service, roster):
     for _ in range(3):
         competition = together(slug=f"race-{_}", max_team_size=2)
         token = act(invitations.make_link, competition, "ada")
@@ -348,7 +329,7 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
 
 
 @pytest.mark.both_databases
-def test_one_name_that_two_want_at_once_goes_to_one(service: Any, act: Any) -> None:
+def test_one_name_that_two_want_at_once_goes_to_one(service, act):
     competition = service.competition()
     people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
     answers = race(*(partial(act, teams.create, competition, who.name, name="Winners") for who in people))
@@ -356,7 +337,7 @@ def test_one_name_that_two_want_at_once_goes_to_one(service: Any, act: Any) -> N
 
 
 @pytest.mark.both_databases
-def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any, roster: Any) -> None:
+def test_a_person_who_enters_two_teams_at_once_is_in_one(service, act, roster):
     competition = service.competition()
     tokens = []
     for name in ("ada", "bob"):
@@ -370,9 +351,7 @@ def test_a_person_who_enters_two_teams_at_once_is_in_one(service: Any, act: Any,
 
 
 @pytest.mark.both_databases
-def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(
-    together: Any, act: Any, service: Any
-) -> None:
+def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(together, act, service):
     competition = together("bob")
     answers = race(lambda: service.submit(competition), lambda: act(teams.leave, competition, "bob"))
     assert not any(isinstance(each, Exception) for each in answers), answers

@@ -1,7 +1,6 @@
 """What waits for a person's answer, in all competitions together."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -16,10 +15,10 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def waits(service: Any) -> Any:
+def waits(service):
     """Return what waits for a person as short lines."""
 
-    def lines(user: str, *, after: Any = timedelta(), **options: Any) -> list[str]:
+    def lines(user: str, *, after=timedelta(), **options) -> list[str]:
         who = service.user(user, **options)
         with service.database.read() as session:
             found = waiting.for_person(session, user=who, now=service.now + after).waiting
@@ -28,7 +27,7 @@ def waits(service: Any) -> Any:
     return lines
 
 
-def make_editor(service: Any, competition: Any, name: str, role: Role = Role.EDITOR) -> None:
+def make_editor(service, competition, name: str, role: Role = Role.EDITOR):
     with service.database.write() as session:
         organizers.add(
             session,
@@ -40,7 +39,7 @@ def make_editor(service: Any, competition: Any, name: str, role: Role = Role.EDI
         )
 
 
-def test_an_invitation_waits_until_it_is_answered(service: Any, act: Any, waits: Any) -> None:
+def test_an_invitation_waits_until_it_is_answered(service, act, waits):
     competition = service.competition()
     act(teams.create, competition, "ada", name="Lovelace")
     service.user("bob")
@@ -52,7 +51,7 @@ def test_an_invitation_waits_until_it_is_answered(service: Any, act: Any, waits:
     assert waits("bob") == []
 
 
-def test_a_merge_request_waits_for_the_leader_who_is_asked(service: Any, act: Any, waits: Any) -> None:
+def test_a_merge_request_waits_for_the_leader_who_is_asked(service, act, waits):
     competition = service.competition()
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
@@ -65,9 +64,7 @@ def test_a_merge_request_waits_for_the_leader_who_is_asked(service: Any, act: An
 
 
 @pytest.mark.parametrize("end", ["merger_deadline", "closes_at"])
-def test_what_nobody_can_accept_any_more_waits_no_longer(
-    service: Any, act: Any, waits: Any, end: str
-) -> None:
+def test_what_nobody_can_accept_any_more_waits_no_longer(service, act, waits, end: str):
     dates = {"closes_at": service.now + 20 * DAY, "merger_deadline": None, end: service.now + 10 * DAY}
     if end == "closes_at":
         dates["merger_deadline"] = dates["closes_at"]
@@ -81,7 +78,7 @@ def test_what_nobody_can_accept_any_more_waits_no_longer(
     assert waits("cleo", after=10 * DAY) == waits("bob", after=10 * DAY) == []
 
 
-def test_who_asks_to_join_waits_for_those_who_may_decide(service: Any, act: Any, waits: Any) -> None:
+def test_who_asks_to_join_waits_for_those_who_may_decide(service, act, waits):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     make_editor(service, competition, "edda")
     make_editor(service, competition, "vera", Role.VIEWER)
@@ -102,7 +99,7 @@ def test_who_asks_to_join_waits_for_those_who_may_decide(service: Any, act: Any,
     assert waits("edda") == []
 
 
-def test_a_question_waits_for_organizers_until_it_is_answered(service: Any, waits: Any) -> None:
+def test_a_question_waits_for_organizers_until_it_is_answered(service, waits):
     competition = service.competition()
     make_editor(service, competition, "edda")
     accepted = service.submit(competition)
@@ -127,9 +124,7 @@ def test_a_question_waits_for_organizers_until_it_is_answered(service: Any, wait
     assert waits("edda") == []
 
 
-def test_the_longest_wait_comes_first_across_competitions_with_one_statement(
-    service: Any, act: Any, waits: Any
-) -> None:
+def test_the_longest_wait_comes_first_across_competitions_with_one_statement(service, act, waits):
     for place, slug in enumerate(("later", "sooner")):
         competition = service.competition(slug)
         act(teams.create, competition, "ada", name="Lovelace")

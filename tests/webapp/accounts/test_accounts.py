@@ -2,7 +2,6 @@
 
 import io
 import re
-from typing import Any
 
 import pytest
 from argon2 import Parameters, PasswordHasher, extract_parameters
@@ -15,35 +14,35 @@ ADA = "ada@example.org"
 
 
 @pytest.fixture
-def mailing(make_arena: Any, post: Any) -> Any:
+def mailing(make_arena, post):
     """A site that sends mail."""
     return make_arena(**post.settings | {"base_url": "http://localhost"})
 
 
-def deliver(arena: Any) -> int:
+def deliver(arena) -> int:
     return Mailer(arena.settings, arena.database).send_waiting()
 
 
-def send(browser: Any, arena: Any, path: str, **form: Any) -> Any:
+def send(browser, arena, path: str, **form):
     token = arena.form_token(browser, "/login" if browser.get("/account").status_code == 302 else "/account")
     return browser.post(path, data={"csrf_token": token, **form})
 
 
-def link_in(message: Any) -> str:
+def link_in(message) -> str:
     return re.findall(r"http://localhost(/\S+/\S+)", message.get_content())[0]
 
 
-def admin(arena: Any) -> Any:
+def admin(arena):
     return arena.person("Root", is_admin=True)
 
 
-def own_email(arena: Any, person: Any) -> str | None:
+def own_email(arena, person) -> str | None:
     with arena.database.read() as session:
         found = session.get_one(User, person.user.id)
         return found.email if found.email_verified_at else None
 
 
-def confirm(arena: Any, post: Any, person: Any, address: str) -> None:
+def confirm(arena, post, person, address: str):
     person.post("/account/email", {"email": address, "current_password": PASSWORD})
     deliver(arena)
     path = link_in(post.to(address)[-1])
@@ -53,7 +52,7 @@ def confirm(arena: Any, post: Any, person: Any, address: str) -> None:
     assert own_email(arena, person) == address
 
 
-def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing: Any, post: Any) -> None:
+def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing, post):
     browser = mailing.app.test_client()
     answer = send(browser, mailing, "/sign-up", email=ADA)
     assert "Check your e-mail" in answer.text
@@ -67,7 +66,7 @@ def test_with_mail_one_signs_up_by_a_link_that_confirms_the_address(mailing: Any
     assert mailing.app.test_client().get(path).status_code == 404
 
 
-def test_with_mail_nobody_signs_up_without_it(mailing: Any) -> None:
+def test_with_mail_nobody_signs_up_without_it(mailing):
     browser = mailing.app.test_client()
     answer = send(browser, mailing, "/sign-up", name="Eve", password=PASSWORD)
     assert answer.status_code == 422
@@ -80,11 +79,11 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
     computed: list[Parameters] = []
     verify, compute = PasswordHasher.verify, PasswordHasher.hash
 
-    def note_verified(hasher: PasswordHasher, stored: Any, password: Any) -> bool:
+    def note_verified(hasher: PasswordHasher, stored, password) -> bool:
         computed.append(extract_parameters(stored))
         return verify(hasher, stored, password)
 
-    def note_hashed(hasher: PasswordHasher, password: Any, **options: Any) -> str:
+    def note_hashed(hasher: PasswordHasher, password, **options) -> str:
         stored = compute(hasher, password, **options)
         computed.append(extract_parameters(stored))
         return stored
@@ -96,8 +95,8 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[Parameters]:
 
 @pytest.mark.parametrize("path", ["/sign-up", "/reset"])
 def test_whether_an_address_has_an_account_shows_in_no_answer(
-    mailing: Any, post: Any, path: str, hashes: list[Parameters]
-) -> None:
+    mailing, post, path: str, hashes: list[Parameters]
+):
     confirm(mailing, post, mailing.person("Ada"), ADA)
     browser = mailing.app.test_client()
     costs, texts = dict[str, list[Parameters]](), dict[str, str]()
@@ -111,7 +110,7 @@ def test_whether_an_address_has_an_account_shows_in_no_answer(
     assert costs[ADA] == costs["bob@example.org"]
 
 
-def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing: Any, post: Any) -> None:
+def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing, post):
     ada = mailing.person("Ada")
     confirm(mailing, post, ada, ADA)
     browser = mailing.app.test_client()
@@ -129,7 +128,7 @@ def test_a_forgotten_password_is_set_by_mail_and_all_logins_end(mailing: Any, po
     assert post.to(ADA)[-1]["Subject"] == "Your password was changed"
 
 
-def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing: Any, post: Any) -> None:
+def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing, post):
     browser = mailing.app.test_client()
     token = mailing.form_token(browser)
     browser.post("/reset", data={"csrf_token": token, "email": ADA}, headers={"Host": "evil.example"})
@@ -139,14 +138,14 @@ def test_links_in_mails_follow_the_settings_and_no_forged_host(mailing: Any, pos
     assert "evil.example" not in "".join(message.as_string() for message in post.received)
 
 
-def test_notices_are_chosen_by_kind(mailing: Any) -> None:
+def test_notices_are_chosen_by_kind(mailing):
     ada = mailing.person("Ada")
     assert ada.browser.get("/account").text.count(" checked>") == 4
     ada.post("/account/notices", {"notice": ["team", "results"]})
     assert ada.browser.get("/account").text.count(" checked>") == 2
 
 
-def test_without_mail_the_page_says_whom_to_ask(make_arena: Any) -> None:
+def test_without_mail_the_page_says_whom_to_ask(make_arena):
     arena = make_arena(contact="Grace (room 12)")
     page = arena.app.test_client().get("/reset").text
     assert "sends no e-mail" in page and "Grace (room 12)" in page
@@ -155,7 +154,7 @@ def test_without_mail_the_page_says_whom_to_ask(make_arena: Any) -> None:
     assert "Ask the organizers" in make_arena().app.test_client().get("/reset").text
 
 
-def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(arena: Any) -> None:
+def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(arena):
     ada, root = arena.person("Ada"), admin(arena)
     ada.post("/account/email", {"email": ADA, "current_password": PASSWORD})
     assert ADA in root.browser.get("/people?q=ada").text
@@ -167,7 +166,7 @@ def test_without_mail_an_address_is_a_note_and_an_organizer_makes_reset_links(ar
     assert arena.log_in(browser, "Ada", "quite another one").status_code == 302
 
 
-def test_by_invitation_only_who_has_a_link_signs_up(make_arena: Any) -> None:
+def test_by_invitation_only_who_has_a_link_signs_up(make_arena):
     arena = make_arena(sign_up="invite", contact="Grace")
     browser = arena.app.test_client()
     assert "By invitation" in browser.get("/sign-up").text
@@ -179,21 +178,21 @@ def test_by_invitation_only_who_has_a_link_signs_up(make_arena: Any) -> None:
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_where_sign_up_is_closed_not_even_a_link_helps(make_arena: Any) -> None:
+def test_where_sign_up_is_closed_not_even_a_link_helps(make_arena):
     arena = make_arena(sign_up="closed")
     page = admin(arena).post("/people/invitations").text
     path = re.findall(r"http://localhost(/sign-up/[\w-]+)", page)[0]
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_a_profile_is_text(arena: Any) -> None:
+def test_a_profile_is_text(arena):
     ada = arena.person("Ada")
     ada.post("/account/profile", {"about": "<script>x</script>\nline\0two"})
     assert "&lt;script&gt;x&lt;/script&gt;\nline two" in ada.browser.get("/account").text
     assert ada.post("/account/profile", {"about": "x" * 2001}).status_code == 422
 
 
-def test_a_new_address_needs_the_password(arena: Any) -> None:
+def test_a_new_address_needs_the_password(arena):
     ada = arena.person("Ada")
     for form in ({"email": ADA}, {"email": ADA, "current_password": "wrong"}):
         assert ada.post("/account/email", form).status_code == 422
@@ -201,7 +200,7 @@ def test_a_new_address_needs_the_password(arena: Any) -> None:
     assert "not an e-mail address" in ada.post("/account/email", bad).text
 
 
-def test_logins_are_listed_and_end_one_by_one(arena: Any) -> None:
+def test_logins_are_listed_and_end_one_by_one(arena):
     ada, other, bob = arena.person("Ada"), arena.app.test_client(), arena.person("Bob")
     firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
     other.environ_base["HTTP_USER_AGENT"] = firefox
@@ -222,12 +221,12 @@ def _row(page: str, words: str) -> str:
     return next(row for row in page.split("<tr")[1:] if words in row)
 
 
-def _token(arena: Any, person: Any, **form: str) -> dict[str, str]:
+def _token(arena, person, **form: str) -> dict[str, str]:
     page = person.post("/account/tokens", {"token_name": "t", **form}).text
     return {"Authorization": "Bearer " + re.findall(r"<code>(fb_[^<…]+)</code>", page)[0]}
 
 
-def test_a_token_does_what_it_was_made_for_and_nothing_else(arena: Any) -> None:
+def test_a_token_does_what_it_was_made_for_and_nothing_else(arena):
     arena.competition()
     ada, api = arena.person("Ada"), arena.app.test_client()
     reading, writing = _token(arena, ada, scope="read"), _token(arena, ada, scope="submit")
@@ -242,7 +241,7 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(arena: Any) -> None:
     assert api.post(path, headers=writing, data={"file": file}).status_code == 201
 
 
-def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_entered(arena: Any) -> None:
+def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_entered(arena):
     ada = arena.person("Ada")
     entered = {"token_name": "nightly", "scope": "read", "lifetime": "7", "competition": "toxicty"}
     answer = ada.post("/account/tokens", entered)
@@ -252,7 +251,7 @@ def test_a_token_for_a_competition_that_is_not_there_is_told_beside_what_was_ent
         assert kept in answer.text
 
 
-def test_a_token_ends_when_it_was_told_to(arena: Any) -> None:
+def test_a_token_ends_when_it_was_told_to(arena):
     ada, api = arena.person("Ada"), arena.app.test_client()
     bearer = _token(arena, ada, lifetime="7")
     assert api.get("/api/v1/competitions", headers=bearer).status_code == 200
@@ -264,7 +263,7 @@ def test_a_token_ends_when_it_was_told_to(arena: Any) -> None:
     assert "expired" in ada.browser.get("/account").text
 
 
-def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(arena: Any) -> None:
+def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(arena):
     arena.competition()
     ada, bob = arena.person("Ada Lovelace"), arena.person("Bob")
     arena.submit(ada, arena.truth.predictions(noise=1.5))
@@ -286,7 +285,7 @@ def test_an_account_is_deleted_with_its_password_only_and_leaves_its_standing(ar
 
 
 @pytest.mark.parametrize(("path", "limit"), [("/reset", 5), ("/sign-up", 5)])
-def test_nobodys_mailbox_is_filled(make_arena: Any, post: Any, path: str, limit: int) -> None:
+def test_nobodys_mailbox_is_filled(make_arena, post, path: str, limit: int):
     arena = make_arena(
         rate_limits=True, trusted_proxies=1, **post.settings | {"base_url": "http://localhost"}
     )

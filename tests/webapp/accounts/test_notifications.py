@@ -1,7 +1,6 @@
 """The page of notifications, the bell, and the operations of the API."""
 
 import re
-from typing import Any
 
 from grader.models import Notification, Team
 from grader.services.audit.log import Actor
@@ -13,7 +12,7 @@ HERE = "/competitions/toxicity"
 API = "/api/v1/notifications"
 
 
-def announce(arena: Any, title: str) -> None:
+def announce(arena, title: str):
     with arena.database.write() as session:
         announcements.post(
             session,
@@ -25,7 +24,7 @@ def announce(arena: Any, title: str) -> None:
         )
 
 
-def test_an_announcement_rings_the_bell_and_opening_it_marks_it_as_read(arena: Any) -> None:
+def test_an_announcement_rings_the_bell_and_opening_it_marks_it_as_read(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Solo"})
@@ -48,7 +47,7 @@ def test_an_announcement_rings_the_bell_and_opening_it_marks_it_as_read(arena: A
     assert foreign.headers["Location"] == "/notifications"
 
 
-def test_programs_list_notifications_by_cursor_and_mark_them(arena: Any) -> None:
+def test_programs_list_notifications_by_cursor_and_mark_them(arena):
     arena.competition()
     ann, client = arena.person("Ann"), arena.app.test_client()
     ann.post(f"{HERE}/team", {"name": "Solo"})
@@ -79,7 +78,7 @@ def test_programs_list_notifications_by_cursor_and_mark_them(arena: Any) -> None
     assert client.post(f"{API}/read", json={"ids": ["x"]}, headers=ann.bearer).status_code == 400
 
 
-def test_every_kind_has_a_sentence_and_a_page(arena: Any) -> None:
+def test_every_kind_has_a_sentence_and_a_page(arena):
     competition, team = arena.competition(), Team(name="Kings")
     with arena.app.test_request_context():
         for kind in NotificationKind:
@@ -88,6 +87,6 @@ def test_every_kind_has_a_sentence_and_a_page(arena: Any) -> None:
             assert "{" not in view.text and view.url.startswith(HERE), kind
 
 
-def test_no_page_offers_e_mail_on_a_site_that_sends_none(arena: Any) -> None:
+def test_no_page_offers_e_mail_on_a_site_that_sends_none(arena):
     ann = arena.person("Ann")
     assert "e-mail" not in ann.browser.get("/notifications").text

@@ -23,19 +23,19 @@ HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def site(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+def site(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
     """A site that counts, behind a proxy that says where requests come from, whose broker is gone."""
     url = {} if request.param == "sqlite" else {"database_url": request.getfixturevalue("postgresql_url")}
     return make_arena(rate_limits=True, trusted_proxies=1, broker_url="redis://127.0.0.1:1/0", **url)
 
 
-def log_in(site: Any, browser: Any, name: str, password: str, address: str) -> Any:
+def log_in(site, browser, name: str, password: str, address: str):
     page = "/account" if browser.get("/account").status_code == 200 else "/login"
     form = {"csrf_token": site.form_token(browser, page), "name": name, "password": password}
     return browser.post("/login", data=form, headers={"X-Forwarded-For": address})
 
 
-def attack(site: Any, name: str, count: int = 60) -> None:
+def attack(site, name: str, count: int = 60):
     """Let strangers from everywhere use up what they have."""
     browser = site.app.test_client()
     for place in range(count):
@@ -45,7 +45,7 @@ def attack(site: Any, name: str, count: int = 60) -> None:
     assert locked.status_code == 429
 
 
-def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site: Any) -> None:
+def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site):
     site.person("Ada")
     phone, desk = site.app.test_client(), site.app.test_client()
     assert log_in(site, phone, "Ada", PASSWORD, HOME).status_code == 302
@@ -55,7 +55,7 @@ def test_nobody_can_lock_a_person_out_of_a_device_or_an_address_of_theirs(site: 
     assert log_in(site, site.app.test_client(), "Ada", PASSWORD, "10.9.9.9").status_code == 429
 
 
-def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site: Any) -> None:
+def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site):
     site.person("Ada")
     answers = {}
     for name in ("Ada", "Bob"):
@@ -73,7 +73,7 @@ def test_a_lock_is_told_with_its_end_and_alike_for_a_name_that_nobody_has(site: 
 
 
 @pytest.mark.parametrize("cookie", ["", "forged", "W10.aaaa.bbbb", "bobs"])
-def test_no_cookie_but_an_own_one_opens_a_locked_name(site: Any, cookie: str) -> None:
+def test_no_cookie_but_an_own_one_opens_a_locked_name(site, cookie: str):
     site.person("Ada")
     bob = site.person("Bob")
     attack(site, "Ada")
@@ -84,8 +84,8 @@ def test_no_cookie_but_an_own_one_opens_a_locked_name(site: Any, cookie: str) ->
 
 
 def test_a_cookie_of_the_old_password_is_worth_nothing_and_the_browser_that_changed_it_is_known(
-    site: Any,
-) -> None:
+    site,
+):
     ada = site.person("Ada")
     lost = site.app.test_client()
     assert log_in(site, lost, "Ada", PASSWORD, HOME).status_code == 302
@@ -98,7 +98,7 @@ def test_a_cookie_of_the_old_password_is_worth_nothing_and_the_browser_that_chan
     assert log_in(site, ada.browser, "Ada", "another good one", ELSEWHERE).status_code == 302
 
 
-def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site: Any) -> None:
+def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site):
     ada = site.person("Ada")
     attack(site, "Ada")
     with site.database.write() as session:
@@ -110,7 +110,7 @@ def test_a_reset_link_lets_a_person_in_who_is_locked_everywhere(site: Any) -> No
 
 
 @pytest.mark.parametrize("path", ["/account/password", "/account/email", "/account/delete"])
-def test_forms_that_ask_for_the_password_count_wrong_ones_together(site: Any, path: str) -> None:
+def test_forms_that_ask_for_the_password_count_wrong_ones_together(site, path: str):
     ada = site.person("Ada")
     with site.database.write() as session:
         who = login_guesses.Guesser(
@@ -129,7 +129,7 @@ def test_forms_that_ask_for_the_password_count_wrong_ones_together(site: Any, pa
     assert log_in(site, ada.browser, "Ada", PASSWORD, ELSEWHERE).status_code == 302
 
 
-def test_while_the_broker_is_gone_the_other_limits_hold_in_each_process(site: Any) -> None:
+def test_while_the_broker_is_gone_the_other_limits_hold_in_each_process(site):
     ada = site.person("Ada")
     statuses = [ada.post("/account/delete", {"current_password": "guess"}).status_code for _ in range(12)]
     assert statuses == [422] * 10 + [429] * 2
@@ -138,7 +138,7 @@ def test_while_the_broker_is_gone_the_other_limits_hold_in_each_process(site: An
     assert "Please try again in " in told.text
 
 
-def test_a_busy_site_says_so_and_counts_nothing(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_site_says_so_and_counts_nothing(site, monkeypatch: pytest.MonkeyPatch):
     site.person("Ada")
     hasher = site.app.extensions["fairboard"].passwords
     browser = site.app.test_client()
@@ -155,9 +155,7 @@ def test_a_busy_site_says_so_and_counts_nothing(site: Any, monkeypatch: pytest.M
     assert accounts.has_password(None, "guess", passwords=hasher) is False
 
 
-def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
-    site: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(site, monkeypatch: pytest.MonkeyPatch):
     with site.database.write() as session:
         setup = administrators.create_setup_link(session, now=site.now())
     ada = site.person("Ada")
@@ -193,14 +191,12 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(
         assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
 
 
-def test_who_waits_to_sign_up_holds_no_connection_to_the_database(
-    site: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_to_sign_up_holds_no_connection_to_the_database(site, monkeypatch: pytest.MonkeyPatch):
     pool = site.app.extensions["fairboard"].database.engine.pool
     held: list[int] = []
     real = passwords.BoundedHasher.turn
 
-    def turn(hasher: passwords.BoundedHasher, *, is_known: bool = False) -> Any:
+    def turn(hasher: passwords.BoundedHasher, *, is_known: bool = False):
         held.append(pool.checkedout())
         return real(hasher, is_known=is_known)
 

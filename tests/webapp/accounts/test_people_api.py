@@ -1,7 +1,6 @@
 """API: administrators list accounts, make reset links, and invite one person or many from CSV."""
 
 import io
-from typing import Any
 
 import pytest
 
@@ -9,12 +8,12 @@ from tests.fixtures.desk import API, Desk
 
 
 @pytest.fixture
-def root(arena: Any) -> Desk:
+def root(arena) -> Desk:
     """An administrator."""
     return Desk(arena.person("Root", is_admin=True))
 
 
-def test_only_administrators_see_people(root: Desk) -> None:
+def test_only_administrators_see_people(root: Desk):
     ann = Desk(root.arena.person("Ann"))
     ann("GET", f"{API}/people", expect=403)
     people = root("GET", f"{API}/people").json["people"]
@@ -26,7 +25,7 @@ def test_only_administrators_see_people(root: Desk) -> None:
     root("POST", f"{API}/people/99999/reset-link", expect=404)
 
 
-def test_each_address_of_a_file_gets_a_link(root: Desk) -> None:
+def test_each_address_of_a_file_gets_a_link(root: Desk):
     csv = "name,Email\nFay,fay@example.org\n\nGus,gus@example.org\n".encode("utf-8-sig")
     data = {"file": (io.BytesIO(csv), "people.csv")}
     made = root("POST", f"{API}/invitations/csv", data=data, expect=201).json["invitations"]
@@ -47,7 +46,7 @@ def test_each_address_of_a_file_gets_a_link(root: Desk) -> None:
         (b"x@example.org\n" * 1001, {1001: "at most 1,000"}),
     ],
 )
-def test_all_problems_of_a_file_are_told_at_once(root: Desk, csv: bytes, problems: dict[int, str]) -> None:
+def test_all_problems_of_a_file_are_told_at_once(root: Desk, csv: bytes, problems: dict[int, str]):
     sent = {"data": csv, "content_type": "text/csv"}
     refused = root("POST", f"{API}/invitations/csv", expect=422, **sent).json
     assert refused["error"] == "invalid_invitations"

@@ -1,7 +1,6 @@
 """A person's page: off until it is turned on, and answered alike where it is off or never was."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     """Ann, whose team is on a leaderboard, and who wrote about herself."""
     arena.competition()
     person = arena.person("Ann")
@@ -21,7 +20,7 @@ def ann(arena: Any) -> Any:
     return person
 
 
-def turn_on(person: Any) -> str:
+def turn_on(person) -> str:
     """Turn a person's page on and return its path."""
     assert person.post("/account/page", {"page": "on"}).status_code == 302
     found = re.search(r'href="(/people/[0-9a-f]{24})">its address', person.browser.get("/account").text)
@@ -29,14 +28,14 @@ def turn_on(person: Any) -> str:
     return found[1]
 
 
-def test_it_is_off_at_first_and_previewed_by_its_person_alone(arena: Any, ann: Any) -> None:
+def test_it_is_off_at_first_and_previewed_by_its_person_alone(arena, ann):
     assert "Nobody sees a page of you" in ann.browser.get("/account").text
     preview = ann.browser.get("/account/page").text
     assert "your page is off" in preview and "I count pairs." in preview
     assert arena.app.test_client().get("/account/page").status_code == 302
 
 
-def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena: Any, ann: Any) -> None:
+def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena, ann):
     path = turn_on(ann)
     page = arena.app.test_client().get(path).text
     assert "<bdi>Ann</bdi>" in page and "I count pairs." in page and "Toxicity" in page
@@ -49,7 +48,7 @@ def test_turned_on_it_shows_name_text_and_teams_and_ranks_after_the_reveal(arena
     assert path in arena.app.test_client().get(f"{HERE}/teams/{team['team_id']}").text
 
 
-def test_private_and_unknown_are_answered_with_the_same_bytes(arena: Any, ann: Any) -> None:
+def test_private_and_unknown_are_answered_with_the_same_bytes(arena, ann):
     path = turn_on(ann)
     ann.post("/account/page", {"page": "off"})
     assert "Its address leads nowhere now." in ann.browser.get("/account").text
@@ -64,7 +63,7 @@ def test_private_and_unknown_are_answered_with_the_same_bytes(arena: Any, ann: A
     assert turn_on(ann) != path
 
 
-def test_a_program_turns_it_on_and_draws_another_avatar(arena: Any, ann: Any) -> None:
+def test_a_program_turns_it_on_and_draws_another_avatar(arena, ann):
     client = arena.app.test_client()
     assert client.get("/api/v1/me", headers=ann.bearer).json["page"] is None
     told = client.patch("/api/v1/me", json={"has_page": True}, headers=ann.bearer).json
@@ -75,13 +74,13 @@ def test_a_program_turns_it_on_and_draws_another_avatar(arena: Any, ann: Any) ->
     assert client.patch("/api/v1/me", json={"has_page": False}, headers=ann.bearer).json["page"] is None
 
 
-def test_a_deleted_account_has_no_page(arena: Any, ann: Any) -> None:
+def test_a_deleted_account_has_no_page(arena, ann):
     path = turn_on(ann)
     ann.post("/account/delete", {"current_password": "correct horse battery"})
     assert arena.app.test_client().get(path).status_code == 404
 
 
-def test_teams_that_no_leaderboard_shows_are_not_on_it(arena: Any) -> None:
+def test_teams_that_no_leaderboard_shows_are_not_on_it(arena):
     arena.competition()
     bob = arena.person("Bob")
     bob.post(f"{HERE}/team", {"name": "Unscored"})

@@ -21,12 +21,12 @@ CLOSE = f"{HERE}/organize/close"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]) -> Any:
+def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
 @pytest.fixture
-def scene(arena: Any) -> Any:
+def scene(arena):
     """A competition with a scored team and an organizer of each role."""
     arena.competition()
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
@@ -38,14 +38,14 @@ def scene(arena: Any) -> Any:
     return arena
 
 
-def close(arena: Any) -> None:
+def close(arena):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = arena.now() - timedelta(seconds=1)
     Calendar(arena.database).run_due()
 
 
-def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
+def test_the_way_to_the_final_standings_goes_by_the_page(scene):
     ed = scene.ed
     page = ed.browser.get(CLOSE).text
     assert "Running" in page
@@ -90,7 +90,7 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene: Any) -> None:
     assert ed.browser.get(f"{CLOSE}/bundle/1").status_code == 404  # the verification's
 
 
-def test_organizers_see_the_shake_up_before_the_reveal_and_after_it(scene: Any) -> None:
+def test_organizers_see_the_shake_up_before_the_reveal_and_after_it(scene):
     bob = scene.person("Bob")
     scene.submit(bob, scene.truth.predictions(noise=3, seed=4))
     scene.score_all()
@@ -105,7 +105,7 @@ def test_organizers_see_the_shake_up_before_the_reveal_and_after_it(scene: Any) 
     assert ">The shake-up</h2>" in scene.vic.browser.get(CLOSE).text
 
 
-def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any) -> None:
+def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene):
     close(scene)
     for act in ("reveal", "finalize", "bundle"):
         assert scene.ed.confirm(f"{CLOSE}/{act}", {"confirm": "yes"}).status_code == 303
@@ -123,7 +123,7 @@ def test_what_is_older_than_the_newest_final_standings_is_told_to_be(scene: Any)
     assert "from older final standings" in page
 
 
-def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> None:
+def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene):
     close(scene)
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -135,7 +135,7 @@ def test_a_reopened_selection_is_told_to_keep_everything_waiting(scene: Any) -> 
     assert "Nothing is missing." not in page
 
 
-def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene: Any) -> None:
+def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene):
     with scene.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         competition.closes_at = scene.now() + timedelta(days=9)
@@ -161,7 +161,7 @@ def test_close_now_asks_first_and_ends_submissions_entry_and_mergers(scene: Any)
     assert "The competition closed at" in again.text
 
 
-def test_the_published_solution_is_everybodys_with_whole_receipts(scene: Any) -> None:
+def test_the_published_solution_is_everybodys_with_whole_receipts(scene):
     receipt = f"{HERE}/submissions/{scene.submission_id}/receipt"
     own = scene.ann.browser.get(receipt)
     assert own.headers["Content-Disposition"] == "attachment; filename=receipt-1-v1.json"

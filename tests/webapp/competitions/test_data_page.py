@@ -3,7 +3,6 @@
 import io
 import zipfile
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ TRAIN = b"comment,length\n<b>first</b>,7\nsunday,9\n"
 
 
 @pytest.fixture
-def site(arena: Any) -> Any:
+def site(arena):
     """A competition with a checked file, and somebody who may download it."""
     arena.competition()
     arena.ann, arena.root = arena.person("Ann"), arena.person("Root", is_admin=True)
@@ -26,7 +25,7 @@ def site(arena: Any) -> Any:
     return arena
 
 
-def add(arena: Any, name: str, data: bytes) -> None:
+def add(arena, name: str, data: bytes):
     blob = arena.storage.put(data)
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -35,13 +34,13 @@ def add(arena: Any, name: str, data: bytes) -> None:
         )
 
 
-def hold(arena: Any, name: str) -> None:
+def hold(arena, name: str):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         files.get(session, competition=competition, name=name).check_state = DataCheckState.HELD
 
 
-def test_the_preview_shows_rows_and_statistics_as_text(site: Any) -> None:
+def test_the_preview_shows_rows_and_statistics_as_text(site):
     page = site.ann.browser.get(HERE).text
     assert "&lt;b&gt;first&lt;/b&gt;" in page
     assert "computed from all 2 rows" in page
@@ -49,7 +48,7 @@ def test_the_preview_shows_rows_and_statistics_as_text(site: Any) -> None:
     assert '<td class="number">7</td><td class="number">8</td><td class="number">9</td>' in page
 
 
-def test_only_people_who_may_download_a_file_see_its_preview(site: Any) -> None:
+def test_only_people_who_may_download_a_file_see_its_preview(site):
     assert "sunday" not in site.app.test_client().get(HERE).text
     hold(site, "train.csv")
     assert "sunday" not in site.ann.browser.get(HERE).text
@@ -61,7 +60,7 @@ def test_only_people_who_may_download_a_file_see_its_preview(site: Any) -> None:
     assert "sunday" not in site.ann.browser.get(HERE).text
 
 
-def test_a_replaced_file_shows_no_preview_before_its_check(site: Any) -> None:
+def test_a_replaced_file_shows_no_preview_before_its_check(site):
     add(site, "train.csv", TRAIN.replace(b"sunday", b"third"))
     page = site.root.browser.get(HERE).text
     assert "sunday" not in page and "third" not in page
@@ -69,7 +68,7 @@ def test_a_replaced_file_shows_no_preview_before_its_check(site: Any) -> None:
     assert "third" in site.ann.browser.get(HERE).text
 
 
-def test_all_files_that_a_person_may_download_come_as_one_zip(site: Any) -> None:
+def test_all_files_that_a_person_may_download_come_as_one_zip(site):
     add(site, "held.csv", b"x\n1\n")
     hold(site, "held.csv")
     assert f"{HERE}/all.zip" in site.ann.browser.get(HERE).text

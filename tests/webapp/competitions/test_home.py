@@ -30,7 +30,7 @@ def words(page: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-def test_a_stranger_is_asked_to_log_in(arena: Any) -> None:
+def test_a_stranger_is_asked_to_log_in(arena):
     arena.competition()
     assert button(arena.app.test_client().get(HERE).text) == (
         "Log in to join",
@@ -38,7 +38,7 @@ def test_a_stranger_is_asked_to_log_in(arena: Any) -> None:
     )
 
 
-def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None:
+def test_the_button_follows_a_person_through_the_competition(arena):
     now = arena.now()
     arena.competition(rules="Be fair.", closes_at=now + 9 * DAY, max_daily_submissions=2)
     ann = arena.person("Ann")
@@ -66,7 +66,7 @@ def test_the_button_follows_a_person_through_the_competition(arena: Any) -> None
     assert seen() == ("See results", f"{HERE}/results")
 
 
-def test_submit_and_the_submissions_left_stay_beside_the_choice_of_finals_near_the_close(arena: Any) -> None:
+def test_submit_and_the_submissions_left_stay_beside_the_choice_of_finals_near_the_close(arena):
     arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions(noise=2, seed=1))
@@ -76,7 +76,7 @@ def test_submit_and_the_submissions_left_stay_beside_the_choice_of_finals_near_t
     assert re.search(r"Submit 3 left today Choose finals 2 of 2 places are free", words(page))
 
 
-def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena: Any) -> None:
+def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena):
     arena.competition(closes_at=arena.now() + 2 * DAY, max_daily_submissions=4)
     ann = arena.person("Ann")
     for seed in (1, 2):
@@ -111,7 +111,7 @@ def test_a_disqualified_team_is_offered_nothing_that_it_cannot_do(arena: Any) ->
         ({"opens_at": 2, "entry_mode": EntryMode.APPROVAL}, "Join"),
     ],
 )
-def test_a_newcomer_is_led_to_what_they_can_do(arena: Any, settings: dict[str, Any], expected: str) -> None:
+def test_a_newcomer_is_led_to_what_they_can_do(arena, settings: dict[str, Any], expected: str):
     now = arena.now()
     arena.competition(
         **{name: now + days * DAY if isinstance(days, int) else days for name, days in settings.items()}
@@ -119,13 +119,13 @@ def test_a_newcomer_is_led_to_what_they_can_do(arena: Any, settings: dict[str, A
     assert button(arena.person("Ann").browser.get(HERE).text)[0] == expected
 
 
-def test_an_organizer_is_led_to_the_desk(arena: Any) -> None:
+def test_an_organizer_is_led_to_the_desk(arena):
     arena.competition()
     root = arena.person("Root", is_admin=True)
     assert button(root.browser.get(HERE).text)[0] == "Organize"
 
 
-def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
+def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena):
     arena.competition()
     ann = arena.person("Ann")
     for place in range(6):
@@ -146,7 +146,7 @@ def test_it_shows_the_own_place_with_its_gap_and_marks_it(arena: Any) -> None:
     assert 'class="own"' not in stranger
 
 
-def test_the_list_says_where_the_own_team_is(arena: Any) -> None:
+def test_the_list_says_where_the_own_team_is(arena):
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for slug in ("first", "second"):
         arena.competition(slug, title=slug, overview="Find *harm*.", max_daily_submissions=3)
@@ -167,7 +167,7 @@ def test_the_list_says_where_the_own_team_is(arena: Any) -> None:
     assert "You:" not in arena.app.test_client().get("/").text
 
 
-def test_the_dates_say_where_now_is(arena: Any) -> None:
+def test_the_dates_say_where_now_is(arena):
     now = arena.now()
     arena.competition(opens_at=now - DAY, closes_at=now + 9 * DAY, reveals_at=now + 11 * DAY)
     page = arena.app.test_client().get(HERE).text
@@ -176,7 +176,7 @@ def test_the_dates_say_where_now_is(arena: Any) -> None:
     assert page.count('aria-current="step"') == 1
 
 
-def test_a_blind_competition_shows_no_score_and_says_why(arena: Any) -> None:
+def test_a_blind_competition_shows_no_score_and_says_why(arena):
     arena.competition(feedback=Feedback.BLIND)
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1))
     arena.score_all()
@@ -188,7 +188,7 @@ def test_a_blind_competition_shows_no_score_and_says_why(arena: Any) -> None:
     assert "after the reveal" in arena.app.test_client().get("/").text
 
 
-def test_the_first_panel_says_why_a_team_has_no_rank(arena: Any) -> None:
+def test_the_first_panel_says_why_a_team_has_no_rank(arena):
     ann = arena.person("Ann")
     arena.competition(feedback=Feedback.BLIND)
     arena.competition("open")
@@ -201,7 +201,7 @@ def test_the_first_panel_says_why_a_team_has_no_rank(arena: Any) -> None:
 
 
 @pytest.mark.parametrize("address", ["/", "/competitions"])
-def test_the_list_finds_competitions_by_all_words_of_a_search(arena: Any, address: str) -> None:
+def test_the_list_finds_competitions_by_all_words_of_a_search(arena, address: str):
     def shown(query: str = "") -> str:
         return arena.app.test_client().get(address + query, follow_redirects=True).text
 
@@ -215,7 +215,7 @@ def test_the_list_finds_competitions_by_all_words_of_a_search(arena: Any, addres
     assert "0 competitions found" in shown("?q=<zzz>")
 
 
-def test_deadlines_after_an_early_close_are_left_out(arena: Any) -> None:
+def test_deadlines_after_an_early_close_are_left_out(arena):
     now = arena.now()
     dates = {"entry_deadline": now + 5 * DAY, "merger_deadline": now + 5 * DAY}
     arena.competition(closes_at=now + 9 * DAY, **dates)
@@ -224,7 +224,7 @@ def test_deadlines_after_an_early_close_are_left_out(arena: Any) -> None:
     assert "Mergers end" not in arena.app.test_client().get(HERE).text
 
 
-def test_newer_announcements_are_open_and_older_ones_folded(arena: Any) -> None:
+def test_newer_announcements_are_open_and_older_ones_folded(arena):
     arena.competition()
     root = arena.person("Root", is_admin=True)
     for title in ("First", "Second", "Third"):
@@ -244,10 +244,10 @@ def test_newer_announcements_are_open_and_older_ones_folded(arena: Any) -> None:
         (SENTENCE + " " + "word " * 60, SENTENCE),
     ],
 )
-def test_the_first_paragraph_says_what_it_is_about(overview: str, line: str) -> None:
+def test_the_first_paragraph_says_what_it_is_about(overview: str, line: str):
     assert first_line(overview) == line
 
 
-def test_a_long_text_is_cut_at_a_word() -> None:
+def test_a_long_text_is_cut_at_a_word():
     assert cut("word " * 99, 18) == "word word word…"
     assert len(cut("x" * 999, MAX_LENGTH)) == MAX_LENGTH

@@ -6,7 +6,6 @@ import shlex
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from io import BytesIO
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -23,16 +22,16 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     arena.competition()
     return arena.person("Ann")
 
 
-def test_an_empty_site_tells_how_to_make_a_competition(arena: Any) -> None:
+def test_an_empty_site_tells_how_to_make_a_competition(arena):
     assert "fairboard competition create" in arena.app.test_client().get("/").text
 
 
-def test_the_list_names_phase_and_deadline(arena: Any) -> None:
+def test_the_list_names_phase_and_deadline(arena):
     now = arena.now()
     arena.competition("soon", title="Soon", opens_at=now + timedelta(days=2, minutes=1))
     arena.competition("now", title="Now", closes_at=now + timedelta(hours=3, minutes=1))
@@ -42,7 +41,7 @@ def test_the_list_names_phase_and_deadline(arena: Any) -> None:
     assert re.search(r"Over Over closed .* Left Over closed \d+ \w+ \d\d:\d\d", text)
 
 
-def test_the_evaluation_tells_how_the_score_is_made(arena: Any) -> None:
+def test_the_evaluation_tells_how_the_score_is_made(arena):
     arena.competition(overview="## The *task*")
     arena.format_texts()
     stranger = arena.app.test_client()
@@ -57,8 +56,8 @@ def test_the_evaluation_tells_how_the_score_is_made(arena: Any) -> None:
 
 
 def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
-    arena: Any, ann: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    arena, ann, tmp_path, monkeypatch: pytest.MonkeyPatch
+):
     file = arena.truth.predictions(noise=1.6)
     arena.submit(ann, file)
     arena.score_all()
@@ -76,7 +75,7 @@ def test_the_command_on_the_evaluation_page_scores_a_fold_as_the_server_does(
     assert round(mine["score"], 5) == shown
 
 
-def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena: Any, ann: Any) -> None:
+def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena, ann):
     answer = ann.browser.get(f"{HERE}/data/sample_submission.csv")
     assert answer.mimetype == "text/csv"
     assert answer.headers["Content-Disposition"] == "attachment; filename=sample_submission.csv"
@@ -87,33 +86,33 @@ def test_the_sample_submission_can_be_downloaded_and_is_accepted(arena: Any, ann
     )
 
 
-def test_an_unchanged_sample_is_not_sent_again(arena: Any, ann: Any) -> None:
+def test_an_unchanged_sample_is_not_sent_again(arena, ann):
     path = f"{HERE}/data/sample_submission.csv"
     etag = ann.browser.get(path).headers["ETag"]
     assert ann.browser.get(path, headers={"If-None-Match": etag}).status_code == 304
 
 
-def test_the_form_says_what_the_file_must_look_like(ann: Any) -> None:
+def test_the_form_says_what_the_file_must_look_like(ann):
     text = _text(ann.browser.get(f"{HERE}/submissions"))
     assert "id,prediction 7000000," in text
     assert "at most 50 MB" in text
     assert "Each of the 400 ids" in text
 
 
-def test_a_program_in_the_page_gets_the_address_instead(arena: Any, ann: Any) -> None:
+def test_a_program_in_the_page_gets_the_address_instead(arena, ann):
     file = (BytesIO(arena.truth.predictions()), "p.csv")
     answer = ann.post(f"{HERE}/submit", {"file": file}, headers={"Accept": "application/json"})
     assert answer.status_code == 201
     assert answer.json == {"id": 1, "status": "pending", "location": f"{HERE}/submissions/1"}
 
 
-def test_a_form_without_a_file_says_so(ann: Any) -> None:
+def test_a_form_without_a_file_says_so(ann):
     answer = ann.post(f"{HERE}/submit", {"description": "no file"})
     assert answer.status_code == 400
     assert "No file has arrived." in answer.text
 
 
-def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: Any, ann: Any) -> None:
+def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena, ann):
     now = arena.now()
     arena.competition("soon", opens_at=now + timedelta(days=1))
     arena.competition("over", opens_at=now - timedelta(days=2), closes_at=now - timedelta(days=1))
@@ -131,7 +130,7 @@ def test_before_and_after_its_opening_hours_a_competition_shows_no_form(arena: A
         assert "data-upload" not in page
 
 
-def test_the_first_figures_are_score_change_and_rank(arena: Any, ann: Any) -> None:
+def test_the_first_figures_are_score_change_and_rank(arena, ann):
     for place in range(3):
         arena.submit(arena.person(f"Team {place}"), arena.truth.predictions(noise=1.5 + place / 2))
     arena.submit(ann, arena.truth.predictions(noise=9, seed=5))
@@ -151,7 +150,7 @@ def test_the_first_figures_are_score_change_and_rank(arena: Any, ann: Any) -> No
     assert re.search(rf"Change -0\.\d{{5}} {best}", text)
 
 
-def test_a_description_can_be_changed(arena: Any, ann: Any) -> None:
+def test_a_description_can_be_changed(arena, ann):
     submission_id = arena.submit(ann, b"x", description="before")
     answer = ann.post(f"{HERE}/submissions/{submission_id}/description", {"description": "after"})
     page = ann.browser.get(answer.headers["Location"]).text
@@ -159,7 +158,7 @@ def test_a_description_can_be_changed(arena: Any, ann: Any) -> None:
     assert "Description saved." in page
 
 
-def test_the_status_is_sent_again_only_when_it_has_changed(arena: Any, ann: Any) -> None:
+def test_the_status_is_sent_again_only_when_it_has_changed(arena, ann):
     submission_id = arena.submit(ann, arena.truth.predictions())
     for path in (f"{HERE}/submissions/status", f"{HERE}/submissions/{submission_id}/status"):
         first = ann.browser.get(path)
@@ -174,7 +173,7 @@ def test_the_status_is_sent_again_only_when_it_has_changed(arena: Any, ann: Any)
     assert "data-live" not in ann.browser.get(f"{HERE}/submissions/{submission_id}").text
 
 
-def test_a_submission_has_one_address(arena: Any, ann: Any) -> None:
+def test_a_submission_has_one_address(arena, ann):
     arena.competition("other")
     submission_id = arena.submit(ann, b"x")
     other = f"/competitions/other/submissions/{submission_id}"
@@ -183,7 +182,7 @@ def test_a_submission_has_one_address(arena: Any, ann: Any) -> None:
     assert ann.post(f"{other}/description", {"description": "x"}).status_code == 404
 
 
-def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena: Any, ann: Any) -> None:
+def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena, ann):
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
     arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
@@ -194,13 +193,13 @@ def test_the_leaderboard_marks_the_own_team_and_explains_its_columns(arena: Any,
     assert 'class="own' not in arena.app.test_client().get(f"{HERE}/leaderboard").text
 
 
-def test_a_leaderboard_without_scores_says_so(arena: Any, ann: Any) -> None:
+def test_a_leaderboard_without_scores_says_so(arena, ann):
     page = ann.browser.get(f"{HERE}/leaderboard").text
     assert '<p class="basis">50% of the test set' in page
     assert "No team has a score yet." in page
 
 
-def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) -> None:
+def test_the_final_leaderboard_shows_the_change_of_rank(arena, ann):
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.3))
     mine = arena.submit(ann, arena.truth.predictions(noise=2))
     arena.score_all()
@@ -213,9 +212,7 @@ def test_the_final_leaderboard_shows_the_change_of_rank(arena: Any, ann: Any) ->
     assert re.search(r"Private score 0\.\d{5} the rows that decided", text)
 
 
-def test_provisional_results_are_not_called_final_and_praise_names_the_automatic_choice(
-    arena: Any, ann: Any
-) -> None:
+def test_provisional_results_are_not_called_final_and_praise_names_the_automatic_choice(arena, ann):
     for noise in (3.0, 2.0, 1.0):
         arena.submit(ann, arena.truth.predictions(noise=noise))
     arena.score_all()
@@ -232,7 +229,7 @@ def test_provisional_results_are_not_called_final_and_praise_names_the_automatic
     assert "The final five" in home and "provisional" not in home
 
 
-def test_a_rescoring_before_the_reveal_is_no_news_after_it() -> None:
+def test_a_rescoring_before_the_reveal_is_no_news_after_it():
     day = datetime(2026, 1, 1, tzinfo=UTC)
     version = ScoringVersion(number=2, replaced_number=1, published_at=day, reason="labels", notice="")
     competition = Competition(live_scoring_version=version)
@@ -243,7 +240,7 @@ def test_a_rescoring_before_the_reveal_is_no_news_after_it() -> None:
     assert mail.news(competition) is not None
 
 
-def test_long_lists_of_submissions_come_in_pages(arena: Any, ann: Any) -> None:
+def test_long_lists_of_submissions_come_in_pages(arena, ann):
     for _ in range(51):
         arena.submit(ann, b"x")
     first, second = (ann.browser.get(f"{HERE}/submissions?page={page}").text for page in (1, 2))
@@ -253,7 +250,7 @@ def test_long_lists_of_submissions_come_in_pages(arena: Any, ann: Any) -> None:
     assert "Page 2 of 2" in second
 
 
-def test_signing_up_names_every_fault_at_once(arena: Any) -> None:
+def test_signing_up_names_every_fault_at_once(arena):
     browser = arena.app.test_client()
     form = {"csrf_token": arena.form_token(browser, "/sign-up"), "name": "\u200b", "password": "short"}
     answer = browser.post("/sign-up", data=form)
@@ -261,27 +258,27 @@ def test_signing_up_names_every_fault_at_once(arena: Any) -> None:
     assert answer.text.count('class="fault"') == 2
 
 
-def test_signing_up_logs_in(arena: Any) -> None:
+def test_signing_up_logs_in(arena):
     browser = arena.app.test_client()
     form = {"csrf_token": arena.form_token(browser, "/sign-up"), "name": "Ann", "password": "long enough"}
     assert browser.post("/sign-up", data=form).status_code == 302
     assert "Ann" in browser.get("/account").text
 
 
-def test_a_page_that_is_not_there_says_so(arena: Any) -> None:
+def test_a_page_that_is_not_there_says_so(arena):
     answer = arena.app.test_client().get("/competitions/nothing")
     assert answer.status_code == 404
     assert "There is no competition &#39;nothing&#39;." in answer.text
 
 
-def _text(page: Any) -> str:
+def _text(page) -> str:
     main_part = page.text.partition("<main")[2] or page.text
     return (
         " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split()).replace(" ,", ",").replace(" .", ".")
     )
 
 
-def _public_fold(arena: Any, file: bytes) -> bytes:
+def _public_fold(arena, file: bytes) -> bytes:
     """Return the public rows as a fold of one's own: labels, identities and predictions."""
     predictions = [line.split(",")[1] for line in file.decode().splitlines()]
     rows = zip(arena.truth.solution().decode().splitlines(), predictions, strict=True)

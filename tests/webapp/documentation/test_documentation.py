@@ -6,7 +6,6 @@ from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -28,14 +27,14 @@ ROOT = Path(__file__).parents[3]
 class Page(HTMLParser):
     """What a page links to and shows, its anchors, and its headings."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str):
         super().__init__()
         self.links: list[str] = []
         self.anchors: list[str] = []
         self.headings: list[int] = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
         values = dict(attrs)
         self.links += [value for name in ("href", "src") if (value := values.get(name))]
         self.anchors += [value for value in (values.get("id"),) if value]
@@ -44,18 +43,18 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def arena(make_arena: Any) -> Any:
+def arena(make_arena):
     """A site on SQLite."""
     return make_arena()
 
 
 @pytest.fixture
-def client(arena: Any) -> FlaskClient:
+def client(arena) -> FlaskClient:
     client: FlaskClient = arena.app.test_client()
     return client
 
 
-def test_every_link_and_anchor_leads_somewhere(client: FlaskClient) -> None:
+def test_every_link_and_anchor_leads_somewhere(client: FlaskClient):
     @cache
     def page(path: str) -> Page | None:
         answer = client.get(path)
@@ -78,7 +77,7 @@ def test_every_link_and_anchor_leads_somewhere(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("name", chapters())
-def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient, name: str) -> None:
+def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient, name: str):
     page = Page(client.get(chapters()[name].address).text)
     assert page.headings[0] == 1
     assert page.headings.count(1) == 1
@@ -87,7 +86,7 @@ def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient
     assert [anchor for anchor, uses in Counter(page.anchors).items() if uses > 1] == []
 
 
-def test_every_chapter_is_in_the_table_of_contents() -> None:
+def test_every_chapter_is_in_the_table_of_contents():
     listed = [chapter.name for group in groups() for chapter in group.chapters]
     assert sorted([*listed, ""]) == sorted(chapters())
     assert [group.readers for group in groups()] == [
@@ -95,7 +94,7 @@ def test_every_chapter_is_in_the_table_of_contents() -> None:
     ]
 
 
-def test_every_formula_is_drawn_as_mathml() -> None:
+def test_every_formula_is_drawn_as_mathml():
     pages_with_formulas = [name for name, chapter in chapters().items() if "<math" in chapter.html]
     assert {"scoring", "bias-audit", "reference", "analysis-reference"} <= set(pages_with_formulas)
     for name in pages_with_formulas:
@@ -105,7 +104,7 @@ def test_every_formula_is_drawn_as_mathml() -> None:
         assert not re.search(r"<code>[^<]*\\\w+\{", chapters()[name].html), name
 
 
-def test_no_page_asks_the_database_for_anything(arena: Any) -> None:
+def test_no_page_asks_the_database_for_anything(arena):
     client = arena.app.test_client()
     with recorded(arena.app.extensions["fairboard"].database) as statements:
         for path in ("", "/participants", "/reference", "/search?q=score", "/images/table-2.svg"):
@@ -113,7 +112,7 @@ def test_no_page_asks_the_database_for_anything(arena: Any) -> None:
     assert statements.count == 0
 
 
-def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient) -> None:
+def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient):
     for path in ("plots", "README", "images/none.svg", "images/..%2fglossary.md", "notebooks/table-2.svg"):
         assert client.get(f"/docs/{path}").status_code == 404, path
     picture = client.get("/docs/images/table-2.svg")
@@ -122,7 +121,7 @@ def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient) -> 
     assert again.status_code == 304
 
 
-def test_templates_lead_to_places_of_the_documentation_that_exist(arena: Any) -> None:
+def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
     templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
     for page, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
         chapter = chapters()[page]
@@ -145,13 +144,13 @@ def test_templates_lead_to_places_of_the_documentation_that_exist(arena: Any) ->
         ("webhooks participants", ("For participants", "Webhooks")),
     ],
 )
-def test_the_best_section_is_found_first(query: str, best: tuple[str, str]) -> None:
+def test_the_best_section_is_found_first(query: str, best: tuple[str, str]):
     hits, count = search.search(chapters().values(), query)
     assert (hits[0].chapter, hits[0].heading) == best
     assert len(hits) <= count
 
 
-def test_a_section_that_is_found_has_every_word() -> None:
+def test_a_section_that_is_found_has_every_word():
     _, both = search.search(chapters().values(), "rescoring compensation")
     _, one = search.search(chapters().values(), "rescoring")
     assert 0 < both < one
@@ -159,7 +158,7 @@ def test_a_section_that_is_found_has_every_word() -> None:
     assert search.search(chapters().values(), " ?! ") == ([], 0)
 
 
-def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient) -> None:
+def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient):
     page = client.get("/docs/search", query_string={"q": "<b>id,prediction</b>"}).text
     assert "<b>" not in page
     assert "&lt;b&gt;id,prediction" in page
@@ -169,7 +168,7 @@ def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient) -> No
     assert client.get("/docs/search").status_code == 200
 
 
-def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads_it() -> None:
+def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads_it():
     reference = chapters()["reference"]
     anchors = {section.heading: section for section in reference.sections}
     assert set(grader.metrics.__all__) <= set(anchors)
@@ -180,7 +179,7 @@ def test_the_reference_names_everything_that_the_metric_offers_as_numpydoc_reads
             assert f"{parameter.name} ({parameter.type})" in text.replace("`", ""), (name, parameter.name)
 
 
-def test_the_documentation_as_files_is_whole(tmp_path: Path) -> None:
+def test_the_documentation_as_files_is_whole(tmp_path: Path):
     as_files.write(tmp_path)
     written = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.*")}
     assert len([name for name in written if name.endswith(".html")]) == len(chapters())
@@ -194,7 +193,7 @@ def test_the_documentation_as_files_is_whole(tmp_path: Path) -> None:
                 assert not anchor or f'id="{anchor}"' in written[file or name].read_text(), (name, link)
 
 
-def test_the_documentation_as_files_needs_no_site() -> None:
+def test_the_documentation_as_files_needs_no_site():
     app = Flask("webapp", static_folder=None)
     app.config[pages.LAYOUT] = "documentation/files.html"
     for module in (parameters, assets, pages):

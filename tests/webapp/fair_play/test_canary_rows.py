@@ -21,7 +21,7 @@ PAGE = f"{HERE}/organize/fair-play"
 
 
 @pytest.fixture
-def scene(make_arena: Callable[..., Any]) -> Any:
+def scene(make_arena: Callable[..., Any]):
     """A competition with canary rows, an honest team, and one that sends the leaked labels."""
     arena = make_arena()
     read = read_solution(arena.truth.solution())
@@ -52,14 +52,14 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def looked_at(arena: Any) -> str:
+def looked_at(arena) -> str:
     assert arena.ed.post(PAGE).status_code == 303
     arena.work()
     page: str = arena.ed.browser.get(PAGE).text
     return page
 
 
-def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_marked(scene: Any) -> None:
+def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_marked(scene):
     page = looked_at(scene).partition('id="canaries"')[2].partition('id="alike"')[0]
 
     assert "20 rows enter no score" in page and "once in 180,000 files" in page
@@ -73,7 +73,7 @@ def test_a_file_that_follows_the_coins_is_listed_with_its_chance_and_can_be_mark
     assert "A test." in scene.ed.browser.get(PAGE).text
 
 
-def test_no_page_shows_which_rows_are_canaries_before_the_solution_is_published(scene: Any) -> None:
+def test_no_page_shows_which_rows_are_canaries_before_the_solution_is_published(scene):
     page = looked_at(scene)
     assert "usage_before" not in page and scene.canaries.splitlines()[1] not in page
     for path in (f"{HERE}/data/solution-canaries.csv", f"/api/v1{HERE}/solution-canaries"):
@@ -82,7 +82,7 @@ def test_no_page_shows_which_rows_are_canaries_before_the_solution_is_published(
     assert scene.mal.browser.get(PAGE).status_code == 403
 
 
-def test_the_list_is_downloaded_with_the_published_solution(scene: Any) -> None:
+def test_the_list_is_downloaded_with_the_published_solution(scene):
     scene.reveal()
     close = f"{HERE}/organize/close"
     assert scene.ed.post(f"{close}/solution", {"confirm": "yes"}).status_code == 303
@@ -106,5 +106,5 @@ def test_the_list_is_downloaded_with_the_published_solution(scene: Any) -> None:
         (1e-29, "more than a quintillion"),
     ],
 )
-def test_a_chance_in_words_is_never_rarer_than_it_is(chance: float, words: str) -> None:
+def test_a_chance_in_words_is_never_rarer_than_it_is(chance: float, words: str):
     assert once_in(chance) == words

@@ -31,7 +31,7 @@ def raised(file: bytes, places: set[int]) -> bytes:
 
 
 @pytest.fixture
-def scene(make_arena: Callable[..., Any]) -> Any:
+def scene(make_arena: Callable[..., Any]):
     """Four honest teams, one that sends a copy of Ann's file, one that probes, and an editor."""
     arena = make_arena()
     arena.competition()
@@ -49,18 +49,18 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def looked_at(scene: Any) -> str:
+def looked_at(scene) -> str:
     assert scene.ed.post(PAGE).status_code == 303
     scene.work()
     page: str = scene.ed.browser.get(PAGE).text
     return page
 
 
-def named_in(scene: Any, text: str) -> list[str]:
+def named_in(scene, text: str) -> list[str]:
     return [name for name in scene.people if f"<bdi>{name}</bdi>" in text]
 
 
-def test_the_probing_team_and_the_copy_are_listed_with_evidence_and_nobody_else_is(scene: Any) -> None:
+def test_the_probing_team_and_the_copy_are_listed_with_evidence_and_nobody_else_is(scene):
     assert "have not been looked at" in scene.ed.browser.get(PAGE).text
     probing, alike = looked_at(scene).split('id="probing"')[1].split('id="alike"')
     assert "Only 3 rows of 400 moved since #" in probing
@@ -70,7 +70,7 @@ def test_the_probing_team_and_the_copy_are_listed_with_evidence_and_nobody_else_
     assert alike.count('class="chart scatter"') == 1
 
 
-def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene: Any) -> None:
+def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene):
     scene.ed.post(PAGE)
     assert "data-live" in scene.ed.browser.get(PAGE).text
     assert not scene.ed.browser.get(f"{PAGE}/status").json["is_final"]
@@ -83,7 +83,7 @@ def test_a_look_that_is_under_way_is_followed_and_not_begun_twice(scene: Any) ->
     assert scene.ed.browser.get(f"{PAGE}/status").json["is_final"]
 
 
-def test_a_line_is_marked_with_a_reason_which_the_audit_keeps(scene: Any) -> None:
+def test_a_line_is_marked_with_a_reason_which_the_audit_keeps(scene):
     looked_at(scene)
     line = f"team {scene.app.test_client().get(API, headers=scene.ed.bearer).json['teams'][0]['team_id']}"
     assert scene.ed.post(f"{PAGE}/marks", {"line": line, "reason": " "}).status_code == 409
@@ -99,7 +99,7 @@ def test_a_line_is_marked_with_a_reason_which_the_audit_keeps(scene: Any) -> Non
     assert not any(entry.is_public for entry in entries)
 
 
-def test_the_api_says_and_does_the_same(scene: Any) -> None:
+def test_the_api_says_and_does_the_same(scene):
     client, bearer = scene.app.test_client(), scene.ed.bearer
     empty = client.get(API, headers=bearer).json
     assert (empty["job"], empty["teams"], empty["pairs"]) == (None, [], [])
@@ -117,7 +117,7 @@ def test_the_api_says_and_does_the_same(scene: Any) -> None:
     assert marked["pairs"][0]["mark"]["reason"] == mark["reason"]
 
 
-def test_files_near_a_benchmark_are_named_as_that(scene: Any) -> None:
+def test_files_near_a_benchmark_are_named_as_that(scene):
     near = changed(scene.truth.predictions(noise=2, seed=0), lambda _, value: value + 1)
     benchmark = scene.submit(scene.people["Bob"], near)
     scene.score_all()
@@ -129,14 +129,14 @@ def test_files_near_a_benchmark_are_named_as_that(scene: Any) -> None:
     assert named_in(scene, alike.split('id="alike"')[1]) == []
 
 
-def test_a_file_that_still_waits_is_compared_as_well(scene: Any) -> None:
+def test_a_file_that_still_waits_is_compared_as_well(scene):
     eve = scene.person("Eve")
     scene.submit(eve, changed(scene.truth.predictions(noise=2, seed=2), lambda _, value: 2 * value - 7))
     alike = looked_at(scene).split('id="alike"')[1]
     assert "<bdi>Eve</bdi>" in alike and "<bdi>Cem</bdi>" in alike
 
 
-def test_participants_see_none_of_it(scene: Any) -> None:
+def test_participants_see_none_of_it(scene):
     looked_at(scene)
     for person in (scene.people["Mal"], scene.people["Ann"]):
         assert PAGE not in person.browser.get(f"{HERE}/leaderboard").text

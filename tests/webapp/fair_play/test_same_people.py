@@ -15,7 +15,7 @@ API = "/api/v1/competitions/toxicity/organize/fair-play/same-people"
 
 @pytest.fixture
 def scene(make_arena: Callable[..., Any]) -> Callable[..., Any]:
-    def make(**settings: Any) -> Any:
+    def make(**settings):
         arena = make_arena(trusted_proxies=1, **settings)
         arena.competition()
         for name, role in (("Ed", Role.EDITOR), ("Vic", Role.VIEWER)):
@@ -31,13 +31,13 @@ def scene(make_arena: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def log_in(arena: Any, browser: Any, name: str, address: str) -> None:
+def log_in(arena, browser, name: str, address: str):
     form = {"csrf_token": arena.form_token(browser), "name": name, "password": PASSWORD}
     answer = browser.post("/login", data=form, headers={"X-Forwarded-For": address})
     assert answer.status_code == 302, answer.text
 
 
-def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene: Any) -> None:
+def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene):
     arena = scene()
     browser = arena.app.test_client()
     log_in(arena, browser, "Ann", "192.0.2.1")
@@ -59,7 +59,7 @@ def test_two_accounts_of_one_browser_are_shown_without_address_or_browser(scene:
         assert not any(secret in text for secret in ("192.0.2.1", "198.51.100.9", "Werkzeug", *hashes))
 
 
-def test_viewers_and_participants_do_not_see_it(scene: Any) -> None:
+def test_viewers_and_participants_do_not_see_it(scene):
     arena = scene()
     assert arena.vic.browser.get(PAGE).status_code == 403
     assert arena.app.test_client().get(API, headers=arena.vic.bearer).status_code == 403
@@ -67,7 +67,7 @@ def test_viewers_and_participants_do_not_see_it(scene: Any) -> None:
     assert "same-people" in arena.ed.browser.get(PAGE.removesuffix("/same-people")).text
 
 
-def test_the_operator_can_switch_it_off(scene: Any) -> None:
+def test_the_operator_can_switch_it_off(scene):
     arena = scene(note_shared_logins=False)
     browser = arena.app.test_client()
     log_in(arena, browser, "Ann", "192.0.2.1")

@@ -54,7 +54,7 @@ teams.create teams.invite teams.make_link teams.rename teams.request_merge teams
 """
 
 
-def test_of_every_act_it_is_decided_whether_it_asks(arena: Any) -> None:
+def test_of_every_act_it_is_decided_whether_it_asks(arena):
     rules = [rule for rule in arena.app.url_map.iter_rules() if "POST" in (rule.methods or ())]
     acts = {rule.endpoint for rule in rules if not rule.endpoint.startswith(("api.", "kaggle."))}
     decided = [*ASKS.split(), *TICKED_OR_TYPED.split(), *HARMLESS.split()]
@@ -62,8 +62,8 @@ def test_of_every_act_it_is_decided_whether_it_asks(arena: Any) -> None:
 
 
 def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
-    arena: Any, people: dict[str, Any], check: Callable[..., int]
-) -> None:
+    arena, people: dict[str, Any], check: Callable[..., int]
+):
     eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
     begin(people, check())
     arena.score_all()
@@ -101,8 +101,8 @@ def test_a_publication_asks_with_what_it_changes_and_is_bound_to_that(
 
 
 def test_an_answer_to_one_version_publishes_no_other(
-    arena: Any, people: dict[str, Any], check: Callable[..., int]
-) -> None:
+    arena, people: dict[str, Any], check: Callable[..., int]
+):
     eva = people["Eva"]
     begin(people, check())
     arena.score_all()
@@ -114,18 +114,14 @@ def test_an_answer_to_one_version_publishes_no_other(
     assert asked.status_code == 409 and "preparing" in page(eva, f"{ROOT}/rescoring/3")
 
 
-def test_a_rescoring_that_changes_nothing_says_so(
-    arena: Any, people: dict[str, Any], check: Callable[..., int]
-) -> None:
+def test_a_rescoring_that_changes_nothing_says_so(arena, people: dict[str, Any], check: Callable[..., int]):
     begin(people, check(0))
     arena.score_all()
     asked = people["Eva"].post(f"{ROOT}/rescoring/2/publish")
     assert "Nothing changes: every submission keeps its displayed scores" in asked.text
 
 
-def test_a_program_is_told_what_it_would_do(
-    arena: Any, people: dict[str, Any], check: Callable[..., int]
-) -> None:
+def test_a_program_is_told_what_it_would_do(arena, people: dict[str, Any], check: Callable[..., int]):
     begin(people, check())
     arena.score_all()
     eva, path = people["Eva"], f"{ROOT}/rescoring/2/publish"
@@ -134,7 +130,7 @@ def test_a_program_is_told_what_it_would_do(
     assert eva.post(path, {"confirmed": asked.json["confirmed"]}).status_code == 303
 
 
-def test_a_reveal_without_a_verification_warns_before(arena: Any, people: dict[str, Any]) -> None:
+def test_a_reveal_without_a_verification_warns_before(arena, people: dict[str, Any]):
     eva, path = people["Eva"], f"{ROOT}/close/reveal"
     assert "Not verified." in page(eva, f"{ROOT}/close")
     asked = eva.post(path, {"confirm": "yes"})
@@ -145,7 +141,7 @@ def test_a_reveal_without_a_verification_warns_before(arena: Any, people: dict[s
     assert eva.post(path, hidden_fields(asked.text)).status_code == 303
 
 
-def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena: Any, people: dict[str, Any]) -> None:
+def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena, people: dict[str, Any]):
     ann, bob = people["Ann"], people["Bob"]
     team = "/competitions/toxicity/team"
     assert ann.post(f"{team}/mergers", {"name": "Bob"}).status_code == 303
@@ -169,7 +165,7 @@ def test_accepting_a_merger_asks_with_what_happens_to_both_teams(arena: Any, peo
     assert bob.post(f"{team}/mergers/1/accept", hidden_fields(again.text)).status_code == 303
 
 
-def test_leaving_and_handing_over_ask_with_who_leads_then(arena: Any, people: dict[str, Any]) -> None:
+def test_leaving_and_handing_over_ask_with_who_leads_then(arena, people: dict[str, Any]):
     ann, cay = people["Ann"], arena.person("Cay")
     team = "/competitions/toxicity/team"
     assert ann.post(f"{team}/invitations", {"name": "Cay"}).status_code == 303
@@ -195,9 +191,7 @@ def test_leaving_and_handing_over_ask_with_who_leads_then(arena: Any, people: di
     assert led_by(arena, ann) == "Ann"
 
 
-def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(
-    arena: Any, people: dict[str, Any]
-) -> None:
+def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(arena, people: dict[str, Any]):
     dan, team = arena.person("Dan"), "/competitions/toxicity/team"
     assert people and dan.post(team, {"name": "Short-lived"}).status_code == 303
     asked = dan.post(f"{team}/leave")
@@ -208,7 +202,7 @@ def test_leaving_a_team_of_ones_own_without_a_file_says_that_it_ends(
     assert "You have no team yet." in page(dan, team)
 
 
-def led_by(arena: Any, member: Any) -> str:
+def led_by(arena, member) -> str:
     """Return who leads a person's team."""
     with arena.database.read() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -217,7 +211,7 @@ def led_by(arena: Any, member: Any) -> str:
 
 
 @pytest.mark.parametrize("who", ["Vic", "Eva"])
-def test_nobody_loses_a_role_at_one_click(arena: Any, people: dict[str, Any], who: str) -> None:
+def test_nobody_loses_a_role_at_one_click(arena, people: dict[str, Any], who: str):
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
         eva = session.get_one(User, people["Eva"].user.id)
@@ -233,7 +227,7 @@ def test_nobody_loses_a_role_at_one_click(arena: Any, people: dict[str, Any], wh
     assert demoted.status_code == 409 and "Make yourself viewer?" in demoted.text
 
 
-def test_a_token_is_not_revoked_at_one_click(arena: Any, people: dict[str, Any]) -> None:
+def test_a_token_is_not_revoked_at_one_click(arena, people: dict[str, Any]):
     ann = people["Ann"]
     with arena.database.write() as session:
         user = session.get_one(User, ann.user.id)
@@ -248,7 +242,7 @@ def test_a_token_is_not_revoked_at_one_click(arena: Any, people: dict[str, Any])
         assert session.get_one(ApiToken, number).revoked_at is not None
 
 
-def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[str, Any]) -> None:
+def test_a_date_in_the_past_is_told_beside_its_field(arena, people: dict[str, Any]):
     eva, path = people["Eva"], f"{ROOT}/settings/dates"
     now = arena.now()
     yesterday = now - timedelta(days=1)
@@ -285,7 +279,7 @@ def test_a_date_in_the_past_is_told_beside_its_field(arena: Any, people: dict[st
     assert page(eva, path).count("is in the past") == 1
 
 
-def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena: Any, people: dict[str, Any]) -> None:
+def test_a_close_that_is_minutes_away_is_saved_after_a_question(arena, people: dict[str, Any]):
     eva, path, soon = people["Eva"], f"{ROOT}/settings/dates", arena.now() + timedelta(minutes=9)
     inputs = re.findall(r"<input [^>]*>", page(eva, path))
     pairs = [(re.search(r' name="([^"]+)"', each), re.search(r' value="([^"]*)"', each)) for each in inputs]

@@ -20,10 +20,10 @@ API = "/api/v1/competitions/toxicity"
 
 
 @pytest.fixture
-def before_writing(arena: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def before_writing(arena, monkeypatch: pytest.MonkeyPatch):
     """Let something else happen in the moment before a request opens its transaction that writes."""
 
-    def prepare(happens: Any) -> None:
+    def prepare(happens):
         write, waiting = arena.database.write, [happens]
 
         @contextmanager
@@ -40,7 +40,7 @@ def before_writing(arena: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def organizer(arena: Any) -> Any:
+def organizer(arena):
     """Edda may edit the competition; Ann has the team “Aces”."""
     arena.competition()
     edda, ann = arena.person("Edda"), arena.person("Ann")
@@ -50,7 +50,7 @@ def organizer(arena: Any) -> Any:
     return edda
 
 
-def add_edda(session: Any, now: datetime) -> None:
+def add_edda(session, now: datetime):
     competition = lookup.get(session, slug="toxicity")
     user = names.get_user(session, name="Edda")
     organizers.add(
@@ -58,7 +58,7 @@ def add_edda(session: Any, now: datetime) -> None:
     )
 
 
-def remove_edda(session: Any) -> None:
+def remove_edda(session):
     competition = lookup.get(session, slug="toxicity")
     user = names.get_user(session, name="Edda")
     organizers.remove(
@@ -66,14 +66,14 @@ def remove_edda(session: Any) -> None:
     )
 
 
-def paused(arena: Any) -> bool:
+def paused(arena) -> bool:
     with arena.database.read() as session:
         return lookup.get(session, slug="toxicity").paused_at is not None
 
 
 def test_an_organizer_who_is_removed_after_the_page_was_asked_for_does_nothing(
-    arena: Any, organizer: Any, before_writing: Any
-) -> None:
+    arena, organizer, before_writing
+):
     path = f"{HERE}/organize/pause"
     assert organizer.browser.get(f"{HERE}/organize").status_code == 200
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
@@ -82,9 +82,7 @@ def test_an_organizer_who_is_removed_after_the_page_was_asked_for_does_nothing(
     assert (answer.status_code, paused(arena)) == (403, False)
 
 
-def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(
-    arena: Any, organizer: Any, before_writing: Any
-) -> None:
+def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(arena, organizer, before_writing):
     client = arena.app.test_client()
     assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
     before_writing(remove_edda)
@@ -92,9 +90,7 @@ def test_an_organizer_who_is_removed_after_the_api_was_asked_does_nothing(
     assert (answer.status_code, answer.json["error"], paused(arena)) == (403, "not_organizer", False)
 
 
-def test_an_action_of_a_family_checks_the_role_where_it_runs(
-    arena: Any, organizer: Any, before_writing: Any
-) -> None:
+def test_an_action_of_a_family_checks_the_role_where_it_runs(arena, organizer, before_writing):
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
     with arena.database.read() as session:
         team = session.scalar(select(Team.id).where(Team.name == "Aces"))
@@ -111,16 +107,16 @@ def test_an_action_of_a_family_checks_the_role_where_it_runs(
     assert team_name(arena, team) == "Aces"
 
 
-def team_name(arena: Any, team_id: int) -> str:
+def team_name(arena, team_id: int) -> str:
     with arena.database.read() as session:
         return str(session.get(Team, team_id).name)
 
 
-def transactions(sent: Any) -> list[str]:
+def transactions(sent) -> list[str]:
     return [line for line in sent.lines if line in ("read", "write")]
 
 
-def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena: Any, organizer: Any) -> None:
+def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena, organizer):
     bea = arena.person("Bea")
     assert bea.post(f"{HERE}/team", {"name": "Bees"}).status_code == 303
     token = arena.form_token(bea.browser, "/account")
@@ -132,7 +128,7 @@ def test_renaming_a_team_takes_one_transaction_and_its_page_another(arena: Any, 
     assert transactions(sent) == ["write", "read"]
 
 
-def test_renaming_a_team_by_the_api_takes_two_transactions(arena: Any, organizer: Any) -> None:
+def test_renaming_a_team_by_the_api_takes_two_transactions(arena, organizer):
     bea, client = arena.person("Bea"), arena.app.test_client()
     for path, name in ((f"{API}/team", "Bees"), (f"{API}/team/name", "Wasps")):
         with recorded(arena.database) as sent:
@@ -141,9 +137,7 @@ def test_renaming_a_team_by_the_api_takes_two_transactions(arena: Any, organizer
     assert transactions(sent) == ["read", "write"]
 
 
-def test_somebody_who_was_logged_out_meanwhile_does_nothing(
-    arena: Any, organizer: Any, before_writing: Any
-) -> None:
+def test_somebody_who_was_logged_out_meanwhile_does_nothing(arena, organizer, before_writing):
     path = f"{HERE}/organize/pause"
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
     before_writing(lambda session: logins.end_all(session, user=organizer.user))
@@ -152,10 +146,10 @@ def test_somebody_who_was_logged_out_meanwhile_does_nothing(
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_read_whose_connection_is_lost_is_answered_503(arena: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_whose_connection_is_lost_is_answered_503(arena, monkeypatch: pytest.MonkeyPatch):
     find = organizers.competition_and_role
 
-    def lose(session: Any, **given: Any) -> Any:
+    def lose(session, **given):
         session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
         return find(session, **given)
 

@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import sqlite3
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -19,26 +18,24 @@ PAGE = "/competitions/toxicity/submit"
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     arena.competition()
     return arena.person("Ann")
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 400_000_000)
 
 
-def test_below_the_reserve_a_file_is_refused_before_its_first_byte(arena: Any, ann: Any, short: None) -> None:
+def test_below_the_reserve_a_file_is_refused_before_its_first_byte(arena, ann, short: None):
     answer = _send(arena, ann)
     assert (answer.status_code, answer.json) == (507, {"code": 507, "error": "no_space", "message": SENTENCE})
     assert SENTENCE in _send_on_the_page(arena, ann).text
     assert _count(arena) == 0
 
 
-def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(
-    arena: Any, ann: Any, short: None
-) -> None:
+def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(arena, ann, short: None):
     browser = arena.app.test_client()
     assert browser.get("/competitions/toxicity/leaderboard").status_code == 200
     assert browser.get("/healthz").status_code == 200
@@ -47,9 +44,7 @@ def test_below_the_reserve_boards_and_checks_go_on_and_readiness_tells(
     assert (answer.status_code, answer.json["checks"]) == (503, {"database": True, "disk": False})
 
 
-def test_the_reserve_is_what_is_left_after_the_file(
-    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_reserve_is_what_is_left_after_the_file(arena, ann, monkeypatch: pytest.MonkeyPatch):
     reserve = arena.settings.disk_reserve_mb * 1_000_000
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: reserve + 1000)
     assert _send(arena, ann).status_code == 507
@@ -58,9 +53,9 @@ def test_the_reserve_is_what_is_left_after_the_file(
 
 
 def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it_later(
-    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(descriptor: int) -> None:
+    arena, ann, monkeypatch: pytest.MonkeyPatch
+):
+    def full(descriptor: int):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = _files(arena)
@@ -72,7 +67,7 @@ def test_a_disk_that_fills_up_while_a_file_is_stored_leaves_nothing_and_takes_it
     assert _send(arena, ann).status_code == 201
 
 
-def test_a_database_without_room_is_told_apart_from_a_broken_one() -> None:
+def test_a_database_without_room_is_told_apart_from_a_broken_one():
     full, broken = sqlite3.OperationalError("database or disk is full"), sqlite3.OperationalError("locked")
     full.sqlite_errorcode, broken.sqlite_errorcode = sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY
     assert disk.is_full(OperationalError("INSERT", {}, full))
@@ -80,10 +75,8 @@ def test_a_database_without_room_is_told_apart_from_a_broken_one() -> None:
     assert not disk.is_full(PermissionError(errno.EACCES, "no"))
 
 
-def test_a_login_whose_last_use_cannot_be_noted_still_reads(
-    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
+def test_a_login_whose_last_use_cannot_be_noted_still_reads(arena, ann, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object, **__: object):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("grader.services.accounts.logins.needs_touch", lambda used, now: True)
@@ -91,23 +84,23 @@ def test_a_login_whose_last_use_cannot_be_noted_still_reads(
     assert ann.browser.get("/competitions/toxicity/leaderboard").status_code == 200
 
 
-def _send(arena: Any, person: Any, path: str = API) -> Any:
+def _send(arena, person, path: str = API):
     return arena.app.test_client().post(path, data={"file": _file(arena)}, headers=person.bearer)
 
 
-def _send_on_the_page(arena: Any, person: Any) -> Any:
+def _send_on_the_page(arena, person):
     return person.post(PAGE, {"file": _file(arena)}, headers={"Accept": "text/html"})
 
 
-def _file(arena: Any) -> Any:
+def _file(arena):
     return io.BytesIO(arena.truth.predictions()), "predictions.csv"
 
 
-def _count(arena: Any) -> int:
+def _count(arena) -> int:
     with arena.database.read() as session:
         return session.scalar(select(func.count()).select_from(Submission)) or 0
 
 
-def _files(arena: Any) -> set[str]:
+def _files(arena) -> set[str]:
     blobs = arena.settings.data_dir / "blobs"
     return {name for _, _, names in os.walk(blobs) for name in names}

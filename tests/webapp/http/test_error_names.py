@@ -32,11 +32,11 @@ def below(kind: type[FairboardError]) -> Iterator[type[FairboardError]]:
         yield from below(each)
 
 
-def test_every_error_names_itself_and_does_not_inherit_its_name() -> None:
+def test_every_error_names_itself_and_does_not_inherit_its_name():
     assert [kind.__qualname__ for kind in kinds_of_errors() if "public_name" not in vars(kind)] == []
 
 
-def test_public_names_and_statuses_are_those_that_programs_know() -> None:
+def test_public_names_and_statuses_are_those_that_programs_know():
     """A new error adds its line to the file; a line that changes or goes breaks somebody's program."""
     lines = sorted({f"{kind.public_name} {STATUSES[kind.kind]}" for kind in kinds_of_errors()})
     assert lines == PINNED.read_text().splitlines()
@@ -47,7 +47,7 @@ def source(kind: type[FairboardError]) -> str:
     return "".join(inspect.getsource(each) for each in kind.__mro__[: kind.__mro__.index(FairboardError)])
 
 
-def test_every_error_that_passes_by_itself_has_a_retry_after() -> None:
+def test_every_error_that_passes_by_itself_has_a_retry_after():
     passing = [kind for kind in kinds_of_errors() if kind.kind in (ErrorKind.NOT_YET, ErrorKind.LIMITED)]
     passing += [kind for kind in kinds_of_errors() if "Try again in" in source(kind)]
     of_the_site = [kind for kind in passing if not kind.__module__.startswith("grader.client")]
@@ -55,7 +55,7 @@ def test_every_error_that_passes_by_itself_has_a_retry_after() -> None:
     assert [kind.__qualname__ for kind in of_the_site if "retry_after = " not in source(kind)] == []
 
 
-def test_every_error_with_several_problems_lists_them_in_its_details() -> None:
+def test_every_error_with_several_problems_lists_them_in_its_details():
     told = [kind for kind in kinds_of_errors() if issubclass(kind, ParticipantError | OrganizerError)]
     several = [kind for kind in told if "self.problems = " in source(kind) or "faults" in source(kind)]
     assert len(several) > 8
@@ -79,7 +79,7 @@ def raised(root: Path) -> Iterator[tuple[str, set[str | None]]]:
                     yield name, set()
 
 
-def test_every_error_is_raised_with_the_values_of_its_message() -> None:
+def test_every_error_is_raised_with_the_values_of_its_message():
     expected = defaultdict[str, list[set[str]]](list)
     for kind in kinds_of_errors():
         if kind.__init__ is FairboardError.__init__:

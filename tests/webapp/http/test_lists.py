@@ -53,7 +53,7 @@ def people(make_arena: Callable[..., Any], database_url: str) -> tuple[Any, Any]
     return ann, root
 
 
-def reader(people: Any, address: str) -> Any:
+def reader(people, address: str):
     ann, root = people
     return ann if address.endswith("/submissions") else root
 
@@ -62,7 +62,7 @@ def with_page(address: str, page: object) -> str:
     return f"{address}{'&' if '?' in address else '?'}page={page}"
 
 
-def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people: Any) -> None:
+def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address, key in API_LISTS.items():
@@ -73,7 +73,7 @@ def test_a_page_past_the_end_of_a_list_of_the_api_is_empty_and_the_last(people: 
             assert (past.status_code, past.json[key], past.json["next"]) == (200, [], None), address
 
 
-def test_what_is_no_page_number_is_400_and_named(people: Any) -> None:
+def test_what_is_no_page_number_is_400_and_named(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in API_LISTS:
@@ -83,7 +83,7 @@ def test_what_is_no_page_number_is_400_and_named(people: Any) -> None:
             assert answer.json["message"].startswith("`page` must be"), (address, page)
 
 
-def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people: Any) -> None:
+def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people):
     for address in PAGES:
         browser = reader(people, address).browser
         past = browser.get(with_page(address, 99))
@@ -97,7 +97,7 @@ def test_a_page_past_the_end_says_so_and_leads_to_the_last_one(people: Any) -> N
         assert all(asked in link for asked in address.partition("?")[2].split("&")), link
 
 
-def test_what_is_no_page_number_is_told_on_a_page(people: Any) -> None:
+def test_what_is_no_page_number_is_told_on_a_page(people):
     for address in PAGES:
         browser = reader(people, address).browser
         for page in ("x", "", "0", "9" * 5000):
@@ -106,7 +106,7 @@ def test_what_is_no_page_number_is_told_on_a_page(people: Any) -> None:
             assert "`page` must be a whole number from 1" in answer.text, (address, page)
 
 
-def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people: Any) -> None:
+def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
@@ -121,7 +121,7 @@ def test_a_list_of_the_api_goes_on_where_it_was_while_rows_arrive(people: Any) -
     assert seen == sorted(numbers, reverse=True)
 
 
-def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: Any) -> None:
+def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in (f"{API}/competitions", f"{API}{HERE}/submissions"):
@@ -133,7 +133,7 @@ def test_a_list_with_cursors_refuses_page_numbers_and_what_is_no_cursor(people: 
         assert (answer.status_code, answer.json["message"]) == (400, "`page` is not a field of this request.")
 
 
-def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people: Any) -> None:
+def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people):
     ann, _ = people
     for value in ("x", "-1", "1.5", "2147483648", "9" * 30):
         answer = ann.browser.get(f"/notifications?cursor={value}")
@@ -141,7 +141,7 @@ def test_a_page_with_a_cursor_refuses_what_is_no_cursor(people: Any) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "&sort=team", "&q=n", "&split=private"])
-def test_a_leaderboard_has_as_many_rows_as_asked_for(people: Any, query: str) -> None:
+def test_a_leaderboard_has_as_many_rows_as_asked_for(people, query: str):
     ann, _ = people
     arena, api = ann.arena, ann.arena.app.test_client()
     arena.competition(slug="second")
@@ -164,7 +164,7 @@ def test_a_leaderboard_has_as_many_rows_as_asked_for(people: Any, query: str) ->
 
 
 @pytest.mark.parametrize("size", ["0", "201", "-1", "x", "1.5", "true"])
-def test_a_page_size_out_of_range_is_400_and_named(people: Any, size: str) -> None:
+def test_a_page_size_out_of_range_is_400_and_named(people, size: str):
     ann, _ = people
     api = ann.arena.app.test_client()
     for address in (*API_LISTS, f"{API}/competitions", f"{API}{HERE}/submissions", f"{API}{HERE}/log"):
@@ -177,7 +177,7 @@ def test_a_page_size_out_of_range_is_400_and_named(people: Any, size: str) -> No
 
 def test_a_leaderboard_goes_on_where_it_was_while_a_team_comes_in_first(
     make_arena: Callable[..., Any], database_url: str
-) -> None:
+):
     arena = make_arena(database_url=database_url)
     arena.competition()
     noises = {f"Team {place:02}": 1.2 + place / 20 for place in range(52)}

@@ -2,7 +2,6 @@
 
 import io
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ KAGGLE = f"{API}/competitions.CompetitionApiService"
 
 
 @pytest.fixture
-def ann(make_arena: Any, database_url: str) -> Any:
+def ann(make_arena, database_url: str):
     """Ann, on a site with two competitions."""
     arena = make_arena(database_url=database_url)
     arena.competition()
@@ -27,7 +26,7 @@ def ann(make_arena: Any, database_url: str) -> Any:
     return arena.person("Ann")
 
 
-def bearer(person: Any, *scopes: Scope, slug: str | None = None) -> dict[str, str]:
+def bearer(person, *scopes: Scope, slug: str | None = None) -> dict[str, str]:
     arena = person.arena
     with arena.database.write() as session:
         _, text = api_tokens.create(
@@ -41,12 +40,12 @@ def bearer(person: Any, *scopes: Scope, slug: str | None = None) -> dict[str, st
     return {"Authorization": f"Bearer {text}"}
 
 
-def call(person: Any, method: str, path: str, headers: dict[str, str] | None = None, **sent: Any) -> Any:
+def call(person, method: str, path: str, headers: dict[str, str] | None = None, **sent):
     client = person.arena.app.test_client()
     return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
 
 
-def test_a_token_makes_another_that_may_do_no_more(ann: Any) -> None:
+def test_a_token_makes_another_that_may_do_no_more(ann):
     reading = bearer(ann, Scope.READ)
     made = call(ann, "POST", f"{API}/tokens", reading, json={"name": "child", "scopes": ["read"]})
     assert made.status_code == 201
@@ -59,7 +58,7 @@ def test_a_token_makes_another_that_may_do_no_more(ann: Any) -> None:
     assert (wider.status_code, wider.json["error"]) == (403, "too_much_asked")
 
 
-def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann: Any) -> None:
+def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann):
     texts = [bearer(ann)]
     for name in ("child", "grandchild"):
         made = call(ann, "POST", f"{API}/tokens", texts[-1], json={"name": name})
@@ -69,7 +68,7 @@ def test_who_revokes_a_token_revokes_those_that_were_made_with_it(ann: Any) -> N
     assert [call(ann, "GET", f"{API}/me", text).status_code for text in texts] == [401, 401, 401]
 
 
-def test_a_token_revokes_none_that_may_do_more(ann: Any) -> None:
+def test_a_token_revokes_none_that_may_do_more(ann):
     more = call(ann, "GET", f"{API}/me", bearer(ann)).json["token"]["id"]
     reading = bearer(ann, Scope.READ)
     answer = call(ann, "DELETE", f"{API}/tokens/{more}", reading)
@@ -78,7 +77,7 @@ def test_a_token_revokes_none_that_may_do_more(ann: Any) -> None:
     assert call(ann, "DELETE", f"{API}/tokens/{own}", reading).status_code == 204
 
 
-def test_a_token_of_one_competition_serves_nowhere_else(ann: Any) -> None:
+def test_a_token_of_one_competition_serves_nowhere_else(ann):
     there = ann.arena.submit(ann, ann.arena.truth.predictions(), slug="second")
     here = ann.arena.submit(ann, ann.arena.truth.predictions())
     bound = bearer(ann, slug="second")
@@ -91,7 +90,7 @@ def test_a_token_of_one_competition_serves_nowhere_else(ann: Any) -> None:
         assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
-def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann: Any) -> None:
+def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann):
     arena = ann.arena
     arena.competition("secret")
     with arena.database.write() as session:
@@ -105,7 +104,7 @@ def test_a_bound_token_learns_nothing_of_the_drafts_of_others(ann: Any) -> None:
         assert (made.status_code, made.json["error"]) == (404, "unknown_competition"), slug
 
 
-def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann: Any) -> None:
+def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann):
     arena = ann.arena
     bobs = arena.submit(arena.person("Bob"), arena.truth.predictions())
     arena.give_role(ann, Role.OWNER)
@@ -121,7 +120,7 @@ def test_a_token_without_the_scope_organize_has_no_eyes_of_an_organizer(ann: Any
         assert told.status_code == status
 
 
-def test_a_person_has_a_bounded_number_of_tokens(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_has_a_bounded_number_of_tokens(ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(api_tokens, "MOST", 3)
     made = [call(ann, "POST", f"{API}/tokens", json={"name": "t"}) for _ in range(3)]
     assert [each.status_code for each in made] == [201, 201, 409]
@@ -131,7 +130,7 @@ def test_a_person_has_a_bounded_number_of_tokens(ann: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.both_databases
-def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann: Any) -> None:
+def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_competition(ann):
     values = {"slug": "toxicity"}
     rules = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
     adapter = ann.arena.app.url_map.bind("localhost")
@@ -154,7 +153,7 @@ def test_every_operation_refuses_a_token_without_its_scope_and_one_of_another_co
             assert (answer.status_code, answer.json["error"]) == (403, "other_competition"), path
 
 
-def test_a_request_with_a_key_takes_effect_once(ann: Any) -> None:
+def test_a_request_with_a_key_takes_effect_once(ann):
     key = {"Idempotency-Key": "a-key"}
     first = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
     again = call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
@@ -165,7 +164,7 @@ def test_a_request_with_a_key_takes_effect_once(ann: Any) -> None:
     assert names.count("once") == 1
 
 
-def test_a_request_that_comes_again_gets_the_first_answer(ann: Any) -> None:
+def test_a_request_that_comes_again_gets_the_first_answer(ann):
     key = {"Idempotency-Key": "a-key"}
     first = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
     again = call(ann, "POST", f"{HERE}/team", key, json={"name": "Aces"})
@@ -177,7 +176,7 @@ def test_a_request_that_comes_again_gets_the_first_answer(ann: Any) -> None:
     assert (without.status_code, without.json["error"]) == (409, "already_in_team")
 
 
-def test_a_refused_request_frees_its_key(ann: Any) -> None:
+def test_a_refused_request_frees_its_key(ann):
     key = {"Idempotency-Key": "a-key"}
     refused = call(ann, "POST", f"{API}/tokens", key, json={"name": "once", "competition": "none"})
     assert refused.status_code == 404
@@ -185,7 +184,7 @@ def test_a_refused_request_frees_its_key(ann: Any) -> None:
 
 
 @pytest.mark.parametrize(("age_minutes", "name"), [(0, "under_way"), (6, "outcome_unknown")])
-def test_a_request_that_was_cut_down_says_so(ann: Any, age_minutes: int, name: str) -> None:
+def test_a_request_that_was_cut_down_says_so(ann, age_minutes: int, name: str):
     key = {"Idempotency-Key": "a-key"}
     call(ann, "POST", f"{API}/tokens", key, json={"name": "once"})
     with ann.arena.database.write() as session:
@@ -219,13 +218,13 @@ def test_a_request_that_was_cut_down_says_so(ann: Any, age_minutes: int, name: s
         ({"json": {"name": "x", "days": True}}, "unreadable", "`days`"),
     ],
 )
-def test_fields_that_cannot_be_read_are_all_named(ann: Any, sent: Any, name: str, words: str) -> None:
+def test_fields_that_cannot_be_read_are_all_named(ann, sent, name: str, words: str):
     answer = call(ann, "POST", f"{API}/tokens", **sent)
     assert (answer.status_code, answer.json["error"]) == (400, name)
     assert words in answer.json["message"]
 
 
-def test_a_form_with_one_value_fills_a_list(ann: Any) -> None:
+def test_a_form_with_one_value_fills_a_list(ann):
     for scopes in (["read"], ["read", "submit"]):
         made = call(ann, "POST", f"{API}/tokens", data={"name": "x", "scopes": scopes})
         assert (made.status_code, made.json["scopes"]) == (201, scopes)
@@ -234,7 +233,7 @@ def test_a_form_with_one_value_fills_a_list(ann: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["yes", "on", "t", ""])
-def test_a_word_is_not_a_boolean(ann: Any, word: str) -> None:
+def test_a_word_is_not_a_boolean(ann, word: str):
     number = ann.arena.submit(ann, ann.arena.truth.predictions())
     answer = call(ann, "POST", f"{API}/submissions/{number}/select", json={"selected": word})
     assert (answer.status_code, answer.json["error"]) == (400, "unreadable")
@@ -244,7 +243,7 @@ def test_a_word_is_not_a_boolean(ann: Any, word: str) -> None:
     )
 
 
-def test_the_whole_body_may_be_the_file(ann: Any) -> None:
+def test_the_whole_body_may_be_the_file(ann):
     file = ann.arena.truth.predictions()
     path = f"{HERE}/submissions?description=raw&file_name=mine.csv"
     answer = call(ann, "POST", path, data=io.BytesIO(file), content_type="text/csv")
@@ -257,7 +256,7 @@ def test_the_whole_body_may_be_the_file(ann: Any) -> None:
     assert "`curl -H 'Content-Type: text/csv' --data-binary @FILE`" in empty.json["message"]
 
 
-def test_an_answer_that_did_not_change_is_not_sent_again(ann: Any) -> None:
+def test_an_answer_that_did_not_change_is_not_sent_again(ann):
     submission_id = ann.arena.submit(ann, ann.arena.truth.predictions())
     first = call(ann, "GET", f"{API}/submissions/{submission_id}")
     known = {"If-None-Match": first.headers["ETag"]}
@@ -266,7 +265,7 @@ def test_an_answer_that_did_not_change_is_not_sent_again(ann: Any) -> None:
     assert call(ann, "GET", f"{API}/submissions/{submission_id}", known).status_code == 200
 
 
-def test_every_operation_is_described_once_and_by_models_of_different_names(ann: Any) -> None:
+def test_every_operation_is_described_once_and_by_models_of_different_names(ann):
     described = ann.arena.app.test_client().get("/api/openapi.json").json
     operations = [one for methods in described["paths"].values() for one in methods.values()]
     routes = [rule for rule in ann.arena.app.url_map.iter_rules() if rule.endpoint.startswith("api.")]
@@ -280,13 +279,13 @@ def test_every_operation_is_described_once_and_by_models_of_different_names(ann:
     assert not [name for name in models if "." in name]
 
 
-def test_the_page_of_the_api_shows_every_operation_without_scripts_of_others(ann: Any) -> None:
+def test_the_page_of_the_api_shows_every_operation_without_scripts_of_others(ann):
     page = ann.arena.app.test_client().get("/api").text
     assert all(f'id="{name}"' in page for name in OPERATIONS)
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
-def test_a_program_is_told_how_many_requests_it_has_left(make_arena: Any) -> None:
+def test_a_program_is_told_how_many_requests_it_has_left(make_arena):
     arena = make_arena(rate_limits=True)
     arena.competition()
     ann = arena.person("Ann")
@@ -301,8 +300,8 @@ def test_a_program_is_told_how_many_requests_it_has_left(make_arena: Any) -> Non
 
 
 def test_the_calls_of_the_kaggle_command_are_limited_as_the_api_is(
-    make_arena: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    make_arena, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(security, "API_RATE", "2/minute")
     arena = make_arena(rate_limits=True)
     arena.competition()

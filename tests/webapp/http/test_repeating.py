@@ -1,7 +1,6 @@
 """Idempotency-Keys of operations that accept a file, over HTTP through the site's own front server."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -20,7 +19,7 @@ LARGE = 1_200_000  # bytes; more than the server keeps in memory
 class Site:
     """A draft whose organizer calls the API over new connections."""
 
-    def __init__(self, arena: Any, front: Running) -> None:
+    def __init__(self, arena, front: Running):
         self.arena = arena
         self.olga = Desk(arena.person("Olga", is_admin=True))
         self.olga("POST", f"{API}/competitions", json={"slug": "next", "title": "Next"}, expect=201)
@@ -37,7 +36,7 @@ class Site:
 
 
 @pytest.fixture
-def site(arena: Any) -> Iterator[Site]:
+def site(arena) -> Iterator[Site]:
     front = Running(arena.app, BOUNDS)
     yield Site(arena, front)
     front.close()
@@ -53,9 +52,7 @@ def form(boundary: str, content: bytes, **fields: str) -> tuple[bytes, str]:
 
 
 @pytest.mark.parametrize("size", [0, LARGE])
-def test_a_whole_body_with_a_key_is_the_file_and_a_repeat_gets_the_first_answer(
-    site: Site, size: int
-) -> None:
+def test_a_whole_body_with_a_key_is_the_file_and_a_repeat_gets_the_first_answer(site: Site, size: int):
     solution = site.arena.truth.solution() + b"\n" * size
     first, again = (site.send(f"{DRAFT}/solution", solution, "text/csv") for _ in range(2))
     assert (first.status, again.status, again.data) == (202, 202, first.data)
@@ -65,7 +62,7 @@ def test_a_whole_body_with_a_key_is_the_file_and_a_repeat_gets_the_first_answer(
     assert (stored.status, stored.data["name"]) == (201, "a.csv")
 
 
-def test_a_whole_body_with_a_key_can_be_a_baseline(site: Site) -> None:
+def test_a_whole_body_with_a_key_can_be_a_baseline(site: Site):
     desk, path = site.olga, f"{DRAFT}/data/baseline"
     missing = site.send(path, b"id,prediction\n", "text/csv")
     assert (missing.status, missing.data["error"]) == (409, "nothing_to_score")
@@ -78,7 +75,7 @@ def test_a_whole_body_with_a_key_can_be_a_baseline(site: Site) -> None:
 
 
 @pytest.mark.parametrize("size", [0, LARGE])
-def test_the_boundary_of_a_form_is_no_part_of_the_request(site: Site, size: int) -> None:
+def test_the_boundary_of_a_form_is_no_part_of_the_request(site: Site, size: int):
     content = b"id\n1\n" + b"\n" * size
     sent = [form(f"boundary{number}", content, description="A") for number in (1, 22)]
     first, again = (site.send(f"{DRAFT}/data", *each) for each in sent)
@@ -88,7 +85,7 @@ def test_the_boundary_of_a_form_is_no_part_of_the_request(site: Site, size: int)
 
 
 @pytest.mark.parametrize("is_form", [True, False])
-def test_a_different_large_file_of_the_same_length_is_refused_not_dropped(site: Site, is_form: bool) -> None:
+def test_a_different_large_file_of_the_same_length_is_refused_not_dropped(site: Site, is_form: bool):
     sent = [
         form("b", content) if is_form else (content, "text/csv")
         for content in (b"id\n1\n" + b"\n" * LARGE, b"id\n2\n" + b"\n" * LARGE)
@@ -98,7 +95,7 @@ def test_a_different_large_file_of_the_same_length_is_refused_not_dropped(site: 
     assert site.send(f"{DRAFT}/data?file_name=a.csv", *sent[1], "another").status == 201
 
 
-def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site) -> None:
+def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site):
     path = f"{API}/competitions"
     head = 'Content-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
     sent = [
@@ -112,7 +109,7 @@ def test_the_fields_of_a_form_without_a_file_are_compared_too(site: Site) -> Non
     assert (other.status, other.data["error"]) == (409, "key_used")
 
 
-def test_the_key_order_of_json_is_no_part_of_the_request(site: Site) -> None:
+def test_the_key_order_of_json_is_no_part_of_the_request(site: Site):
     bodies = [
         b'{"slug": "n3", "title": "T"}',
         b'{"title":"T","slug":"n3"}',
@@ -124,7 +121,7 @@ def test_the_key_order_of_json_is_no_part_of_the_request(site: Site) -> None:
     assert [(each.status, each.data["error"]) for each in others] == [(409, "key_used")] * 2
 
 
-def test_an_upload_that_was_cut_down_keeps_its_key(site: Site) -> None:
+def test_an_upload_that_was_cut_down_keeps_its_key(site: Site):
     sent = (b"id\n1\n" + b"\n" * LARGE, "text/csv")
     site.send(f"{DRAFT}/data?file_name=a.csv", *sent)
     with site.arena.database.write() as session:
@@ -134,7 +131,7 @@ def test_an_upload_that_was_cut_down_keeps_its_key(site: Site) -> None:
     assert (again.status, again.data["error"], again.headers["Retry-After"]) == (409, "under_way", "2")
 
 
-def test_a_file_that_is_refused_frees_its_key(site: Site) -> None:
+def test_a_file_that_is_refused_frees_its_key(site: Site):
     refused = site.send(f"{DRAFT}/data?file_name=..", b"id\n", "text/csv")
     assert (refused.status, refused.data["error"]) == (409, "invalid_data_file")
     assert (

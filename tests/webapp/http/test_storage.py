@@ -1,7 +1,6 @@
 """A storage that does not answer: no file is accepted, whoever sent it learns why, and boards go on."""
 
 import io
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -24,8 +23,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> Storage:
 
 
 def test_while_the_bucket_does_not_answer_no_file_is_accepted_and_the_board_goes_on(
-    arena: Any, nowhere: Storage, make_app: Any
-) -> None:
+    arena, nowhere: Storage, make_app
+):
     arena.competition()
     ann = arena.person("Ann")
     parts = {"database": arena.database, "storage": nowhere, "hints": arena.hints}

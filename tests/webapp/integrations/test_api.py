@@ -23,7 +23,7 @@ WANTED = {"url": "https://board.example/hook", "events": ["rank.changed"]}
 
 
 @pytest.fixture
-def ann(make_arena: Any, database_url: str) -> Any:
+def ann(make_arena, database_url: str):
     """Ann, whose team has a file that waits."""
     arena = make_arena(database_url=database_url)
     arena.competition()
@@ -33,7 +33,7 @@ def ann(make_arena: Any, database_url: str) -> Any:
 
 
 @pytest.fixture
-def waits(ann: Any) -> Any:
+def waits(ann):
     """The waits of the site, which may take a while."""
     waits = ann.arena.app.extensions["fairboard"].waits
     waits.longest_seconds = waiting.LONGEST_SECONDS
@@ -41,12 +41,12 @@ def waits(ann: Any) -> Any:
     application.begun.clear()
 
 
-def call(person: Any, method: str, path: str, headers: dict[str, str] | None = None, **sent: Any) -> Any:
+def call(person, method: str, path: str, headers: dict[str, str] | None = None, **sent):
     client = person.arena.app.test_client()
     return client.open(path, method=method, headers={**person.bearer, **(headers or {})}, **sent)
 
 
-def organizing(arena: Any, name: str, role: Role) -> tuple[Any, dict[str, str]]:
+def organizing(arena, name: str, role: Role) -> tuple[Any, dict[str, str]]:
     """Return a new organizer, and headers with a token that may organize."""
     person = arena.person(name)
     arena.give_role(person, role)
@@ -57,7 +57,7 @@ def organizing(arena: Any, name: str, role: Role) -> tuple[Any, dict[str, str]]:
     return person, {"Authorization": f"Bearer {text}"}
 
 
-def test_a_webhook_is_made_changed_tested_and_deleted(ann: Any) -> None:
+def test_a_webhook_is_made_changed_tested_and_deleted(ann):
     made = call(ann, "POST", TEAM, json=WANTED)
     assert made.status_code == 201
     assert made.json["secret"].startswith("whsec_")
@@ -79,7 +79,7 @@ def test_a_webhook_is_made_changed_tested_and_deleted(ann: Any) -> None:
     assert call(ann, "GET", path).json["error"] == "unknown_webhook"
 
 
-def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann: Any) -> None:
+def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann):
     key = {"Idempotency-Key": "k1"}
     first, second = (call(ann, "POST", TEAM, key, json=WANTED) for _ in range(2))
     assert first.status_code == 201
@@ -87,7 +87,7 @@ def test_a_repeated_request_makes_one_webhook_and_shows_its_secret_once(ann: Any
     assert len(call(ann, "GET", TEAM).json["webhooks"]) == 1
 
 
-def test_what_is_wrong_with_a_webhook_is_named(ann: Any) -> None:
+def test_what_is_wrong_with_a_webhook_is_named(ann):
     for wrong, name in (
         ({"url": "http://board.example/"}, "invalid_webhook_url"),
         ({"events": ["everything"]}, "invalid_webhook"),
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_webhook_is_named(ann: Any) -> None:
         assert (answer.status_code, answer.json["error"]) == (400, name)
 
 
-def test_organizers_manage_theirs_with_a_token_that_may_organize(ann: Any) -> None:
+def test_organizers_manage_theirs_with_a_token_that_may_organize(ann):
     with ann.arena.database.write() as session:
         _, text = api_tokens.create(
             session, user=ann.user, name="s", scopes=[Scope.READ, Scope.SUBMIT], now=db.now(session)
@@ -114,13 +114,13 @@ def test_organizers_manage_theirs_with_a_token_that_may_organize(ann: Any) -> No
     assert call(ann, "GET", f"{TEAM}/1").status_code == 404
 
 
-def test_a_submission_that_has_its_result_is_answered_at_once(ann: Any, waits: Any) -> None:
+def test_a_submission_that_has_its_result_is_answered_at_once(ann, waits):
     ann.arena.score_all()
     assert call(ann, "GET", "/api/v1/submissions/1?wait=60").json["status"] == "scored"
 
 
 @pytest.mark.both_databases
-def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann: Any, waits: Any) -> None:
+def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann, waits):
     answers: list[Any] = []
     thread = threading.Thread(
         target=lambda: answers.append(call(ann, "GET", "/api/v1/submissions/1?wait=9999"))
@@ -133,15 +133,13 @@ def test_who_waits_is_answered_with_the_result_as_soon_as_it_is_there(ann: Any, 
     assert "Retry-After" not in answers[0].headers
 
 
-def test_who_has_waited_long_enough_is_answered_that_it_still_waits(ann: Any, waits: Any) -> None:
+def test_who_has_waited_long_enough_is_answered_that_it_still_waits(ann, waits):
     waits.longest_seconds = 0
     answer = call(ann, "GET", "/api/v1/submissions/1?wait=60")
     assert (answer.status_code, answer.json["status"]) == (200, "pending")
 
 
-def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more_came(
-    ann: Any, waits: Any
-) -> None:
+def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more_came(ann, waits):
     taken = [user_id for user_id in range(100, 200) if waits.take(user_id)]
     assert len(taken) == 4  # of sixteen threads
     seconds = []
@@ -158,16 +156,16 @@ def test_who_finds_no_place_is_answered_at_once_and_asked_to_come_later_the_more
     assert waits.take(1)
 
 
-def test_one_person_does_not_take_all_places(waits: Any) -> None:
+def test_one_person_does_not_take_all_places(waits):
     assert [waits.take(1) for _ in range(3)] == [True, True, False]
     assert waits.take(2)
 
 
-def test_a_server_of_few_threads_lets_nobody_wait(waits: Any) -> None:
+def test_a_server_of_few_threads_lets_nobody_wait(waits):
     assert not waiting.Waits(waits._database, threads=3).take(1)
 
 
-def test_a_server_that_ends_lets_nobody_wait(ann: Any, waits: Any) -> None:
+def test_a_server_that_ends_lets_nobody_wait(ann, waits):
     answers: list[Any] = []
     thread = threading.Thread(
         target=lambda: answers.extend(
@@ -195,7 +193,7 @@ def last_id(text: str) -> str:
     return [line for line in text.splitlines() if line.startswith("id: ")][-1].removeprefix("id: ")
 
 
-def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(ann: Any) -> None:
+def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(ann):
     """The arena lets no stream last, so that each answer is one look."""
     first = call(ann, "GET", f"{HERE}/events")
     assert first.mimetype == "text/event-stream"
@@ -221,9 +219,7 @@ def test_a_stream_begins_with_what_waits_and_the_board_and_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize("role", [None, Role.EDITOR])
-def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(
-    ann: Any, waits: Any, role: Role | None
-) -> None:
+def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(ann, waits, role: Role | None):
     bob = ann.arena.person("Bob") if role is None else organizing(ann.arena, "Bob", role)[0]
     answer = call(bob, "GET", f"{HERE}/events", buffered=False)
     stream, text = answer.iter_encoded(), ""
@@ -237,12 +233,12 @@ def test_a_stream_opened_before_the_first_file_of_a_team_sends_its_submissions(
     assert events_in(text)[-1][1]["id"] == submission_id
 
 
-def look_again(person: Any) -> None:
+def look_again(person):
     """Let the next request look at the database itself."""
     person.arena.app.extensions["fairboard"].waits._seen = waiting.Seen()
 
 
-def test_a_stream_tells_others_of_the_board_alone(ann: Any) -> None:
+def test_a_stream_tells_others_of_the_board_alone(ann):
     bob = ann.arena.person("Bob")
     assert [name for name, _ in events_in(call(bob, "GET", f"{HERE}/events").text)] == ["board"]
 
@@ -250,13 +246,13 @@ def test_a_stream_tells_others_of_the_board_alone(ann: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "1-2", "99999999999999999999-0123456789abcdef", "1-0123456789abcdeg"]
 )
-def test_an_id_that_is_none_of_ours_begins_again(ann: Any, text: str) -> None:
+def test_an_id_that_is_none_of_ours_begins_again(ann, text: str):
     assert Place.read(text) is None
     answer = call(ann, "GET", f"{HERE}/events", {"Last-Event-ID": text})
     assert [name for name, _ in events_in(answer.text)] == ["submission", "board"]
 
 
-def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann: Any, waits: Any) -> None:
+def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann, waits):
     waits.longest_seconds = 0
     for _ in range(10):
         assert call(ann, "GET", f"{HERE}/events").status_code == 200
@@ -264,11 +260,11 @@ def test_a_place_is_free_again_after_the_stream_whatever_came_of_it(ann: Any, wa
     assert waits._waiting == {}
 
 
-def test_many_who_wait_look_at_the_database_once(ann: Any, waits: Any) -> None:
+def test_many_who_wait_look_at_the_database_once(ann, waits):
     looks = []
     look = waits._look
 
-    def counted() -> Any:
+    def counted():
         looks.append(1)
         return look()
 
@@ -279,7 +275,7 @@ def test_many_who_wait_look_at_the_database_once(ann: Any, waits: Any) -> None:
     assert len(looks) == 1
 
 
-def test_the_boards_version_changes_with_a_score_and_not_without(ann: Any) -> None:
+def test_the_boards_version_changes_with_a_score_and_not_without(ann):
     from grader.services.leaderboards import changes
 
     def version() -> str:

@@ -1,7 +1,6 @@
 """The pages of webhooks: a team's and the organizers'."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ ENTERED = {"url": "https://board.example/hook/secret", "events": ["rank.changed"
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     """A member of a team."""
     arena.competition()
     person = arena.person("Ann")
@@ -25,7 +24,7 @@ def ann(arena: Any) -> Any:
 
 
 @pytest.fixture
-def eva(arena: Any, ann: Any) -> Any:
+def eva(arena, ann):
     """An editor of the competition."""
     person = arena.person("Eva")
     arena.give_role(person, Role.EDITOR)
@@ -37,7 +36,7 @@ def secret_in(page: str) -> str | None:
     return found[0] if found else None
 
 
-def test_a_member_adds_a_webhook_and_reads_its_secret_once(arena: Any, ann: Any) -> None:
+def test_a_member_adds_a_webhook_and_reads_its_secret_once(arena, ann):
     made = ann.post(TEAM, ENTERED)
     assert made.status_code == 201
     secret = secret_in(made.text)
@@ -49,14 +48,14 @@ def test_a_member_adds_a_webhook_and_reads_its_secret_once(arena: Any, ann: Any)
         assert secret_in(shown) is None and "hook/secret" not in shown
 
 
-def test_a_new_secret_is_shown_once_after_a_question(arena: Any, ann: Any) -> None:
+def test_a_new_secret_is_shown_once_after_a_question(arena, ann):
     first = secret_in(ann.post(TEAM, ENTERED).text)
     assert "stops working at once" in ann.post(f"{TEAM}/1/rotate").text
     second = secret_in(ann.confirm(f"{TEAM}/1/rotate").text)
     assert second is not None and second != first
 
 
-def test_what_is_entered_can_be_changed_and_the_url_stays_where_none_is_given(arena: Any, ann: Any) -> None:
+def test_what_is_entered_can_be_changed_and_the_url_stays_where_none_is_given(arena, ann):
     ann.post(TEAM, ENTERED)
     changed = ann.post(f"{TEAM}/1/change", {"url": "", "events": ["test"], "format": "slack"})
     assert (changed.status_code, "There is no event" in changed.text) == (400, True)
@@ -66,7 +65,7 @@ def test_what_is_entered_can_be_changed_and_the_url_stays_where_none_is_given(ar
     assert (webhook.url, webhook.events, webhook.format) == (ENTERED["url"], ["deadline.near"], "slack")
 
 
-def test_a_team_has_a_bounded_number_of_webhooks(ann: Any) -> None:
+def test_a_team_has_a_bounded_number_of_webhooks(ann):
     for _ in range(MOST_OF_TEAM):
         assert ann.post(TEAM, ENTERED).status_code == 201
     refused = ann.post(TEAM, ENTERED)
@@ -76,7 +75,7 @@ def test_a_team_has_a_bounded_number_of_webhooks(ann: Any) -> None:
     assert ann.post(TEAM, ENTERED).status_code == 201
 
 
-def test_tests_can_be_sent_five_times_a_minute(arena: Any, ann: Any) -> None:
+def test_tests_can_be_sent_five_times_a_minute(arena, ann):
     ann.post(TEAM, ENTERED)
     for _ in range(5):
         assert ann.post(f"{TEAM}/1/test").status_code == 303
@@ -85,7 +84,7 @@ def test_tests_can_be_sent_five_times_a_minute(arena: Any, ann: Any) -> None:
     assert int(refused.headers["Retry-After"]) > 0
 
 
-def test_the_log_shows_status_time_and_attempt(arena: Any, ann: Any) -> None:
+def test_the_log_shows_status_time_and_attempt(arena, ann):
     ann.post(TEAM, ENTERED)
     with arena.database.write() as session:
         now = db.now(session)
@@ -99,7 +98,7 @@ def test_the_log_shows_status_time_and_attempt(arena: Any, ann: Any) -> None:
     assert "503" in page and "1,234 ms" in page and "no answer" in page
 
 
-def test_a_webhook_is_switched_off_and_on_and_deleted(arena: Any, ann: Any) -> None:
+def test_a_webhook_is_switched_off_and_on_and_deleted(arena, ann):
     ann.post(TEAM, ENTERED)
     ann.post(f"{TEAM}/1/off")
     assert "switched off" in ann.browser.get(TEAM).text
@@ -112,7 +111,7 @@ def test_a_webhook_is_switched_off_and_on_and_deleted(arena: Any, ann: Any) -> N
     assert ann.browser.get(f"{TEAM}/1").status_code == 404
 
 
-def test_a_webhook_of_others_is_not_found(arena: Any, ann: Any, eva: Any) -> None:
+def test_a_webhook_of_others_is_not_found(arena, ann, eva):
     bob = arena.person("Bob")
     arena.submit(bob, arena.truth.predictions(seed=2))
     ann.post(TEAM, ENTERED)
@@ -122,9 +121,7 @@ def test_a_webhook_of_others_is_not_found(arena: Any, ann: Any, eva: Any) -> Non
         assert person.post(f"{path}/off").status_code == 404
 
 
-def test_organizers_changes_are_audited_without_the_path_of_the_url_and_a_teams_are_not(
-    arena: Any, ann: Any, eva: Any
-) -> None:
+def test_organizers_changes_are_audited_without_the_path_of_the_url_and_a_teams_are_not(arena, ann, eva):
     ann.post(TEAM, ENTERED)
     eva.post(DESK, ENTERED)
     eva.post(f"{DESK}/2/off")
@@ -143,7 +140,7 @@ def test_organizers_changes_are_audited_without_the_path_of_the_url_and_a_teams_
     assert "gave a new secret to webhook 2" in audit
 
 
-def test_an_event_of_the_log_is_sent_again_from_its_page_and_by_the_api(arena: Any, ann: Any) -> None:
+def test_an_event_of_the_log_is_sent_again_from_its_page_and_by_the_api(arena, ann):
     ann.post(TEAM, ENTERED)
     with arena.database.write() as session:
         now = db.now(session)

@@ -4,7 +4,6 @@ import hashlib
 import io
 import zipfile
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -28,14 +27,14 @@ DATA = bytes(range(256)) * 40
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     """Ann, in a competition with a data file."""
     arena.competition()
     add_file(arena, "data.bin", DATA)
     return arena.person("Ann")
 
 
-def add_file(arena: Any, name: str, content: bytes) -> None:
+def add_file(arena, name: str, content: bytes):
     with arena.database.write() as session:
         blob = arena.storage.put(content)
         file = data_files.add(
@@ -49,34 +48,34 @@ def add_file(arena: Any, name: str, content: bytes) -> None:
         file.check_state, file.findings = DataCheckState.PASSED, {"sha256": blob.sha256}
 
 
-def call(person: Any, method: str, **sent: Any) -> Any:
+def call(person, method: str, **sent):
     client = person.arena.app.test_client()
     return client.post(f"{CALL}/{method}", json=sent, headers=person.bearer)
 
 
-def begin(person: Any, size: int, name: str = "sub.csv") -> tuple[str, str]:
+def begin(person, size: int, name: str = "sub.csv") -> tuple[str, str]:
     """Announce a submission; return its token and where to send it."""
     told = call(person, "StartSubmissionUpload", **SLUG, fileName=name, contentLength=size).json
     return told["token"], told["createUrl"]
 
 
-def put(person: Any, url: str, body: bytes, content_range: str | None = None) -> Any:
+def put(person, url: str, body: bytes, content_range: str | None = None):
     headers = {"Content-Range": content_range} if content_range else {}
     return person.arena.app.test_client().put(url, data=body, headers=headers)
 
 
-def offered(person: Any, method: str, **sent: Any) -> str:
+def offered(person, method: str, **sent) -> str:
     answer = call(person, method, **SLUG, **sent)
     assert answer.status_code == 302, answer.text
     return str(answer.headers["Location"])
 
 
-def get(person: Any, url: str, **headers: str) -> Any:
+def get(person, url: str, **headers: str):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return person.arena.app.test_client().get(url, headers=named)
 
 
-def test_a_file_in_parts_goes_on_where_it_was(arena: Any, ann: Any) -> None:
+def test_a_file_in_parts_goes_on_where_it_was(arena, ann):
     file = arena.truth.predictions(noise=1.5, seed=1)
     token, url = begin(ann, size := len(file))
     asked = put(ann, url, b"", f"bytes */{size}")
@@ -104,14 +103,14 @@ def test_a_file_in_parts_goes_on_where_it_was(arena: Any, ann: Any) -> None:
     assert get(ann, link).data == file
 
 
-def test_a_file_that_begins_again_replaces_its_parts(ann: Any) -> None:
+def test_a_file_that_begins_again_replaces_its_parts(ann):
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     assert put(ann, url, b"abcdefghij").status_code == 200
     assert put(ann, url, b"ABCDEFGHIJ").status_code == 200
 
 
-def test_what_is_sent_again_and_again_takes_the_disk_once(arena: Any, ann: Any) -> None:
+def test_what_is_sent_again_and_again_takes_the_disk_once(arena, ann):
     before = {blob.sha256 for blob in arena.storage.blobs()}
     _, url = begin(ann, 10)
     for number in range(5):
@@ -123,7 +122,7 @@ def test_what_is_sent_again_and_again_takes_the_disk_once(arena: Any, ann: Any) 
     assert after == {hashlib.sha256(b"0123456789").hexdigest()}
 
 
-def test_an_empty_file_is_whole_once_it_has_come(arena: Any, ann: Any) -> None:
+def test_an_empty_file_is_whole_once_it_has_come(arena, ann):
     told = call(ann, "StartSubmissionUpload", **SLUG, fileName="empty.csv").json
     assert call(ann, "CreateSubmission", **SLUG, blobFileTokens=told["token"]).status_code == 409
     assert put(ann, told["createUrl"], b"").status_code == 200
@@ -140,16 +139,14 @@ def test_an_empty_file_is_whole_once_it_has_come(arena: Any, ann: Any) -> None:
         (b"12345678", None, 308),
     ],
 )
-def test_a_file_of_another_length_is_not_whole(
-    ann: Any, body: bytes, content_range: str | None, status: int
-) -> None:
+def test_a_file_of_another_length_is_not_whole(ann, body: bytes, content_range: str | None, status: int):
     _, url = begin(ann, 10)
     answer = put(ann, url, body, content_range)
     assert answer.status_code == status, answer.text
     assert put(ann, url, b"", "bytes */10").status_code == 308
 
 
-def test_an_upload_is_its_persons_and_ends(arena: Any, ann: Any) -> None:
+def test_an_upload_is_its_persons_and_ends(arena, ann):
     bob = arena.person("Bob")
     token, url = begin(ann, 5)
     assert put(ann, url, b"12345").status_code == 200
@@ -161,7 +158,7 @@ def test_an_upload_is_its_persons_and_ends(arena: Any, ann: Any) -> None:
     assert put(ann, url, b"", "bytes */5").status_code == 404
 
 
-def test_the_oldest_unused_uploads_make_room(arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_unused_uploads_make_room(arena, ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(uploads, "FOR_SUBMISSIONS", uploads.Room(count=3, size_bytes=100))
     urls = [begin(ann, 10)[1] for _ in range(4)]
     assert [put(ann, url, b"1234567890").status_code for url in urls] == [404, 200, 200, 200]
@@ -171,12 +168,12 @@ def test_the_oldest_unused_uploads_make_room(arena: Any, ann: Any, monkeypatch: 
         assert session.query(AnnouncedUpload).count() == 1
 
 
-def test_one_person_fills_the_disk_with_200_mb_at_most(arena: Any, ann: Any) -> None:
+def test_one_person_fills_the_disk_with_200_mb_at_most(arena, ann):
     urls = [begin(ann, 50_000_000, name=f"{number}.csv")[1] for number in range(6)]
     assert [put(ann, url, b"x", "bytes 0-0/50000000").status_code for url in urls] == [404] * 2 + [308] * 4
 
 
-def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(arena: Any, ann: Any) -> None:
+def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(arena, ann):
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     _, whole = begin(ann, 5)
@@ -192,9 +189,7 @@ def test_an_incomplete_upload_ends_six_hours_after_its_last_part_with_its_bytes(
     assert put(ann, whole, b"", "bytes */5").status_code == 200
 
 
-def test_expired_uploads_that_others_hold_are_left_to_the_next_round(
-    arena: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_expired_uploads_that_others_hold_are_left_to_the_next_round(arena, monkeypatch: pytest.MonkeyPatch):
     answers = iter([True] * 3)
     monkeypatch.setattr(uploads, "has_old", lambda *_, **__: next(answers))
     Keeper(arena.database, arena.storage).forget_uploads()
@@ -202,8 +197,8 @@ def test_expired_uploads_that_others_hold_are_left_to_the_next_round(
 
 
 def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
-    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    arena, ann, monkeypatch: pytest.MonkeyPatch
+):
     _, url = begin(ann, 10)
     assert put(ann, url, b"01234", "bytes 0-4/10").status_code == 308
     _, active = begin(ann, 10)
@@ -223,7 +218,7 @@ def test_a_short_disk_loses_idle_uploads_before_a_file_is_refused(
     assert put(ann, active, b"01234", "bytes 5-9/10").status_code == 200
 
 
-def test_a_download_serves_ranges(ann: Any) -> None:
+def test_a_download_serves_ranges(ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     assert url.startswith("http://localhost/")
     assert url.partition("?")[0].endswith("/data.bin")
@@ -247,13 +242,13 @@ def test_a_download_serves_ranges(ann: Any) -> None:
     assert get(ann, url, If_None_Match=etag).status_code == 304
 
 
-def test_the_page_serves_ranges_too(ann: Any) -> None:
+def test_the_page_serves_ranges_too(ann):
     path = "/competitions/toxicity/data/files/data.bin"
     part = ann.browser.get(path, headers={"Range": "bytes=10-19"})
     assert (part.status_code, part.data) == (206, DATA[10:20])
 
 
-def test_an_address_is_bound_to_its_file_version_and_person(arena: Any, ann: Any) -> None:
+def test_an_address_is_bound_to_its_file_version_and_person(arena, ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     path, _, key = url.partition("?key=")
     for forged in (
@@ -267,7 +262,7 @@ def test_an_address_is_bound_to_its_file_version_and_person(arena: Any, ann: Any
     assert get(ann, url).status_code == 410
 
 
-def test_an_address_ends_with_its_token_and_has_no_more_rights(arena: Any, ann: Any) -> None:
+def test_an_address_ends_with_its_token_and_has_no_more_rights(arena, ann):
     url = offered(ann, "DownloadDataFile", fileName="data.bin")
     assert get(ann, url).status_code == 200
     with arena.database.write() as session:
@@ -283,7 +278,7 @@ def test_an_address_ends_with_its_token_and_has_no_more_rights(arena: Any, ann: 
     assert get(ann, url).status_code == 410
 
 
-def test_what_is_being_checked_is_not_offered(arena: Any, ann: Any) -> None:
+def test_what_is_being_checked_is_not_offered(arena, ann):
     with arena.database.write() as session:
         file = data_files.get(session, competition=lookup.get(session, slug="toxicity"), name="data.bin")
         file.check_state = DataCheckState.HELD
@@ -293,7 +288,7 @@ def test_what_is_being_checked_is_not_offered(arena: Any, ann: Any) -> None:
         assert packed.namelist() == ["sample_submission.csv"]
 
 
-def test_a_token_is_known_or_not_and_nothing_else(arena: Any, ann: Any) -> None:
+def test_a_token_is_known_or_not_and_nothing_else(arena, ann):
     address, client = f"{API}/security.OAuthService/IntrospectToken", arena.app.test_client()
     assert client.post(address, json={"token": ann.token}).json["username"] == "Ann"
     assert client.post(address, json={"token": "guessed"}).json == {"active": False, "username": ""}
@@ -302,10 +297,8 @@ def test_a_token_is_known_or_not_and_nothing_else(arena: Any, ann: Any) -> None:
         assert answer.status_code in (200, 400)
 
 
-def test_a_token_that_cannot_be_looked_up_is_an_error_400(
-    arena: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def away(*_: Any, **__: Any) -> None:
+def test_a_token_that_cannot_be_looked_up_is_an_error_400(arena, ann, monkeypatch: pytest.MonkeyPatch):
+    def away(*_, **__):
         raise OperationalError("SELECT", {}, Exception("gone"))
 
     monkeypatch.setattr(api_tokens, "find", away)
@@ -317,11 +310,11 @@ def test_a_token_that_cannot_be_looked_up_is_an_error_400(
 @pytest.mark.parametrize(
     "text", ["2030-01-01T00:00:00.000+00:00Z", "2030-01-01T00:00:00.000Z", "2030-01-01T01:00:00+01:00"]
 )
-def test_times_are_read_as_the_command_writes_them(text: str) -> None:
+def test_times_are_read_as_the_command_writes_them(text: str):
     assert asked_time(SentFields({"at": text}), "at") == datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena: Any) -> None:
+def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena):
     arena = make_arena(base_url="https://board.example")
     arena.competition()
     address = "/competitions/toxicity/kaggle"
@@ -345,7 +338,7 @@ def test_the_page_of_the_command_has_the_lines_of_this_site(make_arena: Any) -> 
     assert "kaggle_here competitions download toxicity" in page
 
 
-def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
+def test_refusals_are_403_and_json(arena, ann):
     client = arena.app.test_client()
     answer = client.post(f"{CALL}/ListCompetitions", json={})
     assert (answer.status_code, answer.json["code"]) == (403, 403)
@@ -360,7 +353,7 @@ def test_refusals_are_403_and_json(arena: Any, ann: Any) -> None:
     assert (large.status_code, large.json["code"]) == (413, 413)
 
 
-def test_a_file_comes_in_a_bounded_number_of_parts(ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_comes_in_a_bounded_number_of_parts(ann, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(uploads, "MOST_PARTS", 2)
     _, url = begin(ann, 10)
     assert put(ann, url, b"0", "bytes 0-0/10").status_code == 308

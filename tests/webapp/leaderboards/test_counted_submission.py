@@ -1,7 +1,5 @@
 """The submission behind a private leaderboard line: hidden from everybody before the reveal, then public."""
 
-from typing import Any
-
 import pytest
 
 HERE = "/competitions/toxicity/leaderboard/private"
@@ -12,7 +10,7 @@ GAPS = {"positive_aeg", "negative_aeg"}
 
 
 @pytest.fixture
-def played(arena: Any) -> dict[str, int]:
+def played(arena) -> dict[str, int]:
     """Ann has sent three files, of which the third is the worst in public, and Bob one."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
@@ -26,9 +24,7 @@ def played(arena: Any) -> dict[str, int]:
     return sent
 
 
-def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(
-    arena: Any, played: dict[str, int]
-) -> None:
+def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(arena, played: dict[str, int]):
     arena.reveal()
     counted = arena.app.test_client().get(f"{API}/{played['bob']}").json
     assert (counted["team"], counted["rank"], counted["team_count"]) == ("Bob", 2, 2)
@@ -43,7 +39,7 @@ def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(
     assert "predictions.csv" not in page
 
 
-def test_the_board_leads_to_what_counted_and_to_nothing_else(arena: Any, played: dict[str, int]) -> None:
+def test_the_board_leads_to_what_counted_and_to_nothing_else(arena, played: dict[str, int]):
     arena.reveal()
     browser = arena.app.test_client()
     board = browser.get("/api/v1/competitions/toxicity/leaderboard?split=private").json
@@ -58,7 +54,7 @@ def test_the_board_leads_to_what_counted_and_to_nothing_else(arena: Any, played:
     assert "submission" not in browser.get("/api/v1/competitions/toxicity/leaderboard").json["rows"][0]
 
 
-def test_a_submission_of_another_competition_is_not_there(arena: Any, played: dict[str, int]) -> None:
+def test_a_submission_of_another_competition_is_not_there(arena, played: dict[str, int]):
     arena.competition("other")
     arena.reveal()
     arena.reveal("other")

@@ -4,7 +4,6 @@ import csv
 import io
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import event, select
@@ -25,7 +24,7 @@ API = f"/api/v1{BOARD}"
 
 
 @pytest.fixture
-def crowd(arena: Any) -> Any:
+def crowd(arena):
     """Sixty teams with a scored file each, made below the pages to be quick; Ann is the last of them."""
     arena.competition()
     ann = arena.person("Ann")
@@ -39,7 +38,7 @@ def crowd(arena: Any) -> Any:
     return ann
 
 
-def _copy(session: Any, own: Any, entry: Any) -> None:
+def _copy(session, own, entry):
     """Give 59 other teams a copy of the submission with its scores."""
     scores = session.scalars(select(Score)).all()
     teams = [
@@ -88,21 +87,21 @@ def _copy(session: Any, own: Any, entry: Any) -> None:
         )
 
 
-def _json(arena: Any, path: str, **headers: str) -> Any:
+def _json(arena, path: str, **headers: str):
     return arena.app.test_client().get(path, headers=headers)
 
 
-def _ranks(arena: Any, query: str) -> list[int]:
+def _ranks(arena, query: str) -> list[int]:
     return [row["rank"] for row in _json(arena, f"{API}?{query}").json["rows"]]
 
 
-def test_anybody_reads_the_board_of_the_api_and_a_wrong_token_is_refused(arena: Any, crowd: Any) -> None:
+def test_anybody_reads_the_board_of_the_api_and_a_wrong_token_is_refused(arena, crowd):
     assert _json(arena, API).json["team_count"] == 60
     assert _json(arena, API, Authorization="Bearer fb_wrong").status_code == 401
     assert _json(arena, API, Authorization="Basic eDp5").status_code == 401
 
 
-def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena: Any, crowd: Any) -> None:
+def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena, crowd):
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.search(
         r'<tbody class="pinned">\s*<tr class="own "[^>]*>\s*<td class="number rank">60</td>', first
@@ -115,7 +114,7 @@ def test_the_own_row_is_pinned_where_it_stands_on_another_page(arena: Any, crowd
     assert _json(arena, f"{API}?page=2", **crowd.bearer).json["own"] is None
 
 
-def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena: Any, crowd: Any) -> None:
+def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena, crowd):
     first, second = (crowd.browser.get(f"{BOARD}?page={page}").text for page in (1, 2))
     assert re.findall(r'<small class="gap">([^<]*)<', first) == [
         "\N{MINUS SIGN}0.89999",  # the own line, pinned on top
@@ -125,13 +124,13 @@ def test_a_line_says_what_is_missing_to_the_leader_from_displayed_digits(arena: 
     assert '<small class="gap">\N{MINUS SIGN}0.00050<' in second
 
 
-def test_the_weakest_term_of_each_line_is_marked_once(arena: Any, crowd: Any) -> None:
+def test_the_weakest_term_of_each_line_is_marked_once(arena, crowd):
     page = arena.app.test_client().get(BOARD).text
     assert page.count(' weakest">') == page.count('<span class="unseen"> weakest<') == 50
     assert "low = false alarms" in page
 
 
-def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena: Any, crowd: Any) -> None:
+def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena, crowd):
     with arena.database.write() as session:
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC).order_by(Score.id)).all()
         for number, score in enumerate(scores):
@@ -146,7 +145,7 @@ def test_a_baseline_takes_neither_bars_nor_shades_from_the_best_teams(arena: Any
     assert page.count("score-bar clipped") == 1
 
 
-def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena: Any) -> None:
+def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena):
     arena.competition()
     ann = arena.person("Ann")
     own = f"{HERE}/submissions/{arena.submit(ann, arena.truth.predictions(noise=2))}"
@@ -169,7 +168,7 @@ def test_exact_scores_have_their_standard_error_and_coarse_ones_none(arena: Any)
     assert "±</abbr>" not in ann.browser.get(BOARD).text
 
 
-def test_a_search_finds_teams_and_leaves_the_true_rank(arena: Any, crowd: Any) -> None:
+def test_a_search_finds_teams_and_leaves_the_true_rank(arena, crowd):
     found = _json(arena, f"{API}?q=tEAM 5").json
     assert [(row["rank"], row["team"]) for row in found["rows"]] == [
         (6, "Team 5"),
@@ -194,31 +193,29 @@ def test_a_search_finds_teams_and_leaves_the_true_rank(arena: Any, crowd: Any) -
         ("sort=last_submitted_at", list(range(59, 9, -1))),
     ],
 )
-def test_a_board_is_sorted_by_shown_columns_and_ranks_stay(
-    arena: Any, crowd: Any, query: str, expected: list[int]
-) -> None:
+def test_a_board_is_sorted_by_shown_columns_and_ranks_stay(arena, crowd, query: str, expected: list[int]):
     assert _ranks(arena, query) == expected
 
 
-def test_teams_are_sorted_by_name_whatever_the_case(arena: Any, crowd: Any) -> None:
+def test_teams_are_sorted_by_name_whatever_the_case(arena, crowd):
     names = [row["team"] for row in _json(arena, f"{API}?sort=team").json["rows"]]
     assert names[0] == "Ann" and names == sorted(names, key=str.casefold)
 
 
 @pytest.mark.parametrize("query", ["sort=private_score", "sort=score;", "sort=user_id", "order=up"])
-def test_nothing_sorts_by_what_is_not_shown(arena: Any, crowd: Any, query: str) -> None:
+def test_nothing_sorts_by_what_is_not_shown(arena, crowd, query: str):
     for path in (f"{API}?{query}", f"{BOARD}?{query}"):
         assert arena.app.test_client().get(path).status_code == 400
     assert _json(arena, f"{API}?{query}").json["error"] in ("unknown_column", "unknown_order")
 
 
-def test_pages_of_a_sorted_board_keep_the_question(arena: Any, crowd: Any) -> None:
+def test_pages_of_a_sorted_board_keep_the_question(arena, crowd):
     page = crowd.browser.get(f"{BOARD}?sort=team&order=desc&q=team").text
     assert re.search(r'rel="next" href="[^"]*page=2&amp;q=team&amp;sort=team&amp;order=desc"', page)
     assert 'aria-sort="descending"' in page
 
 
-def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any) -> None:
+def test_the_change_counts_from_the_start_of_the_utc_day(arena, crowd):
     assert _json(arena, API).json["rows"][0]["rank_change"] is None
     assert 'class="change' not in crowd.browser.get(BOARD).text
     with arena.database.write() as session:
@@ -239,7 +236,7 @@ def test_the_change_counts_from_the_start_of_the_utc_day(arena: Any, crowd: Any)
     assert "↑ 6" in page and ">new<" in page
 
 
-def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(arena: Any) -> None:
+def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
@@ -262,7 +259,7 @@ def test_the_ranks_at_the_start_of_a_day_are_those_of_what_had_come_by_then(aren
         ) == [1]
 
 
-def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> None:
+def test_a_benchmark_stands_in_place_without_a_rank(arena, crowd):
     other = arena.person("Orla")
     benchmark = arena.submit(other, arena.truth.predictions(noise=1.5), description="Word n-grams")
     arena.score_all()
@@ -282,7 +279,7 @@ def test_a_benchmark_stands_in_place_without_a_rank(arena: Any, crowd: Any) -> N
     assert any(each["is_benchmark"] for each in _json(arena, f"{API}?q=gram&sort=team").json["rows"])
 
 
-def test_the_csv_has_all_teams_and_no_formula(arena: Any, crowd: Any) -> None:
+def test_the_csv_has_all_teams_and_no_formula(arena, crowd):
     with arena.database.write() as session:
         team = session.scalars(select(Team).where(Team.name == "Team 0")).one()
         team.name = '=HYPERLINK("http://evil.example";"x"),1'
@@ -299,19 +296,19 @@ def test_the_csv_has_all_teams_and_no_formula(arena: Any, crowd: Any) -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
-def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str) -> None:
+def test_a_name_that_looks_like_a_formula_gets_an_apostrophe(start: str):
     assert safe(f"{start}1+1") == f"'{start}1+1"
     assert safe(f" {start}1") == f"' {start}1"
     assert safe(f"a{start}1") == f"a{start}1"
 
 
 @pytest.mark.parametrize("text", ["-0.00398", "-2", "+0.08126", "+3"])
-def test_a_number_with_its_sign_stays_a_number(text: str) -> None:
+def test_a_number_with_its_sign_stays_a_number(text: str):
     assert safe(text) == text
     assert safe(f"{text}-1") == f"'{text}-1"
 
 
-def test_an_unchanged_board_is_not_sent_again(arena: Any, crowd: Any) -> None:
+def test_an_unchanged_board_is_not_sent_again(arena, crowd):
     for path in (BOARD, API, f"{HERE}/leaderboard.csv"):
         first = _json(arena, path)
         assert first.headers["Cache-Control"] == "private, no-cache"
@@ -322,11 +319,11 @@ def test_an_unchanged_board_is_not_sent_again(arena: Any, crowd: Any) -> None:
     assert _json(arena, path, **{"If-None-Match": first.headers["ETag"]}).status_code == 200
 
 
-def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena: Any) -> None:
+def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena):
     arena.competition()
     ann = arena.person("Ann")
 
-    def look(etag: str = "") -> Any:
+    def look(etag: str = ""):
         return _json(arena, f"{BOARD}/version", **{"If-None-Match": etag})
 
     first = look()
@@ -345,9 +342,7 @@ def test_who_looks_for_new_scores_is_told_of_them_and_else_of_nothing(arena: Any
     assert look().json["entries"] is None
 
 
-def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty(
-    arena: Any, crowd: Any
-) -> None:
+def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty(arena, crowd):
     def queries(path: str) -> int:
         asked: list[str] = []
         listener = lambda *args: asked.append(args[2])  # noqa: E731
@@ -367,7 +362,7 @@ def test_a_board_page_takes_the_same_number_of_queries_for_one_team_as_for_fifty
     assert queries(BOARD) <= whole
 
 
-def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena: Any) -> None:
+def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         person = arena.person(name)
@@ -381,7 +376,7 @@ def test_the_step_chart_is_drawn_without_styles_and_told_as_a_table(arena: Any) 
     assert scores and all(score in page for score in scores)
 
 
-def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_leaderboard(arena: Any) -> None:
+def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_leaderboard(arena):
     arena.competition()
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions(noise=3))
@@ -400,7 +395,7 @@ def test_the_chart_of_accuracy_and_fairness_names_the_front_and_follows_the_lead
     assert "Who is accurate and fair" not in hidden and "heat" not in hidden
 
 
-def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena: Any) -> None:
+def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for noise in (3, 2.5, 2):
@@ -421,7 +416,7 @@ def test_the_reveal_night_shows_every_file_why_it_counted_and_the_shake_up(arena
     assert "You have no team in this competition." in stranger
 
 
-def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
+def test_final_standings_stay_readable_on_page_and_api(arena):
     arena.competition()
     for number, name in enumerate(("Ann", "Bob")):
         arena.submit(arena.person(name), arena.truth.predictions(noise=2 - number))
@@ -448,14 +443,14 @@ def test_final_standings_stay_readable_on_page_and_api(arena: Any) -> None:
     assert _json(arena, f"/api/v1{HERE}/final-standings/3").json["error"] == "unknown_final_board"
 
 
-def test_the_date_of_the_reveal_is_shown_from_day_one(arena: Any) -> None:
+def test_the_date_of_the_reveal_is_shown_from_day_one(arena):
     closes_at = arena.now() + timedelta(days=3)
     arena.competition(closes_at=closes_at)
     moment = closes_at + timedelta(days=7)
     assert f"revealed automatically on {moment.day} {moment:%b %Y, %H:%M} UTC" in _json(arena, BOARD).text
 
 
-def test_headings_use_the_competitions_names_of_its_classes(arena: Any) -> None:
+def test_headings_use_the_competitions_names_of_its_classes(arena):
     arena.competition()
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -474,8 +469,8 @@ def test_headings_use_the_competitions_names_of_its_classes(arena: Any) -> None:
     [(Feedback.LADDER, Step.OF_0_005, 3), (Feedback.TIERED, Step.OF_0_0005, 4)],
 )
 def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
-    arena: Any, feedback: Feedback, step: Step, decimals: int
-) -> None:
+    arena, feedback: Feedback, step: Step, decimals: int
+):
     arena.competition(feedback=feedback, feedback_step=step)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     arena.submit(bob, arena.truth.predictions(noise=0.2, seed=3))
@@ -496,6 +491,6 @@ def test_shown_scores_have_the_decimals_of_the_step_on_every_page(
     assert 'data-unit="entry">1<' in board and 'data-unit="entries">2<' in board
 
 
-def test_the_footer_says_that_scores_are_exact_where_they_are(arena: Any) -> None:
+def test_the_footer_says_that_scores_are_exact_where_they_are(arena):
     arena.competition()
     assert "scores are exact" in arena.app.test_client().get(BOARD).text

@@ -32,7 +32,7 @@ ROLES = {"nobody": None, "a participant": "Ann", "an organizer": "Olga", "an adm
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any], database_url: str) -> Any:
+def site(make_arena: Callable[..., Any], database_url: str):
     arena = make_arena(database_url=database_url)
     arena.competition()
     arena.person("Ann")
@@ -42,7 +42,7 @@ def site(make_arena: Callable[..., Any], database_url: str) -> Any:
     return arena
 
 
-def bearer(arena: Any, name: str | None) -> dict[str, str]:
+def bearer(arena, name: str | None) -> dict[str, str]:
     """Return the headers of a person with a token that may do everything."""
     if name is None:
         return {}
@@ -52,7 +52,7 @@ def bearer(arena: Any, name: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
-def keep(arena: Any, role: str, examples: int) -> None:
+def keep(arena, role: str, examples: int):
     """Send every operation some requests that its description allows, and some that it does not."""
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", arena.app)
     headers = bearer(arena, ROLES[role]) | {"Accept-Encoding": "identity"}
@@ -71,7 +71,7 @@ def keep(arena: Any, role: str, examples: int) -> None:
                 suppress_health_check=list(HealthCheck),
             )
             @given(case=strategy)
-            def ask(case: schemathesis.Case) -> None:
+            def ask(case: schemathesis.Case):
                 answer = case.call(headers=headers)
                 is_not_yet = answer.status_code == 503 and "retry-after" in answer.headers
                 case.validate_response(answer, checks=KEPT[1:] if is_not_yet else KEPT)
@@ -81,11 +81,11 @@ def keep(arena: Any, role: str, examples: int) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_api_keeps_to_its_description(site: Any, role: str) -> None:
+def test_the_api_keeps_to_its_description(site, role: str):
     keep(site, role, examples=2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("role", ROLES)
-def test_the_api_keeps_to_its_description_for_long(site: Any, role: str) -> None:
+def test_the_api_keeps_to_its_description_for_long(site, role: str):
     keep(site, role, examples=60)

@@ -17,11 +17,11 @@ SCORE = re.compile(r"(\w+_)?score(_before|_after)?")
 
 
 @pytest.fixture
-def described(make_arena: Any) -> Any:
+def described(make_arena):
     return make_arena().app.test_client().get("/api/openapi.json").json
 
 
-def parts(part: Any) -> Iterator[dict[str, Any]]:
+def parts(part) -> Iterator[dict[str, Any]]:
     """Yield all objects in a part of the document."""
     if isinstance(part, dict):
         yield part
@@ -31,7 +31,7 @@ def parts(part: Any) -> Iterator[dict[str, Any]]:
             yield from parts(each)
 
 
-def operations(described: Any) -> dict[str, Any]:
+def operations(described) -> dict[str, Any]:
     return {one["operationId"]: one for methods in described["paths"].values() for one in methods.values()}
 
 
@@ -48,7 +48,7 @@ def kinds(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return schema.get("anyOf", [schema])
 
 
-def models_of(part: Any, schemas: dict[str, Any]) -> set[str]:
+def models_of(part, schemas: dict[str, Any]) -> set[str]:
     """Return the names of all models that a part of the document refers to."""
     found: set[str] = set()
     todo = [part]
@@ -59,13 +59,13 @@ def models_of(part: Any, schemas: dict[str, Any]) -> set[str]:
     return found
 
 
-def test_the_document_is_valid_and_has_keywords_of_json_schema_only(described: Any) -> None:
+def test_the_document_is_valid_and_has_keywords_of_json_schema_only(described):
     validate(described)
     assert not [part for part in parts(described) if {"ge", "le", "gt", "lt"} & part.keys()]
     assert not [name for name in described["components"]["schemas"] if "." in name or "__" in name]
 
 
-def test_responses_may_gain_fields_and_requests_refuse_unknown_ones(described: Any) -> None:
+def test_responses_may_gain_fields_and_requests_refuse_unknown_ones(described):
     schemas, found = described["components"]["schemas"], operations(described).values()
     answers = models_of([one["responses"] for one in found], schemas)
     requests = models_of([one.get("requestBody") for one in found], schemas)
@@ -75,7 +75,7 @@ def test_responses_may_gain_fields_and_requests_refuse_unknown_ones(described: A
     assert answers | requests == schemas.keys()
 
 
-def test_states_are_enums(described: Any) -> None:
+def test_states_are_enums(described):
     schemas = described["components"]["schemas"]
     words = {"status", "state", "phase", "kind", "role", "feedback", "stage", "split", "entry_mode", "scopes"}
     plain = {
@@ -87,7 +87,7 @@ def test_states_are_enums(described: Any) -> None:
     assert plain == {"DeliveryAnswer.status", "NewWebhook.state", "WebhookAnswer.state"}  # of HTTP; in words
 
 
-def test_uploads_document_their_form_and_parameters(described: Any) -> None:
+def test_uploads_document_their_form_and_parameters(described):
     found = operations(described)
     fields = {
         "submit": {"description", "again"},
@@ -106,7 +106,7 @@ def test_uploads_document_their_form_and_parameters(described: Any) -> None:
         assert not [name for name, each in asked.items() if "default" in each["schema"]]
 
 
-def test_replays_are_documented(described: Any) -> None:
+def test_replays_are_documented(described):
     keyed = {
         name: one["responses"]
         for name, one in operations(described).items()
@@ -118,7 +118,7 @@ def test_replays_are_documented(described: Any) -> None:
         assert "Idempotency-Replayed" in first["headers"], name
 
 
-def test_every_score_is_a_number_and_every_problem_has_one_shape(described: Any) -> None:
+def test_every_score_is_a_number_and_every_problem_has_one_shape(described):
     properties = [
         (field, about)
         for one in described["components"]["schemas"].values()
@@ -133,7 +133,7 @@ def test_every_score_is_a_number_and_every_problem_has_one_shape(described: Any)
     assert set(described["components"]["schemas"]["Problem"]["required"]) == {"code", "message"}
 
 
-def test_all_properties_parameters_and_models_have_a_description(described: Any) -> None:
+def test_all_properties_parameters_and_models_have_a_description(described):
     schemas = described["components"]["schemas"]
     places = {f"{name}.{field}": about for name, one in schemas.items() for field, about in fields_of(one)}
     places |= schemas
@@ -147,7 +147,7 @@ def test_all_properties_parameters_and_models_have_a_description(described: Any)
     assert not unused
 
 
-def test_examples_match_their_schemas(described: Any) -> None:
+def test_examples_match_their_schemas(described):
     schemas = described["components"]["schemas"]
     for name, one in schemas.items():
         for field, about in [("", one), *fields_of(one)]:
@@ -160,7 +160,7 @@ def test_examples_match_their_schemas(described: Any) -> None:
     assert [schema for schema in sent if schema and not schemas[model_of(schema)]["examples"]] == []
 
 
-def test_each_operation_lists_the_errors_that_its_code_can_raise(make_arena: Any) -> None:
+def test_each_operation_lists_the_errors_that_its_code_can_raise(make_arena):
     arena = make_arena()
     found = raised_errors.text(arena.app.view_functions)
     assert raised_errors.FILE.read_text() == found, "Run `make api-errors`."

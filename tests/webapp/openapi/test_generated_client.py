@@ -27,12 +27,12 @@ CONFIG = {
 class Generated:
     """The generated package, by the names of its operations and models."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str):
         self.package = importlib.import_module("fairboard_generated")
         self.models = importlib.import_module("fairboard_generated.models")
         self.client = self.package.AuthenticatedClient(base_url=url, token=token)
 
-    def call(self, tag: str, operation: str, *arguments: Any, **options: Any) -> Any:
+    def call(self, tag: str, operation: str, *arguments, **options):
         """Call an operation and return the whole response, its answer in `parsed`."""
         module = importlib.import_module(f"fairboard_generated.api.{tag}.{operation}")
         return module.sync_detailed(*arguments, client=self.client, **options)
@@ -70,7 +70,7 @@ def generated(
         del sys.modules[name]
 
 
-def test_a_generated_client_submits_a_file_and_reads_typed_answers(generated: Any) -> None:
+def test_a_generated_client_submits_a_file_and_reads_typed_answers(generated):
     models, arena = generated.models, generated.arena
     (line,) = generated.call("competitions", "competition_list").parsed.competitions
     assert (line.slug, line.phase) == ("toxicity", models.Phase.OPEN)

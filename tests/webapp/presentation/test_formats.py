@@ -12,7 +12,7 @@ from webapp.presentation import formats
     ("size_bytes", "text"),
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (61_300_000, "61.3 MB"), (2 * 10**9, "2 GB")],
 )
-def test_sizes(size_bytes: int, text: str) -> None:
+def test_sizes(size_bytes: int, text: str):
     assert formats.size(size_bytes) == text
 
 
@@ -29,7 +29,7 @@ def test_sizes(size_bytes: int, text: str) -> None:
         (1013, "1,013th"),
     ],
 )
-def test_ordinals(number: int, text: str) -> None:
+def test_ordinals(number: int, text: str):
     assert formats.ordinal(number) == text
 
 
@@ -42,11 +42,11 @@ def test_ordinals(number: int, text: str) -> None:
         (timedelta(seconds=-5), "0 s"),
     ],
 )
-def test_durations(duration: timedelta, text: str) -> None:
+def test_durations(duration: timedelta, text: str):
     assert formats.span(duration) == text
 
 
-def test_times() -> None:
+def test_times():
     time = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
     assert formats.moment(time) == "4 Mar 2026, 23:58 UTC"
     assert formats.short_moment(time.replace(year=datetime.now(UTC).year)) == "4 Mar 23:58 UTC"
@@ -55,7 +55,7 @@ def test_times() -> None:
     assert formats.iso(None) is None
 
 
-def test_counts_have_their_word() -> None:
+def test_counts_have_their_word():
     assert formats.counted(1, "problem") == "1 problem"
     assert formats.counted(1200, "entry", "entries") == "1,200 entries"
     assert formats.percent(0, 0) == "0%"
@@ -65,7 +65,7 @@ def test_counts_have_their_word() -> None:
     ("value", "shade"),
     [(None, "undefined"), (0.0, "h0"), (0.49, "h0"), (0.5, "h1"), (0.93, "h7"), (0.98, "h9"), (1.0, "h10")],
 )
-def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> None:
+def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str):
     assert formats.shade(value) == shade
 
 
@@ -79,13 +79,13 @@ def test_a_weaker_cell_has_a_stronger_shade(value: float | None, shade: str) -> 
         '<a onclick="alert(1)">x</a>',
     ],
 )
-def test_markdown_becomes_nothing_that_runs_or_calls_home(hostile: str) -> None:
+def test_markdown_becomes_nothing_that_runs_or_calls_home(hostile: str):
     html = markdown.render(hostile)
     for part in ("<script", 'href="javascript', 'href="data', "<img", "<a onclick"):
         assert part not in html
 
 
-def test_markdown_keeps_what_an_overview_needs() -> None:
+def test_markdown_keeps_what_an_overview_needs():
     html = markdown.render("# A\n\n**b** [c](https://example.org)\n\n| x |\n|---|\n| 1 |\n")
     for part in ("<h2>A</h2>", "<strong>b</strong>", 'href="https://example.org"', "<td>1</td>"):
         assert part in html

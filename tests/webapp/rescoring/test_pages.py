@@ -15,7 +15,7 @@ from grader.worker.organizer_jobs.worker import OrganizerWorker
 ROOT = "/competitions/toxicity/organize"
 
 
-def corrected(arena: Any, count: int = 60) -> bytes:
+def corrected(arena, count: int = 60) -> bytes:
     """The arena's solution with the labels of some rows turned round."""
     header, *lines = arena.truth.solution().decode().splitlines()
     for number in range(count):
@@ -26,7 +26,7 @@ def corrected(arena: Any, count: int = 60) -> bytes:
 
 
 @pytest.fixture
-def people(arena: Any) -> dict[str, Any]:
+def people(arena) -> dict[str, Any]:
     """Two teams with files, an editor and a viewer."""
     arena.competition()
     people = {name: arena.person(name) for name in ("Ann", "Bob", "Eva", "Vic")}
@@ -39,7 +39,7 @@ def people(arena: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def check(arena: Any, people: dict[str, Any]) -> Callable[..., int]:
+def check(arena, people: dict[str, Any]) -> Callable[..., int]:
     """A function that uploads a corrected solution through the page and has it checked."""
 
     def do(count: int = 60) -> int:
@@ -55,19 +55,17 @@ def check(arena: Any, people: dict[str, Any]) -> Callable[..., int]:
     return do
 
 
-def begin(people: dict[str, Any], job_id: int, reason: str = "Sixty labels were wrong.") -> Any:
+def begin(people: dict[str, Any], job_id: int, reason: str = "Sixty labels were wrong."):
     return people["Eva"].post(f"{ROOT}/rescoring", {"solution": str(job_id), "reason": reason})
 
 
-def page(person: Any, path: str) -> str:
+def page(person, path: str) -> str:
     answer = person.browser.get(path)
     assert answer.status_code == 200, answer.text
     return str(answer.text)
 
 
-def test_from_a_checked_solution_to_the_notice_and_back(
-    arena: Any, people: dict[str, Any], check: Any
-) -> None:
+def test_from_a_checked_solution_to_the_notice_and_back(arena, people: dict[str, Any], check):
     eva, ann = people["Eva"], people["Ann"]
     job_id = check()
     assert "60 rows differ" in page(eva, f"{ROOT}/rescoring?solution={job_id}")
@@ -116,8 +114,8 @@ def test_from_a_checked_solution_to_the_notice_and_back(
 
 
 def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
-    arena: Any, people: dict[str, Any], check: Any
-) -> None:
+    arena, people: dict[str, Any], check
+):
     begin(people, check())
     arena.score_all()
     answer = people["Eva"].confirm(
@@ -142,7 +140,7 @@ def test_what_cannot_be_given_is_told_all_at_once_and_nothing_is_published(
     assert "scored again" not in page(people["Ann"], "/competitions/toxicity")
 
 
-def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, Any]) -> None:
+def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, Any]):
     eva = people["Eva"]
     assert "Version 1" in page(eva, f"{ROOT}/rescoring")
     assert eva.browser.get(f"{ROOT}/rescoring/1/difference").status_code == 404
@@ -150,9 +148,7 @@ def test_a_first_version_has_no_difference_and_others_no_page(people: dict[str, 
     assert eva.browser.get(f"{ROOT}/rescoring/7").status_code == 404
 
 
-def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
-    arena: Any, people: dict[str, Any]
-) -> None:
+def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(arena, people: dict[str, Any]):
     eva = people["Eva"]
     form = {
         "identities": "male\nfemale",
@@ -186,7 +182,7 @@ def test_changed_settings_are_checked_and_scored_like_a_corrected_solution(
     assert "-3" in page(people["Ann"], "/competitions/toxicity/evaluation")
 
 
-def run_newest(arena: Any) -> int:
+def run_newest(arena) -> int:
     """Do the newest organizers' job."""
     with arena.database.read() as session:
         job_id = max(organizer_jobs.waiting(session, limit=10, now=arena.now()))
@@ -196,12 +192,12 @@ def run_newest(arena: Any) -> int:
 
 @pytest.mark.parametrize("arena", ["sqlite"], indirect=True)
 def test_a_difference_is_computed_once_for_a_state_of_the_competition(
-    arena: Any, people: dict[str, Any], check: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    arena, people: dict[str, Any], check, monkeypatch: pytest.MonkeyPatch
+):
     computed: list[int] = []
     compute = rescoring_difference.preview
 
-    def counted(session: Any, **options: Any) -> Any:
+    def counted(session, **options):
         computed.append(1)
         return compute(session, **options)
 

@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def olga(arena: Any) -> Desk:
+def olga(arena) -> Desk:
     """Olga, who owns a competition to which Ann and Bob sent the same file."""
     arena.competition(max_daily_submissions=9)
     olga = Desk(arena.person("Olga"))
@@ -27,7 +26,7 @@ def olga(arena: Any) -> Desk:
     return olga
 
 
-def test_submissions_are_searched_marked_and_diagnosed(olga: Desk) -> None:
+def test_submissions_are_searched_marked_and_diagnosed(olga: Desk):
     found = olga("GET", f"{DESK}/submissions?q=bob").json["submissions"]
     assert [(each["id"], each["team"], each["status"]) for each in found] == [(olga.sent[1], "Bob", "scored")]
     assert found[0]["private_score"]
@@ -49,7 +48,7 @@ def test_submissions_are_searched_marked_and_diagnosed(olga: Desk) -> None:
     assert "`confirm`" in olga("POST", f"{here}/diagnosis/publish", json={}, expect=400).text
 
 
-def test_lists_go_on_by_a_cursor(olga: Desk) -> None:
+def test_lists_go_on_by_a_cursor(olga: Desk):
     for path, name, key in (("submissions", "submissions", "id"), ("teams", "teams", "id")):
         first = olga("GET", f"{DESK}/{path}?q=b&per_page=1").json  # both are in a name: Bob, and its file's
         seen = [each[key] for each in first[name]]
@@ -66,7 +65,7 @@ def test_lists_go_on_by_a_cursor(olga: Desk) -> None:
     assert (second["page_size"], len(second["entries"])) == (1, 1)
 
 
-def test_teams_are_named_disqualified_and_given_submissions(olga: Desk) -> None:
+def test_teams_are_named_disqualified_and_given_submissions(olga: Desk):
     teams = olga("GET", f"{DESK}/teams").json["teams"]
     assert [each["name"] for each in teams] == ["Bob", "Ann"]
     bob = f"{DESK}/teams/{teams[0]['id']}"
@@ -89,7 +88,7 @@ def test_teams_are_named_disqualified_and_given_submissions(olga: Desk) -> None:
     olga("GET", f"{DESK}/teams/99999", expect=404)
 
 
-def test_submissions_are_paused_and_resumed(olga: Desk) -> None:
+def test_submissions_are_paused_and_resumed(olga: Desk):
     assert olga("POST", f"{DESK}/pause", json={}, expect=409).json["error"] == "message_needed"
     assert olga("POST", f"{DESK}/pause", json={"message": "A mistake."}).json["pause_message"] == "A mistake."
     console = olga("POST", f"{DESK}/resume", json={}).json
@@ -99,7 +98,7 @@ def test_submissions_are_paused_and_resumed(olga: Desk) -> None:
     assert console["people_count"] >= console["team_count"] >= 1
 
 
-def test_questions_are_answered_and_news_is_posted(olga: Desk) -> None:
+def test_questions_are_answered_and_news_is_posted(olga: Desk):
     with olga.arena.database.write() as session:
         asked = disputes.ask(
             session, user=olga.people[0].user, submission_id=olga.sent[0], question="Is row 7 right?"
@@ -122,7 +121,7 @@ def test_questions_are_answered_and_news_is_posted(olga: Desk) -> None:
     assert olga("GET", f"{DESK}/announcements").json["announcements"][0]["withdrawn_at"]
 
 
-def test_an_owner_gives_and_takes_roles(olga: Desk) -> None:
+def test_an_owner_gives_and_takes_roles(olga: Desk):
     ann = Desk(olga.people[0])
     added = olga("POST", f"{DESK}/organizers", json={"name": "Ann", "role": "viewer"}, expect=201).json
     ann_id = added["organizers"][-1]["user_id"]
@@ -137,7 +136,7 @@ def test_an_owner_gives_and_takes_roles(olga: Desk) -> None:
     olga("DELETE", f"{DESK}/organizers/99999", expect=404)
 
 
-def test_ties_and_exports_are_what_the_pages_give(olga: Desk) -> None:
+def test_ties_and_exports_are_what_the_pages_give(olga: Desk):
     begun = olga("POST", f"{DESK}/ties", expect=202).json
     olga.work()
     assert olga("GET", begun["url"]).json["boards"][0]["split"] == "public"
@@ -147,7 +146,7 @@ def test_ties_and_exports_are_what_the_pages_give(olga: Desk) -> None:
     olga("GET", f"{DESK}/exports/scores.csv?version=9", expect=404)
 
 
-def test_people_who_ask_to_join_are_admitted(olga: Desk) -> None:
+def test_people_who_ask_to_join_are_admitted(olga: Desk):
     olga("PATCH", f"{DESK}/settings", json={"entry_mode": "approval"})
     eve = Desk(olga.arena.person("Eve"))
     eve("POST", f"{HERE}/join", json={})
@@ -158,7 +157,7 @@ def test_people_who_ask_to_join_are_admitted(olga: Desk) -> None:
     olga("POST", f"{DESK}/entries", json={"name": "Nobody", "admit": True}, expect=404)
 
 
-def test_a_competition_is_closed_now_and_its_dates_follow(olga: Desk) -> None:
+def test_a_competition_is_closed_now_and_its_dates_follow(olga: Desk):
     close = f"{DESK}/close/now"
     olga("POST", close, json={}, expect=400)
     olga("PATCH", f"{DESK}/settings", json={"closes_at": (olga.arena.now() + 30 * DAY).isoformat()})

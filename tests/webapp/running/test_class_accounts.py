@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +20,7 @@ PAGE = "/competitions/toxicity/organize/organizers"
 
 
 @pytest.fixture
-def olga(arena: Any) -> Desk:
+def olga(arena) -> Desk:
     """Olga, who owns one of two competitions."""
     arena.competition()
     arena.competition("second")
@@ -30,12 +29,12 @@ def olga(arena: Any) -> Desk:
     return olga
 
 
-def count(arena: Any) -> int:
+def count(arena) -> int:
     with arena.database.read() as session:
         return session.scalar(select(func.count(User.id))) or 0
 
 
-def test_each_link_sets_a_password_once(olga: Desk) -> None:
+def test_each_link_sets_a_password_once(olga: Desk):
     answer = olga("POST", f"{DESK}/accounts", json={"names": ["Fay", " Gus ", ""]}, expect=201)
     made = answer.json["accounts"]
     assert [(each["name"], each["token"]) for each in made] == [("Fay", None), ("Gus", None)]
@@ -50,7 +49,7 @@ def test_each_link_sets_a_password_once(olga: Desk) -> None:
     assert (entry.subject, len(entry.after["accounts"])) == ("2 accounts", 2)
 
 
-def test_each_token_serves_in_this_competition_alone(olga: Desk) -> None:
+def test_each_token_serves_in_this_competition_alone(olga: Desk):
     sent = {"names": ["Fay"], "with_tokens": True}
     (made,) = olga("POST", f"{DESK}/accounts", json=sent, expect=201).json["accounts"]
     client, bearer = olga.arena.app.test_client(), {"Authorization": f"Bearer {made['token']}"}
@@ -61,7 +60,7 @@ def test_each_token_serves_in_this_competition_alone(olga: Desk) -> None:
     assert client.get(DESK, headers=bearer).status_code == 403
 
 
-def test_all_problems_are_told_and_no_account_is_made(olga: Desk) -> None:
+def test_all_problems_are_told_and_no_account_is_made(olga: Desk):
     before = count(olga.arena)
     names = ["Fay", "fay", "Olga", "x" * 200]
     refused = olga("POST", f"{DESK}/accounts", json={"names": names}, expect=422).json
@@ -72,14 +71,14 @@ def test_all_problems_are_told_and_no_account_is_made(olga: Desk) -> None:
     assert count(olga.arena) == before
 
 
-def test_a_competition_has_a_bounded_number_of_lists_a_day(olga: Desk) -> None:
+def test_a_competition_has_a_bounded_number_of_lists_a_day(olga: Desk):
     for number in range(5):
         olga("POST", f"{DESK}/accounts", json={"names": [f"Student {number}"]}, expect=201)
     refused = olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
     assert (refused.json["error"], int(refused.headers["Retry-After"]) > 3600) == ("too_many_classes", True)
 
 
-def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: Desk) -> None:
+def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: Desk):
     with olga.arena.database.write() as session:
         given = {"role": Role.OWNER, "actor": Actor(None, "tests"), "now": olga.arena.now()}
         second = lookup.get(session, slug="second")
@@ -91,7 +90,7 @@ def test_a_person_has_a_bounded_number_of_lists_a_day_in_all_competitions(olga: 
     olga("POST", f"{DESK}/accounts", json={"names": ["Late"]}, expect=429)
 
 
-def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk) -> None:
+def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk):
     refused = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nOlga"})
     assert (refused.status_code, ">Fay\nOlga</textarea>" in refused.text.replace("\r", "")) == (422, True)
     made = olga.person.post(f"{PAGE}/accounts", {"names": "Fay\nGus"})
@@ -102,8 +101,8 @@ def test_the_page_shows_the_secrets_once_and_keeps_what_was_entered(olga: Desk) 
 
 
 def test_the_shell_prints_the_names_with_their_links(
-    make_arena: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    make_arena, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     arena = make_arena()
     arena.competition()
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(arena.settings.data_dir))

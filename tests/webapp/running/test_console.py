@@ -23,12 +23,12 @@ DESK = f"{HERE}/organize"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]) -> Any:
+def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
 @pytest.fixture
-def root(arena: Any) -> Any:
+def root(arena):
     return arena.person("Root", is_admin=True)
 
 
@@ -41,12 +41,12 @@ def next_act(page: str) -> tuple[str, str]:
     return (buttons[0][1], buttons[0][0]) if buttons else ("", "")
 
 
-def close(arena: Any) -> None:
+def close(arena):
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").closes_at = arena.now() - timedelta(seconds=1)
 
 
-def test_a_scoring_version_that_is_prepared_comes_first(arena: Any, root: Any) -> None:
+def test_a_scoring_version_that_is_prepared_comes_first(arena, root):
     arena.competition()
     arena.submit(arena.person("Ann"), arena.truth.predictions())
     desk = Desk(root)
@@ -70,7 +70,7 @@ def test_a_scoring_version_that_is_prepared_comes_first(arena: Any, root: Any) -
     assert next_act(root.browser.get(DESK).text) == ("Review", f"{DESK}/rescoring/2")
 
 
-def test_the_next_act_follows_the_state(arena: Any, root: Any) -> None:
+def test_the_next_act_follows_the_state(arena, root):
     arena.competition()
     desk = Desk(root)
 
@@ -95,7 +95,7 @@ def test_the_next_act_follows_the_state(arena: Any, root: Any) -> None:
     assert seen() == ("Download results bundle", f"{DESK}/close#results")
 
 
-def test_a_draft_without_a_solution_leads_to_its_setup(arena: Any, root: Any) -> None:
+def test_a_draft_without_a_solution_leads_to_its_setup(arena, root):
     with arena.database.write() as session:
         settings = CompetitionSettings(title="Next")
         drafts.create(session, slug="next", settings=settings, actor=Actor.shell(), now=arena.now())
@@ -110,7 +110,7 @@ def test_a_draft_without_a_solution_leads_to_its_setup(arena: Any, root: Any) ->
     assert (asked.status_code, "has no solution yet" in asked.text) == (400, True)
 
 
-def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena: Any, root: Any) -> None:
+def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena, root):
     competition = arena.competition()
     people = [arena.person("Ann"), arena.person("Bob")]
     ids = [arena.submit(person, arena.truth.predictions(seed=3)) for person in people]
@@ -160,7 +160,7 @@ def test_what_needs_an_answer_is_on_the_console_and_at_the_bell(arena: Any, root
     assert "1 appeal of a disqualified team" in waiting and "1 data file held back by the check" in waiting
 
 
-def test_an_appeal_after_the_reveal_still_rings_the_bell(arena: Any, root: Any) -> None:
+def test_an_appeal_after_the_reveal_still_rings_the_bell(arena, root):
     arena.competition()
     ann = arena.person("Ann")
     submission_id = arena.submit(ann, arena.truth.predictions())
@@ -170,7 +170,7 @@ def test_an_appeal_after_the_reveal_still_rings_the_bell(arena: Any, root: Any) 
     assert "1 new notification" in root.browser.get("/").text
 
 
-def test_a_close_without_limits_is_not_called_missing(arena: Any, root: Any) -> None:
+def test_a_close_without_limits_is_not_called_missing(arena, root):
     arena.competition(
         closes_at=arena.now() + timedelta(days=20), max_daily_submissions=None, max_total_submissions=None
     )
@@ -178,7 +178,7 @@ def test_a_close_without_limits_is_not_called_missing(arena: Any, root: Any) -> 
     assert "Without a limit of submissions, nothing limits" in page and "closing date or" not in page
 
 
-def test_all_steps_of_the_setup_are_one_line_of_the_navigation(arena: Any, root: Any) -> None:
+def test_all_steps_of_the_setup_are_one_line_of_the_navigation(arena, root):
     arena.competition()
     for step in ("settings", "settings/metric", "solution", "data", "state"):
         page = root.browser.get(f"{DESK}/{step}").text

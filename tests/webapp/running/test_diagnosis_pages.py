@@ -12,7 +12,7 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
     """A competition with two scored files of Ann and an organizer of each role."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
@@ -30,7 +30,7 @@ def page_of(submission_id: int) -> str:
     return f"{HERE}/organize/submissions/{submission_id}/diagnosis"
 
 
-def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -> None:
+def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene):
     page = page_of(scene.first)
     assert page in scene.vic.browser.get(f"{HERE}/submissions/{scene.first}").text
     assert "There is no diagnosis yet" in scene.vic.browser.get(page).text
@@ -57,7 +57,7 @@ def test_an_editor_has_a_submission_diagnosed_and_a_viewer_sees_it(scene: Any) -
     )
 
 
-def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene: Any) -> None:
+def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene):
     page = page_of(scene.first)
     scene.ed.post(page)
     scene.work()
@@ -75,7 +75,7 @@ def test_a_diagnosis_is_downloaded_as_json_and_as_a_page(scene: Any) -> None:
     assert f"diagnosis-{scene.first}-private.html" in page_alone.headers["Content-Disposition"]
 
 
-def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
+def test_a_submission_is_compared_with_another_one(scene):
     page = page_of(scene.first)
     assert scene.ed.post(page, {"against": str(scene.first)}).status_code == 409
     for typed, status in (("999", 404), ("the other", 400), ("2147483648", 400), ("\u0663", 400)):
@@ -95,7 +95,7 @@ def test_a_submission_is_compared_with_another_one(scene: Any) -> None:
         assert difference == line["candidate"][cell] - line["baseline"][cell]
 
 
-def test_what_has_no_score_is_not_diagnosed(scene: Any) -> None:
+def test_what_has_no_score_is_not_diagnosed(scene):
     rejected = scene.submit(scene.ann, b"id,prediction\n1,x\n")
     scene.score_all()
     answer = scene.ed.post(page_of(rejected))
@@ -103,7 +103,7 @@ def test_what_has_no_score_is_not_diagnosed(scene: Any) -> None:
     assert "has no score" in answer.text
 
 
-def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
+def test_nobody_but_organizers_sees_a_diagnosis(scene):
     scene.ed.post(page_of(scene.first))
     scene.work()
     for path in ("", "/status", ".json", ".html"):
@@ -111,7 +111,7 @@ def test_nobody_but_organizers_sees_a_diagnosis(scene: Any) -> None:
     assert "diagnosis" not in scene.ann.browser.get(f"{HERE}/submissions/{scene.first}").text.lower()
 
 
-def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene: Any) -> None:
+def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene):
     page, public = page_of(scene.first), f"{HERE}/leaderboard/private/{scene.first}"
     scene.ed.post(page, {"against": str(scene.second)})
     scene.work()

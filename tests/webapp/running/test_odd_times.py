@@ -1,7 +1,6 @@
 """Texts that look like times, and times at the ends of the calendar: pages and programs that take them."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -16,14 +15,14 @@ LATE, EARLY = "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"
 
 
 @pytest.fixture
-def root(arena: Any) -> Any:
+def root(arena):
     arena.competition(closes_at=arena.now() + timedelta(days=30))
     arena.submit(arena.person("Ann"), arena.truth.predictions())
     return arena.person("Root", is_admin=True)
 
 
 @pytest.mark.parametrize("name", [LATE, "2030-01-31T12:00:00+00:00"])
-def test_a_team_called_like_a_time_is_shown_by_its_name(arena: Any, root: Any, name: str) -> None:
+def test_a_team_called_like_a_time_is_shown_by_its_name(arena, root, name: str):
     with arena.database.read() as session:
         team = session.scalars(select(Team)).first()
     assert root.confirm(f"{DESK}/teams/{team.id}/name", {"name": name, "reason": "x"}).status_code == 303
@@ -41,7 +40,7 @@ def test_a_team_called_like_a_time_is_shown_by_its_name(arena: Any, root: Any, n
 
 
 @pytest.mark.parametrize("time", [LATE, EARLY])
-def test_a_time_beyond_the_calendar_is_named_as_a_fault(arena: Any, root: Any, time: str) -> None:
+def test_a_time_beyond_the_calendar_is_named_as_a_fault(arena, root, time: str):
     sent = [
         ("PATCH", f"{API}/settings", {"closes_at": time}),
         ("PATCH", f"{API}/settings", {"opens_at": time}),
@@ -57,7 +56,7 @@ def test_a_time_beyond_the_calendar_is_named_as_a_fault(arena: Any, root: Any, t
         assert "1 to 9999" in answer.text or "not in the calendar" in answer.text
 
 
-def test_an_entered_time_is_utc_or_a_value_error() -> None:
+def test_an_entered_time_is_utc_or_a_value_error():
     assert utc(datetime(2030, 1, 1)) == datetime(2030, 1, 1, tzinfo=UTC)  # noqa: DTZ001
     for text in (LATE, EARLY):
         with pytest.raises(ValueError, match="1 to 9999"):

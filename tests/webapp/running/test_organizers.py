@@ -5,7 +5,6 @@ import re
 from html import unescape
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,30 +22,30 @@ ORGANIZE = f"{HERE}/organize"
 TESTS = Actor(None, "tests")
 
 
-def text(answer: Any) -> str:
+def text(answer) -> str:
     plain = re.sub(r"<[^>]+>", " ", answer.text)
     return unescape(re.sub(r"\s+", " ", plain))
 
 
 @pytest.fixture
-def competition(arena: Any) -> Any:
+def competition(arena):
     return arena.competition()
 
 
-def organizer(arena: Any, competition: Any, name: str, role: Role) -> Any:
+def organizer(arena, competition, name: str, role: Role):
     person = arena.person(name)
     arena.give_role(person, role, competition.slug)
     return person
 
 
-def test_the_tab_is_there_for_people_with_a_role(arena: Any, competition: Any) -> None:
+def test_the_tab_is_there_for_people_with_a_role(arena, competition):
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     assert ">Organize</a>" in vic.browser.get(HERE).text
     assert ">Organize</a>" not in arena.person("Bob").browser.get(HERE).text
     assert ">Organize</a>" not in arena.app.test_client().get(HERE).text
 
 
-def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) -> None:
+def test_an_owner_gives_changes_and_takes_roles(arena, competition):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     bob = arena.person("Bob")
     page = ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"}, follow_redirects=True)
@@ -59,7 +58,7 @@ def test_an_owner_gives_changes_and_takes_roles(arena: Any, competition: Any) ->
     assert ann.browser.get(f"{ORGANIZE}/audit").status_code == 403
 
 
-def test_an_owner_who_leaves_goes_to_the_first_page(arena: Any, competition: Any) -> None:
+def test_an_owner_who_leaves_goes_to_the_first_page(arena, competition):
     organizer(arena, competition, "Ann", Role.OWNER)
     bob = organizer(arena, competition, "Bob", Role.OWNER)
     answer = bob.confirm(f"{ORGANIZE}/organizers/remove", {"name": "Bob"})
@@ -75,8 +74,8 @@ def test_an_owner_who_leaves_goes_to_the_first_page(arena: Any, competition: Any
     ],
 )
 def test_what_cannot_be_is_told_with_what_was_entered(
-    arena: Any, competition: Any, form: dict[str, str], status: int, problem: str
-) -> None:
+    arena, competition, form: dict[str, str], status: int, problem: str
+):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     arena.person("Bob")
     answer = ann.post(f"{ORGANIZE}/organizers", form)
@@ -85,7 +84,7 @@ def test_what_cannot_be_is_told_with_what_was_entered(
     assert f'value="{form["name"]}"' in answer.text
 
 
-def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competition: Any) -> None:
+def test_the_audit_tells_who_what_when_before_after_and_why(arena, competition):
     ann = organizer(arena, competition, "Ann", Role.OWNER)
     arena.person("Bob")
     ann.post(f"{ORGANIZE}/organizers", {"name": "Bob", "role": "viewer"})
@@ -115,7 +114,7 @@ def test_the_audit_tells_who_what_when_before_after_and_why(arena: Any, competit
     assert "In the public log: A team has another name." in told
 
 
-def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
+def test_the_audit_is_filtered_and_paged(arena, competition):
     vic = organizer(arena, competition, "Vic", Role.VIEWER)
     with arena.database.write() as session:
         for number in range(log.PAGE_SIZE + 1):
@@ -136,9 +135,7 @@ def test_the_audit_is_filtered_and_paged(arena: Any, competition: Any) -> None:
     assert "No entry matches." in text(vic.browser.get(f"{ORGANIZE}/audit?by=Nobody"))
 
 
-def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
-    arena: Any, competition: Any
-) -> None:
+def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(arena, competition):
     ann, root = arena.person("Ann"), arena.person("Root", is_admin=True)
     arena.submit(ann, arena.truth.predictions())
     with arena.database.write() as session:
@@ -151,7 +148,7 @@ def test_everybody_reads_in_the_log_what_changed_standings_and_not_by_whom(
     assert f'href="{HERE}/log"' in arena.app.test_client().get(f"{HERE}/leaderboard").text
 
 
-def test_a_log_without_acts_says_so(arena: Any) -> None:
+def test_a_log_without_acts_says_so(arena):
     with arena.database.write() as session:
         draft = drafts.create(
             session,
@@ -164,7 +161,7 @@ def test_a_log_without_acts_says_so(arena: Any) -> None:
     assert "Nothing has changed so far." in text(owner.browser.get("/competitions/next/log"))
 
 
-def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, competition: Any) -> None:
+def test_an_archived_competition_leaves_the_list_and_stays_readable(arena, competition):
     arena.competition("newer", title="Newer")
     ann = arena.person("Ann")
     arena.submit(ann, arena.truth.predictions())
@@ -186,7 +183,7 @@ def test_an_archived_competition_leaves_the_list_and_stays_readable(arena: Any, 
     assert "This competition is archived" in text(admin.browser.get(f"{HERE}/submissions"))
 
 
-def test_the_web_finds_competitions_through_the_door_that_hides_drafts() -> None:
+def test_the_web_finds_competitions_through_the_door_that_hides_drafts():
     folder = Path(webapp.__file__).parent
     direct = [
         f"{path.relative_to(folder)}:{node.lineno}"

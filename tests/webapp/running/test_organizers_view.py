@@ -16,7 +16,7 @@ API = "/api/v1"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]) -> Any:
+def site(make_arena: Callable[..., Any]):
     """Ann has a scored file in a competition that shows scores alone; Vera organizes it, Eve another."""
     arena = make_arena()
     arena.competition()
@@ -32,7 +32,7 @@ def site(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site: Any) -> None:
+def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site):
     page = site.vera.browser.get(f"{HERE}/submissions/{site.submission_id}").text
     assert "You see this page as an organizer" in page
     assert "sent by <bdi>Ann</bdi>" in page
@@ -48,13 +48,13 @@ def test_an_organizer_opens_any_submission_with_the_tables_of_both_splits(site: 
 
 
 @pytest.mark.parametrize("path", ["", "/file", "/status"])
-def test_files_and_states_are_the_organizers_too(site: Any, path: str) -> None:
+def test_files_and_states_are_the_organizers_too(site, path: str):
     address = f"{HERE}/submissions/{site.submission_id}{path}"
     assert site.vera.browser.get(address).status_code == 200
     assert site.ann.browser.get(address).status_code == 200
 
 
-def test_an_organizer_changes_nothing_of_a_team_s(site: Any) -> None:
+def test_an_organizer_changes_nothing_of_a_team_s(site):
     for path, form in (("description", {"description": "x"}), ("selection", {"selected": "yes"})):
         answer = site.vera.post(f"{HERE}/submissions/{site.submission_id}/{path}", form)
         assert answer.status_code == 404
@@ -65,7 +65,7 @@ def test_an_organizer_changes_nothing_of_a_team_s(site: Any) -> None:
     )
 
 
-def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> None:
+def test_the_private_board_is_the_organizers_from_the_settling_on(site):
     private = f"{HERE}/leaderboard/private"
     running = site.vera.browser.get(private)
     assert running.status_code == 403
@@ -85,7 +85,7 @@ def test_the_private_board_is_the_organizers_from_the_settling_on(site: Any) -> 
     assert "leaderboard/private" not in site.ann.browser.get(f"{HERE}/leaderboard").text
 
 
-def test_organizers_see_and_sort_by_terms_that_the_board_withholds(site: Any) -> None:
+def test_organizers_see_and_sort_by_terms_that_the_board_withholds(site):
     board = f"{HERE}/leaderboard?sort=bpsn_auc"
     assert site.vera.browser.get(board).status_code == 200
     assert site.ann.browser.get(board).status_code == 400

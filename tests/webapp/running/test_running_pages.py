@@ -3,7 +3,6 @@
 import io
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -24,7 +23,7 @@ API = "/api/v1/competitions/toxicity/submissions"
 
 
 @pytest.fixture
-def desk(arena: Any) -> Any:
+def desk(arena):
     """An arena with a scored file of Ann's; Ed is an editor and Vic a viewer."""
     arena.competition(max_daily_submissions=3, closes_at=arena.now() + timedelta(days=30))
     arena.ann, arena.ed, arena.vic = (arena.person(name) for name in ("Ann", "Ed", "Vic"))
@@ -35,12 +34,12 @@ def desk(arena: Any) -> Any:
     return arena
 
 
-def submission(desk: Any, submission_id: int) -> Submission:
+def submission(desk, submission_id: int) -> Submission:
     with desk.database.read() as session:
         return session.get_one(Submission, submission_id)
 
 
-def fail(desk: Any, submission_id: int) -> None:
+def fail(desk, submission_id: int):
     with desk.database.write() as session:
         job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == submission_id)).one()
         job.state, job.incident = JobState.FAILED, "7f3a"
@@ -48,7 +47,7 @@ def fail(desk: Any, submission_id: int) -> None:
         found.status, found.incident = SubmissionStatus.FAILED, "7f3a"
 
 
-def test_a_viewer_sees_every_page_and_changes_nothing(desk: Any) -> None:
+def test_a_viewer_sees_every_page_and_changes_nothing(desk):
     for page in (
         "",
         "/submissions",
@@ -71,7 +70,7 @@ def test_a_viewer_sees_every_page_and_changes_nothing(desk: Any) -> None:
         assert desk.vic.post(DESK + act).status_code == 403, act
 
 
-def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_answer(desk: Any) -> None:
+def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_answer(desk):
     quiet = desk.vic.browser.get(DESK).text
     assert "Needs an answer" not in quiet and "accepted" in quiet and "Best public score" in quiet
     rejected = desk.submit(desk.ann, b"id,prediction\nnothing,0.5\n")
@@ -84,7 +83,7 @@ def test_the_console_begins_with_figures_and_pictures_and_says_what_needs_an_ans
     assert page.index("1 submission failed.") < page.index("rejected") < page.index('<h2 id="queue">')
 
 
-def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk: Any) -> None:
+def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(desk):
     assert desk.ed.post(f"{DESK}/pause", {"message": ""}).status_code == 409
     date = f"{desk.now() + timedelta(days=60):%Y-%m-%d}"
     told = {"message": "Labels are checked until Friday", "closes_date": date, "closes_time": "23:59"}
@@ -106,14 +105,14 @@ def test_a_pause_is_told_on_the_page_and_in_the_api_and_boards_stay_readable(des
     desk.submit(desk.ann, desk.truth.predictions(seed=2))
 
 
-def test_what_was_entered_stays_when_a_pause_is_refused(desk: Any) -> None:
+def test_what_was_entered_stays_when_a_pause_is_refused(desk):
     answer = desk.ed.post(f"{DESK}/pause", {"message": "Wait here", "closes_date": "2001-01-01"})
     assert answer.status_code == 409
     assert "Wait here</textarea>" in answer.text
     assert 'value="2001-01-01"' in answer.text
 
 
-def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_column(desk: Any) -> None:
+def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_column(desk):
     wrong_id = desk.submit(desk.ann, b"id,prediction\n7000000,x\n")
     desk.score_all()
 
@@ -132,7 +131,7 @@ def test_the_list_of_submissions_filters_sorts_and_finds_and_takes_no_other_colu
     assert desk.vic.browser.get(f"{DESK}/submissions?team=999").status_code == 404
 
 
-def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk: Any) -> None:
+def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk):
     fail(desk, desk.scored_id)
     assert "1 submission failed" in desk.ed.browser.get(DESK).text
     assert "Retry" in desk.ed.browser.get(f"{DESK}/submissions").text
@@ -145,7 +144,7 @@ def test_a_failed_submission_is_tried_again_and_the_worker_is_hinted(desk: Any) 
     assert desk.ed.post(f"{DESK}/submissions/retry", {"back": "https://evil.example"}).status_code == 409
 
 
-def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any) -> None:
+def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk):
     team_id = submission(desk, desk.scored_id).team_id
     team = f"{DESK}/teams/{team_id}"
     assert "Give the reason" in desk.ed.post(f"{team}/disqualification", {"reason": ""}).text
@@ -171,7 +170,7 @@ def test_a_team_is_disqualified_with_a_reason_it_reads_and_reinstated(desk: Any)
     assert "Two accounts" not in desk.ann.browser.get(f"{HERE}/team").text
 
 
-def test_a_refused_name_is_told_and_kept(desk: Any) -> None:
+def test_a_refused_name_is_told_and_kept(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     answer = desk.ed.post(f"{team}/name", {"name": "!!!", "reason": "Insult"})
     assert answer.status_code in (400, 409)
@@ -180,7 +179,7 @@ def test_a_refused_name_is_told_and_kept(desk: Any) -> None:
     assert "Team 7" in desk.ann.browser.get(f"{HERE}/leaderboard").text
 
 
-def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(desk: Any) -> None:
+def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     desk.ed.post(f"{team}/name", {"name": "Team 7", "reason": "It insulted people"})
     page = desk.ann.browser.get(f"{HERE}/team").text
@@ -194,7 +193,7 @@ def test_a_team_reads_why_it_was_renamed_and_keeps_the_name_until_it_is_freed(de
     assert desk.ed.post(f"{team}/name/free").status_code == 409
 
 
-def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
+def test_a_grant_shows_in_what_the_team_may_still_send(desk):
     team = f"{DESK}/teams/{submission(desk, desk.scored_id).team_id}"
     today = f"{desk.now():%Y-%m-%d}"
     given = {"count": "2", "day": today, "reason": "An outage"}
@@ -209,7 +208,7 @@ def test_a_grant_shows_in_what_the_team_may_still_send(desk: Any) -> None:
     assert wrong.text.count("<li>") >= 3
 
 
-def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk: Any) -> None:
+def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk):
     tomorrow = desk.now().date() + timedelta(days=1)
     for page in ("/teams", f"/teams/{submission(desk, desk.scored_id).team_id}"):
         form = desk.ed.browser.get(DESK + page).text
@@ -226,7 +225,7 @@ def test_a_grant_says_until_when_it_holds_before_and_after_it_is_given(desk: Any
     assert f"on {tomorrow} (UTC), until {ends} 00:00 UTC: An outage" in log
 
 
-def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(desk: Any) -> None:
+def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(desk):
     page = f"{HERE}/submissions/{desk.scored_id}"
     bob = desk.person("Bob")
     assert "Question this score" in desk.ann.browser.get(page).text
@@ -242,7 +241,7 @@ def test_a_question_and_its_answer_are_read_by_the_team_and_organizers_alone(des
     assert desk.ed.post(f"{DESK}/disputes/99", {"answer": "No."}).status_code == 404
 
 
-def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> None:
+def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk):
     news = {"title": "New <data>", "body": "See **this** <script>alert(1)</script>"}
     preview = desk.ed.confirm(f"{DESK}/announcements", {**news, "act": "preview"}).text
     assert "<strong>this</strong>" in preview
@@ -258,7 +257,7 @@ def test_an_announcement_is_shown_first_previewed_and_withdrawn(desk: Any) -> No
     assert desk.ed.confirm(f"{DESK}/announcements/1/withdraw").status_code == 404
 
 
-def test_an_announcement_is_edited_and_shows_it(desk: Any) -> None:
+def test_an_announcement_is_edited_and_shows_it(desk):
     path = f"{DESK}/announcements"
     desk.ed.confirm(path, {"title": "New", "body": "One", "act": "post"})
     assert "edited" not in desk.app.test_client().get(HERE).text
@@ -277,7 +276,7 @@ def test_an_announcement_is_edited_and_shows_it(desk: Any) -> None:
     assert desk.ed.post(f"{path}/1", change).status_code == 404
 
 
-def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk: Any) -> None:
+def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(desk):
     page = desk.ed.browser.get(f"{HERE}/submissions").text
     assert "what you send is a test submission" in page
     file = {"file": (io.BytesIO(desk.truth.predictions(seed=5)), "p.csv"), "description": "Our baseline"}
@@ -295,7 +294,7 @@ def test_an_organizer_tests_on_the_submit_page_and_makes_the_file_a_benchmark(de
 
 
 @pytest.mark.parametrize("kind", ["submissions", "standings", "scores", "audit"])
-def test_every_export_is_sent_in_both_formats(desk: Any, kind: str) -> None:
+def test_every_export_is_sent_in_both_formats(desk, kind: str):
     table = desk.vic.browser.get(f"{DESK}/exports/{kind}.csv")
     assert table.headers["Content-Disposition"] == f"attachment; filename=toxicity-{kind}.csv"
     assert len(table.text.splitlines()) >= 2

@@ -21,7 +21,7 @@ MARK = "tied with the team above"
 
 
 @pytest.fixture
-def scene(make_arena: Callable[..., Any]) -> Any:
+def scene(make_arena: Callable[..., Any]):
     """Two teams with nearly the same file, one far behind, and an editor."""
     arena = make_arena()
     arena.competition()
@@ -33,7 +33,7 @@ def scene(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_not(scene: Any) -> None:
+def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_not(scene):
     assert TIES in scene.ed.browser.get(f"{HERE}/leaderboard").text
     assert TIES not in scene.ann.browser.get(f"{HERE}/leaderboard").text
     assert "have not been compared" in scene.ed.browser.get(TIES).text
@@ -48,7 +48,7 @@ def test_neighbours_that_the_rows_do_not_tell_apart_are_marked_and_others_are_no
     assert "board has changed" not in page
 
 
-def test_a_comparison_of_other_entries_says_that_it_is_stale(scene: Any) -> None:
+def test_a_comparison_of_other_entries_says_that_it_is_stale(scene):
     scene.ed.post(TIES)
     scene.work()
     scene.submit(scene.cem, scene.truth.predictions(noise=1.0, seed=3))
@@ -59,24 +59,24 @@ def test_a_comparison_of_other_entries_says_that_it_is_stale(scene: Any) -> None
     assert "board has changed" not in scene.ed.browser.get(TIES).text
 
 
-def test_the_private_board_is_compared_once_it_is_settled(scene: Any) -> None:
+def test_the_private_board_is_compared_once_it_is_settled(scene):
     scene.reveal()
     scene.ed.post(TIES)
     scene.work()
     assert "Private leaderboard" in scene.ed.browser.get(TIES).text
 
 
-def marks_ties(arena: Any, value: bool) -> None:
+def marks_ties(arena, value: bool):
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").marks_ties = value
 
 
-def count_jobs(arena: Any) -> int:
+def count_jobs(arena) -> int:
     with arena.database.read() as session:
         return int(session.scalar(select(func.count(OrganizerJob.id)).where(OrganizerJob.kind == "ties")))
 
 
-def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(scene: Any) -> None:
+def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(scene):
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     calendar = Calendar(scene.database)
     calendar.run_due()
@@ -93,7 +93,7 @@ def test_ties_are_marked_for_everybody_after_the_reveal_without_an_organizer(sce
     assert mark not in scene.app.test_client().get(f"{HERE}/leaderboard").text
 
 
-def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scene: Any) -> None:
+def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scene):
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     calendar = Calendar(scene.database)
     scene.reveal()
@@ -117,18 +117,18 @@ def test_ties_are_compared_again_after_a_decision_and_a_day_after_a_failure(scen
         assert count_jobs(scene) == count
 
 
-def test_the_choice_to_mark_ties_is_fixed_once_the_leaderboard_is_revealed(scene: Any) -> None:
+def test_the_choice_to_mark_ties_is_fixed_once_the_leaderboard_is_revealed(scene):
     assert SETTINGS["marks_ties"].fixed == SETTINGS["reveals_at"].fixed
 
 
-def test_a_competition_that_does_not_mark_ties_compares_no_teams_by_itself(scene: Any) -> None:
+def test_a_competition_that_does_not_mark_ties_compares_no_teams_by_itself(scene):
     marks_ties(scene, False)
     scene.reveal()
     Calendar(scene.database).run_due()
     assert count_jobs(scene) == 0
 
 
-def test_everybody_sees_marks_that_are_published_after_the_reveal(scene: Any) -> None:
+def test_everybody_sees_marks_that_are_published_after_the_reveal(scene):
     board, mark = f"{HERE}/leaderboard/private", ">tied</small>"
     marks_ties(scene, False)
     scene.ed.post(TIES)

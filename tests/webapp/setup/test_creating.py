@@ -4,7 +4,6 @@ import html
 import io
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -19,12 +18,12 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def root(arena: Any) -> Any:
+def root(arena):
     """An administrator of the site."""
     return arena.person("Root", is_admin=True)
 
 
-def settings_of(arena: Any, slug: str) -> Any:
+def settings_of(arena, slug: str):
     with arena.database.read() as session:
         return settings.of(lookup.get(session, slug=slug))
 
@@ -42,11 +41,11 @@ def form_of(page: str) -> dict[str, str]:
     return values
 
 
-def make(root: Any, slug: str = "toxicity", **form: str) -> Any:
+def make(root, slug: str = "toxicity", **form: str):
     return root.post("/competitions/new", {"title": "Toxicity", "slug": slug, **form})
 
 
-def test_a_draft_is_made_in_the_browser_and_only_its_organizers_see_it(arena: Any, root: Any) -> None:
+def test_a_draft_is_made_in_the_browser_and_only_its_organizers_see_it(arena, root):
     bob = arena.person("Bob")
     answer = make(root)
     assert answer.status_code == 303
@@ -63,14 +62,14 @@ def test_a_draft_is_made_in_the_browser_and_only_its_organizers_see_it(arena: An
         assert root.browser.get(path).status_code == 200, path
 
 
-def test_who_may_not_create_is_refused(arena: Any) -> None:
+def test_who_may_not_create_is_refused(arena):
     bob = arena.person("Bob")
     assert bob.browser.get("/competitions/new").status_code == 403
     assert make(bob).status_code == 403
     assert "Create a competition" not in bob.browser.get("/").text
 
 
-def test_without_an_address_the_title_makes_a_free_one(arena: Any, root: Any) -> None:
+def test_without_an_address_the_title_makes_a_free_one(arena, root):
     for title, slug in (
         ("Toxicity: Café & Größe, 2026", "toxicity-cafe-groe-2026"),
         ("Toxicity café groe (2026)!", "toxicity-cafe-groe-2026-2"),
@@ -85,7 +84,7 @@ def test_without_an_address_the_title_makes_a_free_one(arena: Any, root: Any) ->
     assert 'value="東京"' in answer.text
 
 
-def test_every_step_of_a_draft_leads_to_publishing_and_the_button_is_always_there(root: Any) -> None:
+def test_every_step_of_a_draft_leads_to_publishing_and_the_button_is_always_there(root):
     make(root)
     for step in (*(f"settings/{step.key}" for step in STEPS), "solution", "data", "state"):
         page = root.browser.get(f"{HERE}/{step}").text
@@ -96,7 +95,7 @@ def test_every_step_of_a_draft_leads_to_publishing_and_the_button_is_always_ther
     assert root.post(f"{HERE}/state/publish", {}).status_code == 409
 
 
-def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
+def test_what_was_entered_stays_when_a_draft_cannot_be_made(root):
     answer = make(root, slug="New!", title="My <title>")
     assert answer.status_code == 422
     assert "lower-case letters" in answer.text
@@ -104,13 +103,13 @@ def test_what_was_entered_stays_when_a_draft_cannot_be_made(root: Any) -> None:
     assert 'value="My &lt;title&gt;"' in answer.text
 
 
-def test_every_setting_is_in_one_step() -> None:
+def test_every_setting_is_in_one_step():
     shown = [name for step in STEPS for name in step.names]
     assert sorted(shown) == sorted([*(set(NAMES) - {"metric"}), *METRIC_PARTS])
 
 
 @pytest.mark.parametrize("step", [step.key for step in STEPS])
-def test_a_form_that_is_sent_back_unchanged_changes_nothing(arena: Any, root: Any, step: str) -> None:
+def test_a_form_that_is_sent_back_unchanged_changes_nothing(arena, root, step: str):
     make(root)
     before = settings_of(arena, "toxicity")
     page = root.browser.get(f"{HERE}/settings/{step}").text
@@ -119,7 +118,7 @@ def test_a_form_that_is_sent_back_unchanged_changes_nothing(arena: Any, root: An
     assert settings_of(arena, "toxicity") == before
 
 
-def test_two_editors_do_not_overwrite_each_other_silently(arena: Any, root: Any) -> None:
+def test_two_editors_do_not_overwrite_each_other_silently(arena, root):
     make(root)
     path = f"{HERE}/settings/dates"
     opened = form_of(root.browser.get(path).text)
@@ -139,7 +138,7 @@ def test_two_editors_do_not_overwrite_each_other_silently(arena: Any, root: Any)
     assert root.post(f"{HERE}/settings/entry", other | {"max_team_size": "2"}).status_code == 303
 
 
-def test_saving_goes_on_to_the_next_step(root: Any) -> None:
+def test_saving_goes_on_to_the_next_step(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     answer = root.post(f"{HERE}/settings/basics", {**form, "overview": "# Hello", "next": "yes"})
@@ -149,7 +148,7 @@ def test_saving_goes_on_to_the_next_step(root: Any) -> None:
     assert root.post(f"{HERE}/settings/metric", {**form, "next": "yes"}).location == f"{HERE}/data"
 
 
-def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: Any) -> None:
+def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena, root):
     make(root)
     page = root.browser.get(f"{HERE}/settings/dates").text
     assert form_of(page)["closes_at_time"] == "23:59"
@@ -163,7 +162,7 @@ def test_dates_are_those_of_utc_and_a_deadline_ends_at_2359(arena: Any, root: An
         assert stored.entry_deadline.isoformat() == "2030-02-22T23:59:00+00:00"
 
 
-def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(arena: Any, root: Any) -> None:
+def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(arena, root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     wrong = {"closes_at_date": "soon", "max_daily_submissions": "many", "selection_count": ""}
@@ -186,7 +185,7 @@ def test_everything_that_is_wrong_is_told_at_once_and_what_was_entered_stays(are
     assert answer.text.count('aria-invalid="true"') == 2
 
 
-def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> None:
+def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     wrong = {"selection_count": "two", "opens_at_date": "2030-01-02", "closes_at_date": "2030-01-01"}
@@ -207,7 +206,7 @@ def test_what_cannot_be_read_and_what_cannot_be_are_told_together(root: Any) -> 
         assert words in answer.text
 
 
-def test_dates_in_the_past_and_in_a_wrong_order_are_told_together_beside_their_fields(root: Any) -> None:
+def test_dates_in_the_past_and_in_a_wrong_order_are_told_together_beside_their_fields(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     wrong = {
@@ -229,7 +228,7 @@ def test_dates_in_the_past_and_in_a_wrong_order_are_told_together_beside_their_f
         assert f'value="{wrong[f"{name}_date"]}"' in field
 
 
-def test_a_draft_with_a_close_ahead_says_that_it_closes(root: Any) -> None:
+def test_a_draft_with_a_close_ahead_says_that_it_closes(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     root.post(f"{HERE}/settings/dates", form | {"closes_at_date": "2100-01-01"})
@@ -238,7 +237,7 @@ def test_a_draft_with_a_close_ahead_says_that_it_closes(root: Any) -> None:
     assert "<span>closed " not in page
 
 
-def test_the_weights_of_the_metric_must_sum_to_one(arena: Any, root: Any) -> None:
+def test_the_weights_of_the_metric_must_sum_to_one(arena, root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     answer = root.post(f"{HERE}/settings/metric", form | {"overall_auc": "0.5"})
@@ -259,7 +258,7 @@ def test_the_weights_of_the_metric_must_sum_to_one(arena: Any, root: Any) -> Non
     assert "-inf" in root.browser.get(f"{HERE}/settings/metric").text
 
 
-def test_several_names_on_one_line_are_told_beside_their_field(arena: Any, root: Any) -> None:
+def test_several_names_on_one_line_are_told_beside_their_field(arena, root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/metric").text)
     sent = form | {"identities": "male, female, gay", "next": "yes"}
@@ -274,7 +273,7 @@ def test_several_names_on_one_line_are_told_beside_their_field(arena: Any, root:
     assert "is read as the name" not in root.browser.get(f"{HERE}/settings/metric").text
 
 
-def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena: Any, root: Any) -> None:
+def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena, root):
     arena.competition(closes_at=arena.now() + 30 * DAY)
     page = root.browser.get(f"{HERE}/settings/metric").text
     assert "To change it, start a rescoring." in page
@@ -285,7 +284,7 @@ def test_what_is_fixed_is_shown_with_the_reason_and_cannot_be_sent(arena: Any, r
     assert settings_of(arena, "toxicity") == before
 
 
-def test_a_competition_begins_as_a_copy(arena: Any, root: Any) -> None:
+def test_a_competition_begins_as_a_copy(arena, root):
     arena.competition(closes_at=arena.now() + 30 * DAY, rules="Be fair.")
     answer = make(root, slug="next", title="Next", source="toxicity", with_solution="yes")
     assert answer.status_code == 303
@@ -295,7 +294,7 @@ def test_a_competition_begins_as_a_copy(arena: Any, root: Any) -> None:
         assert found.live_scoring_version is not None
 
 
-def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: Any, root: Any) -> None:
+def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena, root):
     ann = arena.person("Ann")
     arena.competition()
     address = "/competitions/toxicity/data/files/extra.csv"
@@ -326,7 +325,7 @@ def test_the_solution_as_a_data_file_is_held_until_the_words_are_typed(arena: An
     )
 
 
-def test_participants_download_data_files_from_the_opening_on(arena: Any, root: Any) -> None:
+def test_participants_download_data_files_from_the_opening_on(arena, root):
     ann, stranger = arena.person("Ann"), arena.app.test_client()
     arena.competition(opens_at=arena.now() + DAY)
     file = {"file": (io.BytesIO(b"id,comment_text\n1,hi\n"), "train.csv"), "description": "To learn from"}
@@ -352,7 +351,7 @@ def test_participants_download_data_files_from_the_opening_on(arena: Any, root: 
     assert "/data/files/train.csv" in page
 
 
-def test_data_wait_for_the_rules_to_be_accepted(arena: Any, root: Any) -> None:
+def test_data_wait_for_the_rules_to_be_accepted(arena, root):
     ann = arena.person("Ann")
     arena.competition(rules="Be fair.")
     root.post(f"{HERE}/data", {"file": (io.BytesIO(b"x"), "train.csv")})
@@ -364,14 +363,14 @@ def test_data_wait_for_the_rules_to_be_accepted(arena: Any, root: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sample_submission.csv", "..", "<b>.csv"])
-def test_a_file_name_that_cannot_be_an_address_is_refused(arena: Any, root: Any, name: str) -> None:
+def test_a_file_name_that_cannot_be_an_address_is_refused(arena, root, name: str):
     arena.competition()
     answer = root.post(f"{HERE}/data", {"file": (io.BytesIO(b"x"), name)})
     assert answer.status_code == 409
     assert "name" in answer.text
 
 
-def test_an_upload_with_progress_is_told_where_to_go_on(arena: Any, root: Any) -> None:
+def test_an_upload_with_progress_is_told_where_to_go_on(arena, root):
     arena.competition()
     headers = {"Accept": "application/json"}
     sent = {"file": (io.BytesIO(b"x"), "train.csv")}
@@ -381,7 +380,7 @@ def test_an_upload_with_progress_is_told_where_to_go_on(arena: Any, root: Any) -
     assert refused.status_code == 409 and "file name" in refused.json["message"]
 
 
-def test_a_data_file_is_replaced_and_removed(arena: Any, root: Any) -> None:
+def test_a_data_file_is_replaced_and_removed(arena, root):
     arena.competition()
     for content in (b"old", b"new"):
         root.post(f"{HERE}/data", {"file": (io.BytesIO(content), "test.csv"), "description": "Test"})
@@ -391,7 +390,7 @@ def test_a_data_file_is_replaced_and_removed(arena: Any, root: Any) -> None:
     assert root.confirm(f"{HERE}/data/remove", {"name": "test.csv"}).status_code == 404
 
 
-def test_a_baseline_is_a_benchmark_once_it_is_checked(arena: Any, root: Any) -> None:
+def test_a_baseline_is_a_benchmark_once_it_is_checked(arena, root):
     arena.competition()
     answer = root.post(f"{HERE}/data/baseline", {"file": (io.BytesIO(b"id,prediction\n1,0\n"), "b.csv")})
     assert answer.status_code == 422
@@ -402,9 +401,7 @@ def test_a_baseline_is_a_benchmark_once_it_is_checked(arena: Any, root: Any) -> 
     assert "Word counts" in arena.app.test_client().get("/competitions/toxicity/leaderboard").text
 
 
-def test_a_draft_is_published_with_the_sample_submission_as_its_first_benchmark(
-    arena: Any, root: Any
-) -> None:
+def test_a_draft_is_published_with_the_sample_submission_as_its_first_benchmark(arena, root):
     arena.competition("first")
     make(root, source="first", with_solution="yes")
     assert "Nothing is missing" in root.browser.get(f"{HERE}/state").text
@@ -418,7 +415,7 @@ def test_a_draft_is_published_with_the_sample_submission_as_its_first_benchmark(
     assert root.confirm(f"{HERE}/state/publish").status_code == 409
 
 
-def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena: Any, root: Any) -> None:
+def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena, root):
     make(root)
     answer = root.confirm(f"{HERE}/state/publish")
     assert answer.status_code == 409
@@ -426,7 +423,7 @@ def test_a_draft_that_lacks_something_is_not_published_and_says_what(arena: Any,
     assert arena.app.test_client().get("/competitions/toxicity").status_code == 404
 
 
-def test_a_competition_is_archived_and_comes_back(arena: Any, root: Any) -> None:
+def test_a_competition_is_archived_and_comes_back(arena, root):
     arena.competition()
     assert root.post(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 409
     assert root.confirm(f"{HERE}/state/archive", {"reason": "Old"}).status_code == 303
@@ -437,7 +434,7 @@ def test_a_competition_is_archived_and_comes_back(arena: Any, root: Any) -> None
     assert "Archive" in root.browser.get(f"{HERE}/state").text
 
 
-def test_contact_and_discussion_are_links_only_where_they_can_be(arena: Any, root: Any) -> None:
+def test_contact_and_discussion_are_links_only_where_they_can_be(arena, root):
     arena.competition()
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     links = {"contact": "ask@example.org", "discussion_url": "https://forum.example.org/t/1"}
@@ -450,7 +447,7 @@ def test_contact_and_discussion_are_links_only_where_they_can_be(arena: Any, roo
     assert root.post(f"{HERE}/settings/basics", form | bad).status_code == 422
 
 
-def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
+def test_the_classes_have_the_organizers_names(arena, root):
     arena.competition()
     form = form_of(root.browser.get(f"{HERE}/settings/basics").text)
     names = {
@@ -465,7 +462,7 @@ def test_the_classes_have_the_organizers_names(arena: Any, root: Any) -> None:
     assert "<strong>gap</strong>" in page
 
 
-def test_no_page_of_a_draft_without_a_solution_breaks(arena: Any, root: Any) -> None:
+def test_no_page_of_a_draft_without_a_solution_breaks(arena, root):
     make(root)
     pages = ("", "/evaluation", "/data", "/leaderboard", "/submit", "/submissions", "/team", "/join", "/log")
     files = ("/data/sample_submission.csv", "/leaderboard.csv", "/organize/solution", "/organize/close")
@@ -473,7 +470,7 @@ def test_no_page_of_a_draft_without_a_solution_breaks(arena: Any, root: Any) -> 
         assert root.browser.get(f"/competitions/toxicity{path}").status_code < 500, path
 
 
-def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena: Any, root: Any) -> None:
+def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena, root):
     ann = arena.person("Ann")
     make(root)
     root.post(f"{HERE}/organizers", {"name": "Ann", "role": "editor"})
@@ -487,7 +484,7 @@ def test_an_owner_deletes_a_draft_and_an_editor_does_not(arena: Any, root: Any) 
     assert make(root).status_code == 303
 
 
-def test_a_draft_with_a_baseline_says_why_it_stays(arena: Any, root: Any) -> None:
+def test_a_draft_with_a_baseline_says_why_it_stays(arena, root):
     arena.competition("first")
     make(root, source="first", with_solution="yes")
     file = io.BytesIO(arena.truth.predictions(noise=2.0))
@@ -497,7 +494,7 @@ def test_a_draft_with_a_baseline_says_why_it_stays(arena: Any, root: Any) -> Non
     assert root.post(f"{HERE}/state/delete", {"confirm": "yes"}).status_code == 409
 
 
-def test_what_is_missing_leads_to_the_step_where_it_is_mended(root: Any) -> None:
+def test_what_is_missing_leads_to_the_step_where_it_is_mended(root):
     make(root)
     form = form_of(root.browser.get(f"{HERE}/settings/dates").text)
     root.post(f"{HERE}/settings/dates", form | {"closes_at_date": "2020-01-01"})

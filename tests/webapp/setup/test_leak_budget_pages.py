@@ -3,7 +3,6 @@
 import html
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -22,23 +21,21 @@ LIMITS = {"max_daily_submissions": 5, "max_total_submissions": None}
 
 
 @pytest.fixture
-def root(arena: Any) -> Any:
+def root(arena):
     """An administrator of the site."""
     return arena.person("Root", is_admin=True)
 
 
-def text_of(root: Any, path: str) -> str:
+def text_of(root, path: str) -> str:
     return " ".join(html.unescape(root.browser.get(path).text).split())
 
 
-def competition(arena: Any, **chosen: Any) -> None:
+def competition(arena, **chosen):
     now = arena.now()
     arena.competition(**{"opens_at": now + DAY, "closes_at": now + 30 * DAY, **LIMITS, **chosen})
 
 
-def test_before_the_opening_the_modes_are_compared_and_a_small_step_is_warned_of(
-    arena: Any, root: Any
-) -> None:
+def test_before_the_opening_the_modes_are_compared_and_a_small_step_is_warned_of(arena, root):
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     page = text_of(root, f"{HERE}/settings/metric")
     assert "a team may send 150 files" in page
@@ -53,14 +50,14 @@ def test_before_the_opening_the_modes_are_compared_and_a_small_step_is_warned_of
     assert 'href="/competitions/toxicity/organize/settings/metric">choose another mode' in state
 
 
-def test_a_wide_step_shows_what_is_proposed(arena: Any, root: Any) -> None:
+def test_a_wide_step_shows_what_is_proposed(arena, root):
     competition(arena, feedback=Feedback.LADDER, feedback_step=Step.OF_0_05)
     page = text_of(root, f"{HERE}/settings/metric")
     assert "For your solution we propose the step 0.0" in page
     assert "is small for this solution" not in page
 
 
-def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena: Any, root: Any) -> None:
+def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena, root):
     competition(arena)
     page = text_of(root, f"{HERE}/settings/metric")
     question = page[page.index('id="audience"') : page.index('class="own-mode')]
@@ -94,7 +91,7 @@ def test_the_setup_asks_who_takes_part_and_saves_the_proposal(arena: Any, root: 
         assert lookup.get(session, slug="toxicity").feedback is Feedback.BLIND
 
 
-def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena: Any, root: Any) -> None:
+def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena, root):
     competition(arena, feedback=Feedback.LADDER, feedback_step=Step.OF_0_005)
     page = text_of(root, f"{HERE}/settings/metric")
     shown = {}
@@ -109,7 +106,7 @@ def test_each_coarse_mode_has_a_preview_by_its_own_rule(arena: Any, root: Any) -
     assert all(float(each) * 1000 % 5 == 0 for each in shown["tiered"] + shown["noised"])
 
 
-def test_few_files_get_bands_and_more_files_a_ladder(arena: Any) -> None:
+def test_few_files_get_bands_and_more_files_a_ladder(arena):
     now = arena.now()
     competition(arena)
     with arena.database.read() as session:
@@ -128,7 +125,7 @@ def test_few_files_get_bands_and_more_files_a_ladder(arena: Any) -> None:
     assert not found[1].budget.is_large
 
 
-def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena: Any, root: Any) -> None:
+def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena, root):
     now = arena.now()
     competition(arena, opens_at=now - 10 * DAY, feedback=Feedback.LADDER)
     page = text_of(root, HERE)
@@ -140,7 +137,7 @@ def test_the_console_has_the_mode_that_is_fixed_until_the_close(arena: Any, root
     assert "Leak budget" not in text_of(root, "/competitions/over/organize")
 
 
-def test_a_draft_without_a_solution_shows_the_files_alone(arena: Any, root: Any) -> None:
+def test_a_draft_without_a_solution_shows_the_files_alone(arena, root):
     root.post("/competitions/new", {"title": "Next", "slug": "next"})
     with arena.database.write() as session:
         lookup.get(session, slug="next").max_total_submissions = 9
@@ -149,7 +146,7 @@ def test_a_draft_without_a_solution_shows_the_files_alone(arena: Any, root: Any)
     assert "once the solution is checked" in page
 
 
-def test_organizers_too_see_no_key_of_the_feedback(arena: Any, root: Any) -> None:
+def test_organizers_too_see_no_key_of_the_feedback(arena, root):
     competition(arena)
     pat = Desk(root)
     pat("PATCH", f"{DESK}/settings", json={"feedback": "noised"})
@@ -161,7 +158,7 @@ def test_organizers_too_see_no_key_of_the_feedback(arena: Any, root: Any) -> Non
         assert key not in pat("GET", f"{DESK}{place}").text, place
 
 
-def test_the_api_has_the_budget_the_step_and_the_warning(arena: Any, root: Any) -> None:
+def test_the_api_has_the_budget_the_step_and_the_warning(arena, root):
     competition(arena, feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     pat = Desk(root)
     found = pat("GET", f"{DESK}/settings").json
@@ -175,7 +172,7 @@ def test_the_api_has_the_budget_the_step_and_the_warning(arena: Any, root: Any) 
     assert pat("GET", DESK).json["leak_budget"] == found["leak_budget"]
 
 
-def test_a_wrong_mode_or_answer_changes_nothing(arena: Any, root: Any) -> None:
+def test_a_wrong_mode_or_answer_changes_nothing(arena, root):
     competition(arena)
     answer = root.post(f"{HERE}/settings/metric", {**FORM, "audience": "nobody", "feedback_step": "7"})
     assert answer.status_code == 422

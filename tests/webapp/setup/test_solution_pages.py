@@ -18,7 +18,7 @@ HERE = "/competitions/next/organize/solution"
 
 
 @pytest.fixture
-def site(make_arena: Callable[..., Any]) -> Any:
+def site(make_arena: Callable[..., Any]):
     """Olga owns a draft, Vera looks at it, Eve has no part in it."""
     arena = make_arena()
     arena.olga, arena.vera, arena.eve = (arena.person(name) for name in ("Olga", "Vera", "Eve"))
@@ -30,21 +30,21 @@ def site(make_arena: Callable[..., Any]) -> Any:
     return arena
 
 
-def upload(arena: Any, csv: bytes, *, here: str = HERE, test: bytes | None = None, by: Any = None) -> Any:
+def upload(arena, csv: bytes, *, here: str = HERE, test: bytes | None = None, by=None):
     data = {"file": (io.BytesIO(csv), "truth.csv")}
     if test is not None:
         data["test"] = (io.BytesIO(test), "test.csv")
     return (by or arena.olga).post(here, data)
 
 
-def checked(arena: Any, csv: bytes, **options: Any) -> str:
+def checked(arena, csv: bytes, **options) -> str:
     answer = upload(arena, csv, **options)
     assert answer.status_code == 303, answer.text
     arena.work()
     return str(answer.location)
 
 
-def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) -> None:
+def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site):
     assert "Upload the solution" in site.olga.browser.get(HERE).text
     answer = upload(site, site.truth.solution())
     location = answer.location
@@ -70,7 +70,7 @@ def test_a_draft_gets_its_solution_from_the_upload_to_the_acceptance(site: Any) 
     assert live.solution.row_count == 400
 
 
-def test_roles_are_changed_and_the_file_checked_again(site: Any) -> None:
+def test_roles_are_changed_and_the_file_checked_again(site):
     location = checked(site, site.truth.solution())
     page = site.olga.browser.get(location).text
     fields = dict(re.findall(r'<label for="(role-\d+)">(?:Role of )?<strong>([^<]+)</strong>', page))
@@ -88,7 +88,7 @@ def test_roles_are_changed_and_the_file_checked_again(site: Any) -> None:
     assert re.search(rf'<li><label for="{male}"><strong>male</strong>', shown)  # an unused one keeps its menu
 
 
-def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site: Any) -> None:
+def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site):
     answer = site.olga.post(
         HERE,
         {
@@ -111,7 +111,7 @@ def test_canary_rows_are_asked_for_at_the_upload_or_with_the_roles(site: Any) ->
     assert refused.status_code == 409 and "Ask for 20 to 100 canary rows" in refused.text
 
 
-def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site: Any) -> None:
+def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site):
     csv = site.truth.solution().replace(b"Public", b"Pubic", 1)
     page = site.olga.browser.get(checked(site, csv)).text
     assert "The file has 1 problem." in page
@@ -119,7 +119,7 @@ def test_what_is_wrong_with_a_file_is_listed_and_its_roles_stay_changeable(site:
     assert "Accept and continue" not in page
 
 
-def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site: Any) -> None:
+def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site):
     location = checked(site, site.truth.solution(), test=b"id\nelsewhere\n")
     page = site.olga.browser.get(location).text
     assert "Problems to fix" in page and "Accept and continue" not in page
@@ -128,13 +128,13 @@ def test_what_stops_a_competition_is_said_and_cannot_be_accepted(site: Any) -> N
     assert "problems that you must fix" in refused.text
 
 
-def test_an_upload_without_a_file_is_told_so(site: Any) -> None:
+def test_an_upload_without_a_file_is_told_so(site):
     answer = site.olga.post(HERE, {})
     assert answer.status_code == 400
     assert "No file has arrived" in answer.text
 
 
-def test_a_check_can_be_stopped(site: Any) -> None:
+def test_a_check_can_be_stopped(site):
     location = upload(site, site.truth.solution()).location
     assert "Stop this check" in site.olga.browser.get(location).text
     assert site.olga.post(f"{location}/dismiss").status_code == 303
@@ -143,7 +143,7 @@ def test_a_check_can_be_stopped(site: Any) -> None:
     assert "The check was dismissed" in site.olga.browser.get(location).text
 
 
-def test_a_corrected_solution_shows_what_changes_and_gives_it_as_csv(site: Any) -> None:
+def test_a_corrected_solution_shows_what_changes_and_gives_it_as_csv(site):
     site.competition()
     site.give_role(site.vera, Role.VIEWER)
     site.give_role(site.olga, Role.OWNER)
@@ -163,7 +163,7 @@ def test_a_corrected_solution_shows_what_changes_and_gives_it_as_csv(site: Any) 
 METRIC = "/competitions/next/organize/settings/metric"
 
 
-def accepted(arena: Any) -> None:
+def accepted(arena):
     """Give the draft its solution."""
     assert arena.olga.post(f"{checked(arena, arena.truth.solution())}/accept").status_code == 303
 
@@ -181,18 +181,18 @@ def formula(**changed: str) -> dict[str, Any]:
     return usual | weights | {"identity_threshold": "0.5"} | changed
 
 
-def in_use(arena: Any) -> tuple[str, ...]:
+def in_use(arena) -> tuple[str, ...]:
     with arena.database.read() as session:
         return settings.of(lookup.get(session, slug="next")).identities
 
 
-def test_the_metric_step_asks_for_the_solution_first(site: Any) -> None:
+def test_the_metric_step_asks_for_the_solution_first(site):
     page = site.olga.browser.get(METRIC).text
     assert "you tick them here" in page and not ticked(page)
     assert 'name="identities"' in page  # names can still be typed
 
 
-def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site: Any) -> None:
+def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site):
     accepted(site)
     page = site.olga.browser.get(METRIC).text
     assert tuple(ticked(page)) == in_use(site)
@@ -200,7 +200,7 @@ def test_identities_are_ticked_in_the_report_with_their_counts_and_errors(site: 
     assert "<textarea" not in page[page.index('id="identities"') :]
 
 
-def test_another_choice_is_checked_before_it_is_used(site: Any) -> None:
+def test_another_choice_is_checked_before_it_is_used(site):
     accepted(site)
     before = in_use(site)
     assert len(before) > 1
@@ -221,7 +221,7 @@ def test_another_choice_is_checked_before_it_is_used(site: Any) -> None:
     assert "Your choice can be used" not in site.olga.browser.get(METRIC).text
 
 
-def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site: Any) -> None:
+def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site):
     accepted(site)
     before = in_use(site)
     one = formula() | {"identities": list(before[:1])}
@@ -236,14 +236,14 @@ def test_saving_a_checked_choice_again_uses_it_and_going_back_drops_it(site: Any
     assert in_use(site) == before[:1]
 
 
-def test_without_a_tick_nothing_is_saved_and_the_reason_is_told(site: Any) -> None:
+def test_without_a_tick_nothing_is_saved_and_the_reason_is_told(site):
     accepted(site)
     answer = site.olga.post(METRIC, formula(feedback="score"))
     assert answer.status_code == 422 and "at least one identity" in answer.text
     assert ticked(answer.text) == []
 
 
-def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site: Any) -> None:
+def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site):
     checked(site, site.truth.solution())
     names = ticked(site.olga.browser.get(METRIC).text)
     unchanged = site.olga.post(METRIC, formula() | {"identities": names})
@@ -255,7 +255,7 @@ def test_a_choice_before_the_acceptance_is_checked_with_the_same_file(site: Any)
     assert in_use(site) == tuple(names[:1])
 
 
-def test_each_step_says_what_is_missing_and_leads_there(site: Any) -> None:
+def test_each_step_says_what_is_missing_and_leads_there(site):
     page = site.olga.browser.get("/competitions/next/organize/settings/basics").text
     steps = page[page.index('class="steps"') : page.index("</nav>", page.index('class="steps"'))]
     assert re.findall(r'<span class="title" title="([^"]+)">', steps) == [

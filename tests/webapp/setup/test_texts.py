@@ -15,24 +15,24 @@ PICTURE = '![A plot](plot.png "Scores")'
 
 
 @pytest.fixture
-def root(arena: Any) -> Any:
+def root(arena):
     """An administrator with a draft."""
     root = arena.person("Root", is_admin=True)
     root.post("/competitions/new", {"title": "Toxicity", "slug": "toxicity"})
     return root
 
 
-def basics(**changed: Any) -> dict[str, Any]:
+def basics(**changed) -> dict[str, Any]:
     names = {"positive_name": "positive", "negative_name": "negative"}
     return {"title": "Toxicity", **names, **changed}
 
 
-def upload(root: Any, data: bytes, name: str = "plot.png", **entered: Any) -> Any:
+def upload(root, data: bytes, name: str = "plot.png", **entered):
     sent = basics(**entered) | {"figure": (io.BytesIO(data), name)}
     return root.post(f"{HERE}/settings/basics/figures", sent)
 
 
-def test_a_preview_is_what_participants_will_see_and_stores_nothing(root: Any) -> None:
+def test_a_preview_is_what_participants_will_see_and_stores_nothing(root):
     answer = root.post(f"{HERE}/settings/basics", basics(overview="# Hi\n$x^2$", act="preview"))
     assert answer.status_code == 200
     panel = answer.text[answer.text.index('id="overview-preview"') :]
@@ -44,7 +44,7 @@ def test_a_preview_is_what_participants_will_see_and_stores_nothing(root: Any) -
     assert "The formula \\foo cannot be drawn" in piece.text
 
 
-def test_a_formula_that_cannot_be_drawn_is_told_beside_its_field(root: Any) -> None:
+def test_a_formula_that_cannot_be_drawn_is_told_beside_its_field(root):
     sent = basics(evaluation="Let $\\frac{1}$ be.", next="yes")
     answer = root.post(f"{HERE}/settings/basics", sent)
     assert answer.location == f"{HERE}/settings/basics"  # saved, and nothing goes on without a look
@@ -53,7 +53,7 @@ def test_a_formula_that_cannot_be_drawn_is_told_beside_its_field(root: Any) -> N
     assert "The formula \\frac{1} cannot be drawn: Expected argument" in field
 
 
-def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(arena: Any, root: Any) -> None:
+def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(arena, root):
     answer = upload(root, png(640, 480), "My Plot.PNG", overview="![A plot](my-plot.png)")
     assert answer.status_code == 200 and "my-plot.png is uploaded" in answer.text
     assert "![A plot](my-plot.png)" in answer.text  # what was entered
@@ -73,7 +73,7 @@ def test_a_figure_is_uploaded_shown_and_removed_and_nothing_entered_is_lost(aren
     assert "The figure 'my-plot.png' is not shown" in page
 
 
-def test_who_may_not_see_the_competition_sees_no_figure(arena: Any, root: Any) -> None:
+def test_who_may_not_see_the_competition_sees_no_figure(arena, root):
     upload(root, png(2, 2))
     address = "/competitions/toxicity/figures/plot.png"
     bob = arena.person("Bob")
@@ -93,15 +93,13 @@ def test_who_may_not_see_the_competition_sees_no_figure(arena: Any, root: Any) -
         (b"", "", "Choose a PNG"),
     ],
 )
-def test_what_is_no_figure_is_refused_and_what_was_entered_stays(
-    root: Any, data: bytes, name: str, told: str
-) -> None:
+def test_what_is_no_figure_is_refused_and_what_was_entered_stays(root, data: bytes, name: str, told: str):
     answer = upload(root, data, name, overview="Kept")
     assert answer.status_code == 409 and told in answer.text
     assert "Kept" in answer.text
 
 
-def test_a_program_uploads_lists_and_removes_figures(arena: Any, root: Any) -> None:
+def test_a_program_uploads_lists_and_removes_figures(arena, root):
     desk = "/api/v1/competitions/toxicity/organize/figures"
     file = {"file": (io.BytesIO(jpeg(30, 20)), "photo.png")}
     made = root.api("POST", desk, data=file) if hasattr(root, "api") else None
@@ -120,7 +118,7 @@ def test_a_program_uploads_lists_and_removes_figures(arena: Any, root: Any) -> N
     assert arena.app.test_client().delete(f"{desk}/photo.jpg", headers=root.bearer).status_code == 404
 
 
-def test_a_copy_has_the_figures_of_its_texts(arena: Any, root: Any) -> None:
+def test_a_copy_has_the_figures_of_its_texts(arena, root):
     upload(root, png(2, 2))
     root.post(f"{HERE}/settings/basics", basics(overview=PICTURE))
     root.post("/competitions/new", {"title": "Next", "slug": "next", "source": "toxicity"})

@@ -26,11 +26,11 @@ WHERE = f"{HERE}/submissions/compare"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]) -> Any:
+def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
+def entered(arena, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
     """Create a competition in which Ann has two scored files, the second the worse."""
     arena.competition()
     with arena.database.write() as session:
@@ -44,7 +44,7 @@ def entered(arena: Any, feedback: Feedback = Feedback.OPEN) -> tuple[int, int]:
     return ids[0], ids[1]
 
 
-def benchmark(arena: Any) -> int:
+def benchmark(arena) -> int:
     """Let an organizer add a benchmark that everybody sees on the leaderboard."""
     root = arena.person("Root", is_admin=True)
     submission_id: int = arena.submit(root, arena.truth.predictions(noise=2.5, seed=3), description="n-grams")
@@ -61,7 +61,7 @@ def selected(page: str) -> list[int]:
     return [int(found) for found in re.findall(r'<option value="(\d+)" selected>', page)]
 
 
-def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
+def test_two_own_submissions_stand_side_by_side(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
     assert f'<th scope="col" class="number">#{second}</th>' in page
@@ -83,7 +83,7 @@ def test_two_own_submissions_stand_side_by_side(arena: Any) -> None:
     assert "Private rows" in arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
 
 
-def test_nobody_compares_the_files_of_others_or_of_another_competition(arena: Any) -> None:
+def test_nobody_compares_the_files_of_others_or_of_another_competition(arena):
     first, second = entered(arena)
     assert arena.bob.browser.get(f"{WHERE}?candidate={first}&baseline={second}").status_code == 404
     arena.competition("elsewhere", title="Elsewhere")
@@ -93,7 +93,7 @@ def test_nobody_compares_the_files_of_others_or_of_another_competition(arena: An
     )
 
 
-def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_and_date(arena: Any) -> None:
+def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_and_date(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(WHERE).text
     assert selected(page) == [second, first]
@@ -102,7 +102,7 @@ def test_without_an_address_the_newest_is_compared_with_the_best_by_name_score_a
     assert "worse than" in page
 
 
-def test_who_has_nothing_scored_is_shown_where_to_begin(arena: Any) -> None:
+def test_who_has_nothing_scored_is_shown_where_to_begin(arena):
     entered(arena)
     assert "There is nothing to compare yet" in arena.bob.browser.get(WHERE).text
 
@@ -117,8 +117,8 @@ def test_who_has_nothing_scored_is_shown_where_to_begin(arena: Any) -> None:
     ],
 )
 def test_a_benchmark_is_compared_as_far_as_the_leaderboard_shows_it(
-    arena: Any, feedback: Feedback, shows: tuple[str, ...] | None
-) -> None:
+    arena, feedback: Feedback, shows: tuple[str, ...] | None
+):
     first, _ = entered(arena, feedback)
     lines = benchmark(arena)
     answer = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={lines}")
@@ -133,7 +133,7 @@ def test_a_benchmark_is_compared_as_far_as_the_leaderboard_shows_it(
     assert "Private rows: identities" in arena.ann.browser.get(answer.request.url).text
 
 
-def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena: Any) -> None:
+def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena):
     first, second = entered(arena)
     theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
     arena.score_all()
@@ -153,7 +153,7 @@ def test_after_the_reveal_any_submission_that_counted_can_be_compared(arena: Any
     assert both == {200, 404}  # only one of Ann's stands for her team
 
 
-def test_every_team_on_the_revealed_boards_leads_to_its_comparison_with_the_own_one(arena: Any) -> None:
+def test_every_team_on_the_revealed_boards_leads_to_its_comparison_with_the_own_one(arena):
     entered(arena)
     theirs = arena.submit(arena.bob, arena.truth.predictions(noise=4, seed=5))
     arena.score_all()
@@ -207,7 +207,7 @@ def sentence(one: SplitResult, other: SplitResult) -> str:
 LOW = {"overall_auc": 0.8, "subgroup_auc": 0.7, "bpsn_auc": 0.7, "bnsp_auc": 0.7}
 
 
-def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score() -> None:
+def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score():
     risen = LOW | {"bnsp_auc": 0.76, "overall_auc": 0.82, "bpsn_auc": 0.7001}
     found = sentence(result(74503, error=0.005, **risen), result(72500, error=0.005, **LOW))
     assert found == (
@@ -216,7 +216,7 @@ def test_the_sentence_leads_with_the_terms_by_their_contribution_to_the_score() 
     )
 
 
-def test_a_small_difference_names_no_term_and_gets_no_verdict() -> None:
+def test_a_small_difference_names_no_term_and_gets_no_verdict():
     risen = LOW | {"bnsp_auc": 0.71}
     found = sentence(result(72750, error=0.01, **risen), result(72500, error=0.01, **LOW))
     assert found == (
@@ -225,21 +225,21 @@ def test_a_small_difference_names_no_term_and_gets_no_verdict() -> None:
     )
 
 
-def test_without_known_errors_the_sentence_says_nothing_of_chance_or_terms() -> None:
+def test_without_known_errors_the_sentence_says_nothing_of_chance_or_terms():
     risen = LOW | {"bnsp_auc": 0.9}
     assert sentence(result(77500, error=None, **risen), result(72500, error=0.01, **LOW)) == (
         "#2 is 0.05000 better than #1."
     )
 
 
-def test_where_terms_are_hidden_none_is_named() -> None:
+def test_where_terms_are_hidden_none_is_named():
     assert sentence(result(77500, error=0.001), result(72500, error=0.001)) == (
         "#2 is 0.05000 better than #1. For two different models, the estimated standard error of the "
         "difference is about 0.0006; for two similar files it is smaller."
     )
 
 
-def test_of_coarse_scores_only_the_shown_values_are_compared(arena: Any) -> None:
+def test_of_coarse_scores_only_the_shown_values_are_compared(arena):
     first, second = entered(arena, Feedback.TIERED)
     page = arena.ann.browser.get(f"{WHERE}?candidate={first}&baseline={second}").text
     assert re.search(rf"The shown score of #{first} is 0\.\d{{3}} higher than that of #{second}\.", page)
@@ -247,7 +247,7 @@ def test_of_coarse_scores_only_the_shown_values_are_compared(arena: Any) -> None
     assert "Until the reveal scores are shown in bands" in page
 
 
-def test_a_ladder_states_its_rule_and_the_hidden_parts_also_beside_a_file_without_a_score(arena: Any) -> None:
+def test_a_ladder_states_its_rule_and_the_hidden_parts_also_beside_a_file_without_a_score(arena):
     first, second = entered(arena, Feedback.LADDER)
     page = arena.ann.browser.get(f"{HERE}/submissions/{second}").text
     assert "No new best" in page and f"by your best, #{first}" in page

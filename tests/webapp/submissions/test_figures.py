@@ -60,20 +60,18 @@ BEFORE = {"best_before_units": 93381, "best_before_id": 7, "gain_units": 31, "be
         ),
     ],
 )
-def test_the_first_figures(
-    known: dict[str, int], change: tuple[str, str], rank: tuple[str, str] | None
-) -> None:
+def test_the_first_figures(known: dict[str, int], change: tuple[str, str], rank: tuple[str, str] | None):
     found = {each.label: (each.value, each.note) for each in figures(Summary(public=RESULT, **known))}
     assert found["Public score"] == ("0.93412", "Standard error 0.003; weakest term: BPSN")
     assert (found["Change"], found.get("Rank")) == (change, rank)
 
 
-def test_a_late_file_has_the_rank_that_it_would_have() -> None:
+def test_a_late_file_has_the_rank_that_it_would_have():
     last = figures(Summary(public=RESULT, would_rank=4))[-1]
     assert (last.label, last.value, last.note) == ("Would be", "4th", "late files are not ranked")
 
 
-def test_there_are_no_figures_without_a_score() -> None:
+def test_there_are_no_figures_without_a_score():
     assert figures(Summary()) == ()
 
 
@@ -99,7 +97,7 @@ def diagnosed(settings: MetricSettings | None = None, **aucs: float) -> tuple[Te
         ),
     ],
 )
-def test_the_sentence_the_first_bar_and_the_weakest_term_are_of_one_ranking(cell: str, words: str) -> None:
+def test_the_sentence_the_first_bar_and_the_weakest_term_are_of_one_ranking(cell: str, words: str):
     found = diagnosed(**{cell: 0.7})
     view = GainsView.of(found, CLASSES)
     gain = f"{found[0].cells[0].gain:.5f}"
@@ -110,7 +108,7 @@ def test_the_sentence_the_first_bar_and_the_weakest_term_are_of_one_ranking(cell
     assert (found[0].term, weakest_term(found)) == (cell, cell)
 
 
-def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term() -> None:
+def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term():
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=subgroup, bpsn_auc=0.95, bnsp_auc=bnsp)
         for name, subgroup, bnsp in (
@@ -133,7 +131,7 @@ def test_an_outlier_of_a_strong_term_does_not_come_before_the_weakest_term() -> 
     assert [row.name for row in weakest_first(result)] == ["a", "b", "c", "d"]
 
 
-def test_equal_rounded_aucs_are_not_told_apart() -> None:
+def test_equal_rounded_aucs_are_not_told_apart():
     lines: list[Any] = [
         SimpleNamespace(name=name, subgroup_auc=0.9, bpsn_auc=0.9, bnsp_auc=bnsp)
         for name, bnsp in (("a", 0.61), ("b", 0.61), ("c", 0.9), ("d", 0.9), ("e", 0.9))
@@ -142,7 +140,7 @@ def test_equal_rounded_aucs_are_not_told_apart() -> None:
     assert "that mention a or b: raising one such BNSP" in GainsView.of(found, CLASSES).sentence
 
 
-def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one() -> None:
+def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one():
     settings = MetricSettings(weights=Weights(0.7, 0.1, 0.1, 0.1))
     found = diagnosed(settings, bpsn_auc=0.85)
     assert [each.term for each in found][:2] == ["overall_auc", "bpsn_auc"]
@@ -151,11 +149,11 @@ def test_a_term_with_a_larger_weight_costs_more_than_a_lower_one() -> None:
     assert view.sentence.endswith("your model mixes up harmful and harmless comments in general.")
 
 
-def test_without_terms_or_with_equal_ones_nothing_is_called_weakest() -> None:
+def test_without_terms_or_with_equal_ones_nothing_is_called_weakest():
     assert GainsView.of((), CLASSES) == GainsView("", (), {})
     assert GainsView.of(diagnose(dict.fromkeys(TERMS, 0.9), (), MetricSettings()), CLASSES).sentence == ""
 
 
-def test_a_standard_error_has_one_digit_and_two_after_a_leading_one() -> None:
+def test_a_standard_error_has_one_digit_and_two_after_a_leading_one():
     shown = [error_text(each) for each in (0.0034, 0.0014, 0.00096, 0.02, 0.012, 0.0104, 0.0196, 0.0)]
     assert shown == ["0.003", "0.0014", "0.0010", "0.02", "0.012", "0.010", "0.02", "0"]

@@ -26,7 +26,7 @@ IDENTITIES = ("male", "female", "black or african")
 
 
 @pytest.fixture(params=["sqlite"])
-def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]) -> Any:
+def scene(request: pytest.FixtureRequest, make_arena: Callable[..., Any]):
     """A competition whose solution has another label, and one without; Ann takes part, Ed organizes."""
     sqlite = request.param == "sqlite"
     arena = make_arena() if sqlite else make_arena(database_url=request.getfixturevalue("postgresql_url"))
@@ -58,18 +58,18 @@ def with_column(data: bytes, name: str, value: str) -> bytes:
     return "\n".join([f"{header},{name}", *(f"{row},{value}" for row in rows), ""]).encode()
 
 
-def check(arena: Any, file: bytes, slug: str = "toxicity") -> dict[str, Any]:
+def check(arena, file: bytes, slug: str = "toxicity") -> dict[str, Any]:
     data = {"file": (BytesIO(file), "p.csv")}
     path = f"/api/v1/competitions/{slug}/check"
     return dict(arena.app.test_client().post(path, data=data, headers=arena.ann.bearer).json)
 
 
-def told(arena: Any, submission_id: int) -> dict[str, Any]:
+def told(arena, submission_id: int) -> dict[str, Any]:
     path = f"/api/v1/submissions/{submission_id}"
     return dict(arena.app.test_client().get(path, headers=arena.ann.bearer).json)
 
 
-def test_pages_and_check_know_the_labels_of_each_competition(scene: Any) -> None:
+def test_pages_and_check_know_the_labels_of_each_competition(scene):
     for page in ("submissions", "evaluation"):
         assert "<code>insult</code>" in scene.ann.browser.get(f"{HERE}/{page}").text
         assert "<code>insult</code>" not in scene.ann.browser.get(f"/competitions/plain/{page}").text
@@ -80,7 +80,7 @@ def test_pages_and_check_know_the_labels_of_each_competition(scene: Any) -> None
 
 
 @pytest.mark.parametrize("scene", ["sqlite", "postgresql"], indirect=True)
-def test_only_the_prediction_is_scored_and_the_file_says_so(scene: Any) -> None:
+def test_only_the_prediction_is_scored_and_the_file_says_so(scene):
     alone, beside = scene.submit(scene.ann, scene.alone), scene.submit(scene.ann, scene.beside)
     elsewhere = scene.submit(scene.ann, scene.beside, slug="plain")
     scene.score_all()
@@ -101,9 +101,7 @@ def test_only_the_prediction_is_scored_and_the_file_says_so(scene: Any) -> None:
     assert told(scene, elsewhere)["status"] == "rejected"
 
 
-def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(
-    scene: Any, tmp_path: Any
-) -> None:
+def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(scene, tmp_path):
     sent = [scene.submit(scene.ann, scene.beside), scene.submit(scene.ann, scene.beside, slug="plain")]
     calculator = Calculator(scene.storage, RankCache(DiskCache(tmp_path / "ranks", max_bytes=1_000_000)))
     outcomes = {}
@@ -114,7 +112,7 @@ def test_ranks_that_were_kept_are_not_believed_where_the_file_would_be_refused(
     assert outcomes == {sent[0]: ["Scores"] * 2, sent[1]: ["Rejection"] * 2}
 
 
-def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any) -> None:
+def test_a_solution_corrected_without_the_label_still_scores_the_file(scene):
     beside = scene.submit(scene.ann, scene.beside)
     scene.score_all()
     corrected = read_solution(scene.truth.solution(), label="toxicity", identities=IDENTITIES)
@@ -132,7 +130,7 @@ def test_a_solution_corrected_without_the_label_still_scores_the_file(scene: Any
     assert told(scene, beside)["status"] == "scored"
 
 
-def test_a_diagnosis_and_a_comparison_of_teams_read_the_file(scene: Any) -> None:
+def test_a_diagnosis_and_a_comparison_of_teams_read_the_file(scene):
     beside = scene.submit(scene.ann, scene.beside)
     scene.score_all()
     assert scene.ed.post(f"{HERE}/organize/submissions/{beside}/diagnosis").status_code == 303

@@ -21,11 +21,11 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]) -> Any:
+def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(arena: Any) -> None:
+def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert "All 400 predictions of the file" in page
@@ -51,7 +51,7 @@ def test_a_team_sees_the_histogram_of_its_file_undivided_and_where_to_gain_most(
 
 
 @pytest.mark.parametrize("feedback", [Feedback.TERMS, Feedback.SCORE])
-def test_without_the_table_no_page_shows_where_to_gain_most(arena: Any, feedback: Feedback) -> None:
+def test_without_the_table_no_page_shows_where_to_gain_most(arena, feedback: Feedback):
     first, second = entered(arena, feedback)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert "Where to gain most" not in page
@@ -63,9 +63,7 @@ def test_without_the_table_no_page_shows_where_to_gain_most(arena: Any, feedback
 
 
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.TIERED, Feedback.LADDER, Feedback.BLIND])
-def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(
-    arena: Any, feedback: Feedback
-) -> None:
+def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(arena, feedback: Feedback):
     first, second = entered(arena, feedback)
     third = arena.submit(arena.ann, arena.truth.predictions(noise=3.0, seed=3))
     arena.score_all()
@@ -86,13 +84,13 @@ def test_a_file_is_compared_with_the_one_before_and_the_best_shown_before(
     assert without_form_tokens(again) == without_form_tokens(page)
 
 
-def lose_all_blobs(arena: Any) -> None:
+def lose_all_blobs(arena):
     for path in (arena.settings.data_dir / "blobs").rglob("*"):
         if path.is_file():
             path.unlink()
 
 
-def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena: Any) -> None:
+def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena):
     first, _ = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     lose_all_blobs(arena)
@@ -101,7 +99,7 @@ def test_a_histogram_is_counted_once_and_the_file_not_read_again(arena: Any) -> 
     assert without_form_tokens(again) == without_form_tokens(page)
 
 
-def test_a_worker_that_scores_a_file_keeps_its_histogram(arena: Any) -> None:
+def test_a_worker_that_scores_a_file_keeps_its_histogram(arena):
     arena.scorer = Scorer(
         arena.database,
         arena.storage,
@@ -113,7 +111,7 @@ def test_a_worker_that_scores_a_file_keeps_its_histogram(arena: Any) -> None:
     assert "All 400 predictions" in arena.ann.browser.get(f"{HERE}/submissions/{first}").text
 
 
-def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> None:
+def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena):
     first, _ = entered(arena)
     lose_all_blobs(arena)
     answer = arena.ann.browser.get(f"{HERE}/submissions/{first}")
@@ -121,7 +119,7 @@ def test_a_page_does_without_a_histogram_where_the_file_is_gone(arena: Any) -> N
     assert "All 400 predictions" not in answer.text
 
 
-def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_is(arena: Any) -> None:
+def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_is(arena):
     first, second = entered(arena)
     page = arena.ann.browser.get(f"{HERE}/submissions/{first}").text
     assert f'rel="next" href="{HERE}/submissions/{second}"' in page
@@ -137,7 +135,7 @@ def test_a_page_leads_to_the_submissions_before_and_after_and_selects_where_one_
     assert "Deselect" in arena.ann.browser.get(here).text
 
 
-def test_a_page_says_that_a_worker_scores_a_file_now(arena: Any) -> None:
+def test_a_page_says_that_a_worker_scores_a_file_now(arena):
     entered(arena)
     waiting = arena.submit(arena.ann, arena.truth.predictions(noise=4))
     address = f"{HERE}/submissions/{waiting}"
@@ -150,7 +148,7 @@ def test_a_page_says_that_a_worker_scores_a_file_now(arena: Any) -> None:
     assert arena.ann.browser.get(f"{address}/status").json["is_being_scored"]
 
 
-def test_a_file_that_was_found_clean_on_the_page_waits_as_checked(arena: Any) -> None:
+def test_a_file_that_was_found_clean_on_the_page_waits_as_checked(arena):
     entered(arena)
     file = (io.BytesIO(arena.truth.predictions(noise=4)), "predictions.csv")
     address = arena.ann.post(f"{HERE}/submit", {"file": file}).location

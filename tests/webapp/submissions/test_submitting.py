@@ -6,7 +6,6 @@ from datetime import timedelta
 from html import unescape
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -23,15 +22,15 @@ BROKEN = b"id,prediction\n7000000,nan\nx,1\n"
 
 
 @pytest.fixture
-def make_ann(arena: Any) -> Any:
-    def make(**conditions: Any) -> Any:
+def make_ann(arena):
+    def make(**conditions):
         arena.competition(**conditions)
         return arena.person("Ann")
 
     return make
 
 
-def send(arena: Any, person: Any, file: bytes, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+def send(arena, person, file: bytes, headers: dict[str, str] | None = None, **fields):
     """Send a file through the API."""
     data = {"file": (BytesIO(file), "p.csv"), **fields}
     return arena.app.test_client().post(
@@ -39,13 +38,13 @@ def send(arena: Any, person: Any, file: bytes, headers: dict[str, str] | None = 
     )
 
 
-def post(person: Any, file: bytes, *, as_json: bool = False, **fields: Any) -> Any:
+def post(person, file: bytes, *, as_json: bool = False, **fields):
     """Send a file through the page."""
     headers = {"Accept": "application/json"} if as_json else {}
     return person.post(f"{HERE}/submit", {"file": (BytesIO(file), "p.csv"), **fields}, headers=headers)
 
 
-def test_the_limit_is_told_with_its_reset(arena: Any, make_ann: Any) -> None:
+def test_the_limit_is_told_with_its_reset(arena, make_ann):
     ann = make_ann(max_daily_submissions=1)
     first = send(arena, ann, b"1")
     assert first.json["limits"]["left_today"] == 0
@@ -70,9 +69,7 @@ def test_the_limit_is_told_with_its_reset(arena: Any, make_ann: Any) -> None:
         ({"max_pending_submissions": 1}, "too_many_pending"),
     ],
 )
-def test_other_limits_are_told_by_name(
-    arena: Any, make_ann: Any, conditions: dict[str, int], error: str
-) -> None:
+def test_other_limits_are_told_by_name(arena, make_ann, conditions: dict[str, int], error: str):
     ann = make_ann(**conditions)
     send(arena, ann, b"1")
     refused = send(arena, ann, b"2")
@@ -80,7 +77,7 @@ def test_other_limits_are_told_by_name(
     assert ("Retry-After" in refused.headers) == (error == "too_many_pending")
 
 
-def test_a_clean_file_is_checked_and_submitted_by_one_button(arena: Any, make_ann: Any) -> None:
+def test_a_clean_file_is_checked_and_submitted_by_one_button(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     answer = post(ann, arena.truth.predictions(), description="one")
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/submissions/1")
@@ -88,7 +85,7 @@ def test_a_clean_file_is_checked_and_submitted_by_one_button(arena: Any, make_an
     assert re.search(r"Left today 4 of 5 Next ones in \d.* reset at 00:00 UTC", text)
 
 
-def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena: Any, make_ann: Any) -> None:
+def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     answer = post(ann, BROKEN, description="my best idea")
     assert answer.status_code == 422
@@ -99,16 +96,14 @@ def test_a_file_with_problems_is_not_submitted_and_all_of_them_are_told(arena: A
     assert "Nothing here yet" in ann.browser.get(f"{HERE}/submissions").text
 
 
-def test_the_pages_script_gets_the_problems_and_how_they_are_drawn(arena: Any, make_ann: Any) -> None:
+def test_the_pages_script_gets_the_problems_and_how_they_are_drawn(arena, make_ann):
     answer = post(make_ann(), BROKEN, as_json=True)
     assert (answer.status_code, answer.json["error"]) == (422, "file_rejected")
     assert len(answer.json["problems"]) == 3
     assert 'id="refusal"' in answer.json["html"]
 
 
-def test_a_file_that_nobody_had_time_to_check_is_accepted(
-    arena: Any, make_ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_nobody_had_time_to_check_is_accepted(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
     ann = make_ann()
     monkeypatch.setattr(arena.app.extensions["fairboard"].checker, "check", lambda *_, **__: None)
     answer = post(ann, BROKEN)
@@ -121,7 +116,7 @@ def test_a_file_that_nobody_had_time_to_check_is_accepted(
     assert busy.headers["Retry-After"] == "5"
 
 
-def test_the_check_uses_nothing_and_tells_everything(arena: Any, make_ann: Any) -> None:
+def test_the_check_uses_nothing_and_tells_everything(arena, make_ann):
     ann, api = make_ann(max_daily_submissions=1), arena.app.test_client()
     for _ in range(2):
         data = {"file": (BytesIO(BROKEN), "p.csv")}
@@ -136,14 +131,14 @@ def test_the_check_uses_nothing_and_tells_everything(arena: Any, make_ann: Any) 
     assert clean["notes"][0]["code"] == "outside_unit_interval"
 
 
-def test_the_check_is_given_no_label(arena: Any, make_ann: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_is_given_no_label(arena, make_ann, monkeypatch: pytest.MonkeyPatch):
     ann, opened = make_ann(), []
     storage = arena.storage
     with arena.database.read() as session:
         solution = lookup.live(lookup.get(session, slug="toxicity")).solution
     original = storage.open
 
-    def watched(sha256: str) -> Any:
+    def watched(sha256: str):
         opened.append(sha256)
         return original(sha256)
 
@@ -153,7 +148,7 @@ def test_the_check_is_given_no_label(arena: Any, make_ann: Any, monkeypatch: pyt
     assert opened == [solution.row_ids_sha256]
 
 
-def test_a_large_file_is_checked_and_submitted_as_well(arena: Any, make_ann: Any) -> None:
+def test_a_large_file_is_checked_and_submitted_as_well(arena, make_ann):
     ann, api = make_ann(), arena.app.test_client()
     large = arena.truth.predictions() + b"\n" * 1_000_000  # past what is received in memory
     # Encoded here: the test client would leave it in an open file.
@@ -164,7 +159,7 @@ def test_a_large_file_is_checked_and_submitted_as_well(arena: Any, make_ann: Any
     assert ann.browser.get(f"{HERE}/submissions/1/file").data == large
 
 
-def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena: Any, make_ann: Any) -> None:
+def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena, make_ann):
     ann, file = make_ann(), arena.truth.predictions()
     assert post(ann, file).status_code == 303
     told = post(ann, file, description="second thoughts")
@@ -181,7 +176,7 @@ def test_identical_bytes_are_told_and_can_be_submitted_anyway(arena: Any, make_a
     assert send(arena, ann, file, again="true").status_code == 201
 
 
-def test_a_repeated_request_is_answered_with_the_first_submission(arena: Any, make_ann: Any) -> None:
+def test_a_repeated_request_is_answered_with_the_first_submission(arena, make_ann):
     ann, key = make_ann(max_daily_submissions=1), {"Idempotency-Key": "5b1d"}
     first, repeated = (send(arena, ann, b"1", key) for _ in range(2))
     assert (first.status_code, repeated.status_code) == (201, 200)
@@ -193,7 +188,7 @@ def test_a_repeated_request_is_answered_with_the_first_submission(arena: Any, ma
     assert (invalid.status_code, invalid.json["error"]) == (400, "invalid_idempotency_key")
 
 
-def test_the_deadline_stands_beside_the_servers_clock(arena: Any, make_ann: Any) -> None:
+def test_the_deadline_stands_beside_the_servers_clock(arena, make_ann):
     closes_at = arena.now() + timedelta(days=40)
     ann = make_ann(closes_at=closes_at)
     date = f"{closes_at.day} {closes_at:%b %Y, %H:%M:%S} UTC"
@@ -208,7 +203,7 @@ def test_the_deadline_stands_beside_the_servers_clock(arena: Any, make_ann: Any)
     assert "Your file came in time and counts even if it is scored later." in shown
 
 
-def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena: Any, make_ann: Any) -> None:
+def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena, make_ann):
     ann = make_ann()
     send(arena, arena.person("Bob"), b"1")
     send(arena, ann, b"2")
@@ -221,7 +216,7 @@ def test_the_place_in_the_queue_is_told_when_the_wait_passes_ten_seconds(arena: 
     assert ann.browser.get(f"{path}/status").json["positions"] == {"2": 2}
 
 
-def test_a_failed_submission_says_whose_fault_it_was(arena: Any, make_ann: Any) -> None:
+def test_a_failed_submission_says_whose_fault_it_was(arena, make_ann):
     ann = make_ann()
     send(arena, ann, b"1")
     with arena.database.write() as session:
@@ -231,7 +226,7 @@ def test_a_failed_submission_says_whose_fault_it_was(arena: Any, make_ann: Any) 
     assert "Incident 7F3A." in text
 
 
-def test_a_rejected_submission_says_what_is_left(arena: Any, make_ann: Any) -> None:
+def test_a_rejected_submission_says_what_is_left(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     send(arena, ann, BROKEN)
     arena.score_all()
@@ -239,7 +234,7 @@ def test_a_rejected_submission_says_what_is_left(arena: Any, make_ann: Any) -> N
     assert "Rejected: your file has 3 problems. No submission used; 5 left, reset at 00:00 UTC." in text
 
 
-def test_an_own_file_comes_back_byte_for_byte(arena: Any, make_ann: Any) -> None:
+def test_an_own_file_comes_back_byte_for_byte(arena, make_ann):
     ann, bob = make_ann(), arena.person("Bob")
     content = b"\xef\xbb\xbfid,prediction\r\n<script>\x00\xff"
     data = {"file": (BytesIO(content), "ä€.csv")}
@@ -256,7 +251,7 @@ def test_an_own_file_comes_back_byte_for_byte(arena: Any, make_ann: Any) -> None
     assert arena.app.test_client().get("/api/v1/submissions/1/file", headers=bob.bearer).status_code == 404
 
 
-def test_the_list_says_which_would_count_and_why(arena: Any, make_ann: Any) -> None:
+def test_the_list_says_which_would_count_and_why(arena, make_ann):
     ann = make_ann()
     for place, noise in enumerate((9, 1.5, 4)):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=place))
@@ -276,7 +271,7 @@ def _finals(text: str) -> list[tuple[str, str]]:
     return re.findall(r"#(\d+) \S+ 0\.\d{5} (you selected it|chosen automatically)", places)
 
 
-def test_programs_list_and_select(arena: Any, make_ann: Any) -> None:
+def test_programs_list_and_select(arena, make_ann):
     ann, api = make_ann(max_daily_submissions=5), arena.app.test_client()
     for place in range(3):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
@@ -295,7 +290,7 @@ def test_programs_list_and_select(arena: Any, make_ann: Any) -> None:
     assert listed["next"] is None
 
 
-def test_after_the_close_the_selection_is_closed(arena: Any, make_ann: Any) -> None:
+def test_after_the_close_the_selection_is_closed(arena, make_ann):
     now = arena.now()
     ann = make_ann(opens_at=now - timedelta(days=1), closes_at=now + timedelta(seconds=600))
     arena.submit(ann, arena.truth.predictions())
@@ -308,7 +303,7 @@ def test_after_the_close_the_selection_is_closed(arena: Any, make_ann: Any) -> N
     assert ">Select</button>" not in page
 
 
-def test_after_the_reveal_a_file_is_late(arena: Any, make_ann: Any) -> None:
+def test_after_the_reveal_a_file_is_late(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=3))
     arena.score_all()
@@ -322,7 +317,7 @@ def test_after_the_reveal_a_file_is_late(arena: Any, make_ann: Any) -> None:
     assert "Would be 1st late files are not ranked" in _text(ann.browser.get(f"{HERE}/submissions/{late}"))
 
 
-def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_ann: Any) -> None:
+def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena, make_ann):
     ann = make_ann(rules="Be fair.")
     blobs = {path for path in (arena.settings.data_dir / "blobs").rglob("*") if path.is_file()}
     refused = send(arena, ann, b"1")
@@ -332,7 +327,7 @@ def test_whoever_must_join_first_is_told_so_and_stores_nothing(arena: Any, make_
     assert "You have not joined this competition yet. Join it on its page" in page
 
 
-def _text(page: Any) -> str:
+def _text(page) -> str:
     return _plain(page.text.partition("<main")[2] or page.text)
 
 
@@ -342,7 +337,7 @@ def _plain(main_part: str) -> str:
     )
 
 
-def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena: Any, make_ann: Any) -> None:
+def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena, make_ann):
     ann = make_ann()
     number = send(arena, ann, BROKEN).json["id"]
     arena.score_all()
@@ -368,7 +363,7 @@ def test_a_rejected_file_whose_bytes_are_gone_says_so_everywhere(arena: Any, mak
     assert again.status_code == 410
 
 
-def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena: Any, make_ann: Any) -> None:
+def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena, make_ann):
     ann = make_ann(max_daily_submissions=5)
     bad = post(ann, BROKEN, as_json=True, check="only")
     assert (bad.status_code, bad.json["is_clean"]) == (200, False)
@@ -392,7 +387,7 @@ def test_a_check_before_the_submission_tells_each_step_and_uses_nothing(arena: A
     assert "4 of 5" in ann.browser.get(f"{HERE}/submissions").text
 
 
-def test_every_problem_belongs_to_a_step() -> None:
+def test_every_problem_belongs_to_a_step():
     golden = json.loads((Path(__file__).parents[2] / "files" / "golden.json").read_text())
     codes = {each["code"] for found in golden.values() for each in found.get("problems") or ()}
     named = {code for each in submit_page.STEPS.values() for code in each.split()}
@@ -402,7 +397,7 @@ def test_every_problem_belongs_to_a_step() -> None:
     assert not any(word in code for code in unreadable for word in ("prediction", "_id", "header", "column"))
 
 
-def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena: Any, make_ann: Any) -> None:
+def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena, make_ann):
     ann = make_ann(max_daily_submissions=1, max_total_submissions=1)
     post(ann, arena.truth.predictions())
     page = ann.browser.get(f"{HERE}/submissions").text
@@ -418,7 +413,7 @@ def test_nothing_left_brings_a_countdown_in_the_place_of_the_form(arena: Any, ma
     assert (refused.status_code, refused.json["error"]) == (429, "daily_limit_reached")
 
 
-def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena: Any, make_ann: Any) -> None:
+def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena, make_ann):
     ann = make_ann(max_pending_submissions=1)
     arena.submit(ann, arena.truth.predictions())
     page = ann.browser.get(f"{HERE}/submissions").text
@@ -430,7 +425,7 @@ def test_while_too_many_wait_the_page_comes_back_with_the_next_score(arena: Any,
     assert "data-reload" not in page
 
 
-def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena: Any, make_ann: Any) -> None:
+def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena, make_ann):
     ann = make_ann()
     for place in range(3):
         arena.submit(ann, arena.truth.predictions(noise=2, seed=place))
@@ -442,7 +437,7 @@ def test_two_ticked_files_are_compared_and_any_other_number_is_told(arena: Any, 
     assert "you ticked none." in ann.browser.get(f"{HERE}/submissions?compare=ticked").text
 
 
-def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena: Any, make_ann: Any) -> None:
+def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena, make_ann):
     ann = make_ann()
     for noise in (6, 1.5, 4):
         arena.submit(ann, arena.truth.predictions(noise=noise, seed=int(noise)))
@@ -461,7 +456,7 @@ def test_the_list_folds_rejected_files_and_shows_gains_cells_and_the_trend(arena
     assert page.count('<circle class="best-dot"') == 1
 
 
-def test_one_score_is_said_in_large_and_the_chart_begins_with_the_second(arena: Any, make_ann: Any) -> None:
+def test_one_score_is_said_in_large_and_the_chart_begins_with_the_second(arena, make_ann):
     ann = make_ann()
     arena.submit(ann, arena.truth.predictions(noise=4))
     arena.submit(arena.person("Bob"), arena.truth.predictions(noise=1.1))
@@ -477,9 +472,7 @@ def test_one_score_is_said_in_large_and_the_chart_begins_with_the_second(arena: 
 
 
 @pytest.mark.parametrize("feedback", [each for each in Feedback if each is not Feedback.OPEN])
-def test_the_other_modes_draw_no_cells_and_a_blind_one_no_chart(
-    arena: Any, make_ann: Any, feedback: Feedback
-) -> None:
+def test_the_other_modes_draw_no_cells_and_a_blind_one_no_chart(arena, make_ann, feedback: Feedback):
     ann = make_ann()
     with arena.database.write() as session:
         lookup.get(session, slug="toxicity").feedback = feedback

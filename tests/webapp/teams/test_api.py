@@ -1,15 +1,13 @@
 """The API of teams: make one, invite, merge, leave, as the pages do."""
 
-from typing import Any
-
 API = "/api/v1/competitions/toxicity"
 
 
-def call(person: Any, method: str, path: str, **sent: Any) -> Any:
+def call(person, method: str, path: str, **sent):
     return person.arena.app.test_client().open(API + path, method=method, headers=person.bearer, json=sent)
 
 
-def test_a_team_grows_by_an_invitation_and_by_a_link(arena: Any) -> None:
+def test_a_team_grows_by_an_invitation_and_by_a_link(arena):
     arena.competition(max_team_size=3)
     ann, bob, cem = (arena.person(name) for name in ("Ann", "Bob", "Cem"))
     made = call(ann, "POST", "/team", name="Aces")
@@ -31,7 +29,7 @@ def test_a_team_grows_by_an_invitation_and_by_a_link(arena: Any) -> None:
     assert call(ann, "POST", "/team/leave").json["team"] is None
 
 
-def test_two_teams_merge_when_the_other_leader_accepts(arena: Any) -> None:
+def test_two_teams_merge_when_the_other_leader_accepts(arena):
     arena.competition(max_team_size=3)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     call(ann, "POST", "/team", name="Aces")

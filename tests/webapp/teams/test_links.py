@@ -1,7 +1,6 @@
 """Invitation links: what a stranger is told, and that every link that leads nowhere is answered alike."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ HERE = "/competitions/toxicity"
 
 
 @pytest.fixture
-def ann(arena: Any) -> Any:
+def ann(arena):
     """Ann leads the team “Duo”."""
     arena.competition()
     person = arena.person("Ann")
@@ -22,7 +21,7 @@ def ann(arena: Any) -> Any:
     return person
 
 
-def test_a_stranger_is_told_which_team_competition_and_person(arena: Any, ann: Any) -> None:
+def test_a_stranger_is_told_which_team_competition_and_person(arena, ann):
     path = link_of(ann)
     page = arena.app.test_client().get(path).text
     assert "<bdi>Duo</bdi>" in page and "<bdi>Ann</bdi> invites you" in page and "Toxicity" in page
@@ -32,7 +31,7 @@ def test_a_stranger_is_told_which_team_competition_and_person(arena: Any, ann: A
     assert "Join the team" not in page
 
 
-def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena: Any, ann: Any) -> None:
+def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena, ann):
     replaced, revoked = link_of(ann), link_of(ann)
     ann.post(f"{TEAM}/link/revoke")
     eve = arena.person("Eve")
@@ -49,9 +48,7 @@ def test_links_that_lead_nowhere_are_answered_alike_to_everybody(arena: Any, ann
 
 
 @pytest.mark.parametrize("change", ["draft", "late"])
-def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(
-    arena: Any, ann: Any, change: str
-) -> None:
+def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(arena, ann, change: str):
     path = link_of(ann)
     stranger = arena.app.test_client()
     assert stranger.get(path).status_code == 200
@@ -67,7 +64,7 @@ def test_a_link_of_a_draft_or_after_the_merger_deadline_tells_nothing(
     assert answer.text.replace(path.rpartition("/")[2], "guessed") == unknown.text
 
 
-def test_a_full_team_says_so_before_anybody_signs_up(arena: Any) -> None:
+def test_a_full_team_says_so_before_anybody_signs_up(arena):
     arena.competition(max_team_size=2)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(TEAM, {"name": "Duo"})
@@ -77,7 +74,7 @@ def test_a_full_team_says_so_before_anybody_signs_up(arena: Any) -> None:
     assert "The team is full" in page and 'class="button"' not in page
 
 
-def test_the_table_of_invitations_knows_who_made_each(arena: Any, ann: Any) -> None:
+def test_the_table_of_invitations_knows_who_made_each(arena, ann):
     link_of(ann)
     with arena.database.read() as session:
         assert session.query(TeamInvite).one().created_by.name == "Ann"

@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 from html import unescape
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ API = "/api/v1/competitions/toxicity"
 
 
 @pytest.fixture
-def admin(arena: Any) -> Any:
+def admin(arena):
     with arena.database.write() as session:
         accounts.sign_up(
             session,
@@ -34,17 +33,17 @@ def admin(arena: Any) -> Any:
 
 
 @pytest.fixture
-def join(arena: Any) -> Any:
+def join(arena):
     """Let a person join through the page."""
 
-    def post(person: Any, **form: Any) -> Any:
+    def post(person, **form):
         return person.post(f"{HERE}/join", {"accepted_rules_version": "1", **form})
 
     return post
 
 
 @pytest.fixture
-def duo(arena: Any) -> Any:
+def duo(arena):
     """Ann leads the team “Duo”, Bob is its member; Cleo has the team “Solo”."""
     arena.competition()
     ann, bob, cleo = (arena.person(name) for name in ("Ann", "Bob", "Cleo"))
@@ -54,7 +53,7 @@ def duo(arena: Any) -> Any:
     return ann, bob, cleo
 
 
-def link_of(leader: Any) -> str:
+def link_of(leader) -> str:
     """Create invitation link and return its path."""
     made = leader.post(f"{TEAM}/link")
     assert made.status_code == 201
@@ -63,18 +62,18 @@ def link_of(leader: Any) -> str:
     return found[1]
 
 
-def text(page: Any) -> str:
+def text(page) -> str:
     main_part = page.text.partition("<main")[2] or page.text
     words = " ".join(unescape(re.sub(r"<[^>]+>", " ", main_part)).split())
     return words.replace(" ,", ",").replace(" .", ".").replace(" :", ":")
 
 
-def buttons(page: Any) -> set[str]:
+def buttons(page) -> set[str]:
     main_part = page.text.partition("<main")[2]
     return set(re.findall(r"<button[^>]*>([^<]+)</button>", main_part))
 
 
-def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena: Any) -> None:
+def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena):
     arena.competition(rules="## Fair play\n\nOne account each. <script>x</script>")
     arena.format_texts()
     page = arena.app.test_client().get(f"{HERE}/join")
@@ -84,7 +83,7 @@ def test_everybody_reads_the_rules_and_a_stranger_is_asked_to_log_in(arena: Any)
     assert buttons(page) == set()
 
 
-def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
+def test_rules_are_accepted_by_a_ticked_box(arena, join):
     arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
     assert f'<a class="button" href="{HERE}/join">Join</a>' in ann.browser.get(HERE).text
@@ -98,14 +97,14 @@ def test_rules_are_accepted_by_a_ticked_box(arena: Any, join: Any) -> None:
     arena.submit(ann, arena.truth.predictions())
 
 
-def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
+def test_a_program_reads_the_rules_joins_and_sees_its_team(arena):
     arena.competition(rules="Be kind.")
     ann, bob, client = arena.person("Ann"), arena.person("Bob"), arena.app.test_client()
     told = client.get(API, headers=ann.bearer).json
     assert (told["rules"], told["rules_version"], told["must_join"]) == ("Be kind.", 1, True)
     assert told["metric"]["weights"].keys() == {"overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"}
 
-    def team() -> Any:
+    def team():
         return client.get(f"{API}/team", headers=ann.bearer).json
 
     assert (team()["entry"], team()["team"], team()["selection"]) == ("outside", None, None)
@@ -144,7 +143,7 @@ def test_a_program_reads_the_rules_joins_and_sees_its_team(arena: Any) -> None:
     assert team()["selection"]["counts"] == [{"submission": sent_id, "reason": "automatic"}]
 
 
-def test_a_program_joins_by_code_or_waits_for_an_organizer(arena: Any) -> None:
+def test_a_program_joins_by_code_or_waits_for_an_organizer(arena):
     arena.competition(entry_mode=EntryMode.CODE, entry_code="open sesame")
     ann, client = arena.person("Ann"), arena.app.test_client()
     for code, status in (("guessed", 403), (None, 403), ("open sesame", 200)):
@@ -155,7 +154,7 @@ def test_a_program_joins_by_code_or_waits_for_an_organizer(arena: Any) -> None:
     assert (waits.status_code, waits.json["entry"]) == (200, "waiting")
 
 
-def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena: Any, duo: Any) -> None:
+def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena, duo):
     link, browser = link_of(duo[0]), arena.app.test_client()
     page = browser.get(link, follow_redirects=True)
     asked = next(each for each in re.findall(r'href="([^"]+)"', page.text) if each.startswith("/sign-up"))
@@ -168,7 +167,7 @@ def test_somebody_new_signs_up_and_comes_back_to_the_invitation(arena: Any, duo:
     assert "Join Duo ?" in text(browser.get(link))
 
 
-def test_a_page_leads_to_the_login_and_back(arena: Any) -> None:
+def test_a_page_leads_to_the_login_and_back(arena):
     arena.competition()
     stranger = arena.app.test_client()
     assert f'href="/login?next={HERE}/leaderboard?sort%3Dteam"' in stranger.get(
@@ -180,7 +179,7 @@ def test_a_page_leads_to_the_login_and_back(arena: Any) -> None:
     )
 
 
-def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) -> None:
+def test_changed_rules_are_shown_until_they_are_accepted(arena, join):
     competition = arena.competition(rules="Be kind.")
     ann = arena.person("Ann")
     join(ann)
@@ -200,7 +199,7 @@ def test_changed_rules_are_shown_until_they_are_accepted(arena: Any, join: Any) 
     assert join(ann, accepted_rules_version="2").status_code == 303
 
 
-def test_a_code_is_asked_for(arena: Any, join: Any) -> None:
+def test_a_code_is_asked_for(arena, join):
     arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     ann = arena.person("Ann")
     assert "Entry code" in text(ann.browser.get(f"{HERE}/join"))
@@ -210,7 +209,7 @@ def test_a_code_is_asked_for(arena: Any, join: Any) -> None:
     assert join(ann, code="fair-2026").status_code == 303
 
 
-def test_an_administrator_decides_who_asked(arena: Any, admin: Any, join: Any) -> None:
+def test_an_administrator_decides_who_asked(arena, admin, join):
     arena.competition(entry_mode=EntryMode.APPROVAL)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     for person in (ann, bob):
@@ -231,7 +230,7 @@ def test_an_administrator_decides_who_asked(arena: Any, admin: Any, join: Any) -
     assert (unknown.status_code, "no account named" in text(unknown)) == (404, True)
 
 
-def test_after_the_entry_deadline_the_page_has_no_form(arena: Any) -> None:
+def test_after_the_entry_deadline_the_page_has_no_form(arena):
     now = arena.now()
     arena.competition(
         rules="Be kind.",
@@ -245,7 +244,7 @@ def test_after_the_entry_deadline_the_page_has_no_form(arena: Any) -> None:
     assert "Entry into this competition is over." in text(ann.browser.get(TEAM))
 
 
-def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena: Any, join: Any) -> None:
+def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena, join):
     arena.competition()
     ann = arena.person("Ann")
     assert f"{HERE}/join" not in ann.browser.get(HERE).text
@@ -253,7 +252,7 @@ def test_where_nothing_is_asked_there_is_no_tab_and_the_page_still_joins(arena: 
     assert join(ann).status_code == 303
 
 
-def test_a_person_without_a_team_makes_one(arena: Any) -> None:
+def test_a_person_without_a_team_makes_one(arena):
     arena.competition()
     ann = arena.person("Ann")
     assert buttons(ann.browser.get(TEAM)) == {"Make a team"}
@@ -263,7 +262,7 @@ def test_a_person_without_a_team_makes_one(arena: Any) -> None:
     assert "&lt;b&gt;Fair &amp; square&lt;/b&gt;" in ann.browser.get(TEAM).text
 
 
-def test_leader_and_member_see_what_they_may_do(duo: Any) -> None:
+def test_leader_and_member_see_what_they_may_do(duo):
     ann, bob, _ = duo
     leading = {
         "Rename",
@@ -278,13 +277,13 @@ def test_leader_and_member_see_what_they_may_do(duo: Any) -> None:
     assert buttons(bob.browser.get(TEAM)) == {"Invite", "Leave"}
 
 
-def test_a_program_gets_the_refusal_as_json(duo: Any) -> None:
+def test_a_program_gets_the_refusal_as_json(duo):
     _, bob, _ = duo
     answer = bob.post(f"{TEAM}/name", {"name": "Bobs"}, headers={"Accept": "application/json"})
     assert (answer.status_code, answer.json["error"]) == (403, "not_leader")
 
 
-def test_a_link_is_shown_once_and_leads_into_the_team(arena: Any, duo: Any) -> None:
+def test_a_link_is_shown_once_and_leads_into_the_team(arena, duo):
     ann, _, _ = duo
     path = link_of(ann)
     assert path not in ann.browser.get(TEAM).text
@@ -296,7 +295,7 @@ def test_a_link_is_shown_once_and_leads_into_the_team(arena: Any, duo: Any) -> N
     assert dan.browser.get(path).status_code == 404
 
 
-def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena: Any, join: Any) -> None:
+def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena, join):
     arena.competition(rules="Be kind.")
     ann, bob = arena.person("Ann"), arena.person("Bob")
     join(ann)
@@ -309,13 +308,13 @@ def test_a_link_sends_who_has_not_joined_through_the_rules_and_back(arena: Any, 
     assert bob.post(path).status_code == 303
 
 
-def test_joining_leads_to_no_other_site(arena: Any, join: Any) -> None:
+def test_joining_leads_to_no_other_site(arena, join):
     arena.competition(rules="Be kind.")
     for place, target in enumerate(("https://evil.example/", "//evil.example", "/\\evil.example")):
         assert join(arena.person(f"P{place}"), next=target).headers["Location"] == "/"
 
 
-def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena: Any, duo: Any) -> None:
+def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena, duo):
     ann, bob, _ = duo
     dan, eve = arena.person("Dan"), arena.person("Eve")
     for name in ("dan", "Eve"):
@@ -333,7 +332,7 @@ def test_an_invitation_by_name_is_accepted_declined_or_withdrawn(arena: Any, duo
     assert "You are invited" not in text(eve.browser.get(TEAM))
 
 
-def test_teams_merge_through_their_pages(arena: Any, duo: Any) -> None:
+def test_teams_merge_through_their_pages(arena, duo):
     ann, bob, cleo = duo
     arena.submit(cleo, arena.truth.predictions(seed=5))
     assert ann.post(f"{TEAM}/mergers", {"name": "solo"}).status_code == 303
@@ -347,7 +346,7 @@ def test_teams_merge_through_their_pages(arena: Any, duo: Any) -> None:
     assert "Cleo" in page
 
 
-def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena: Any) -> None:
+def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena):
     arena.competition(max_daily_submissions=1)
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(TEAM, {"name": "One"})
@@ -361,7 +360,7 @@ def test_a_merge_that_is_not_possible_says_why_and_has_no_button(arena: Any) -> 
     assert bob.confirm(f"{TEAM}/mergers/1/accept").status_code == 409
 
 
-def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
+def test_the_overview_names_deadlines_and_limits(arena):
     closes_at = arena.now() + timedelta(days=30)
     arena.competition(closes_at=closes_at, max_daily_submissions=5, max_total_submissions=100)
     page = text(arena.app.test_client().get(HERE))
@@ -369,7 +368,7 @@ def test_the_overview_names_deadlines_and_limits(arena: Any) -> None:
         assert words in page
 
 
-def test_a_code_cannot_be_guessed_for_ever(make_arena: Any) -> None:
+def test_a_code_cannot_be_guessed_for_ever(make_arena):
     arena = make_arena(rate_limits=True)
     arena.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     ann, bob = arena.person("Ann"), arena.person("Bob")

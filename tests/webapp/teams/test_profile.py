@@ -1,7 +1,5 @@
 """A team's page: it shows what the leaderboard shows of a team, and of other teams nothing."""
 
-from typing import Any
-
 import pytest
 
 from grader.services.audit.log import Actor
@@ -15,7 +13,7 @@ API = f"/api/v1{HERE}"
 
 
 @pytest.fixture
-def team_id(arena: Any) -> int:
+def team_id(arena) -> int:
     """Ann's team, scored twice, on a leaderboard of two."""
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
@@ -29,9 +27,7 @@ def team_id(arena: Any) -> int:
         return rosters.find_team(session, competition=competition, user=ann.user).id
 
 
-def test_everybody_sees_members_rank_score_and_history_as_the_board_shows_them(
-    arena: Any, team_id: int
-) -> None:
+def test_everybody_sees_members_rank_score_and_history_as_the_board_shows_them(arena, team_id: int):
     stranger = arena.app.test_client()
     page, told = stranger.get(f"{HERE}/teams/{team_id}"), stranger.get(f"{API}/teams/{team_id}").json
     (row,) = (r for r in stranger.get(f"{API}/leaderboard").json["rows"] if r["team"] == "Duo")
@@ -44,19 +40,19 @@ def test_everybody_sees_members_rank_score_and_history_as_the_board_shows_them(
     assert "manage it" not in page.text
 
 
-def test_a_member_is_led_to_the_teams_own_page(arena: Any, team_id: int) -> None:
+def test_a_member_is_led_to_the_teams_own_page(arena, team_id: int):
     arena.log_in(browser := arena.app.test_client(), "Ann")
     assert f'<a href="{HERE}/team">This is your team' in browser.get(f"{HERE}/teams/{team_id}").text
 
 
-def test_the_private_place_comes_with_the_reveal(arena: Any, team_id: int) -> None:
+def test_the_private_place_comes_with_the_reveal(arena, team_id: int):
     arena.reveal("toxicity")
     page = arena.app.test_client().get(f"{HERE}/teams/{team_id}").text
     assert "Private rank" in page and "Public rank" in page
     assert arena.app.test_client().get(f"{API}/teams/{team_id}").json["private"]["rank"] in (1, 2)
 
 
-def test_teams_that_no_board_shows_are_answered_like_unknown_ones(arena: Any, team_id: int) -> None:
+def test_teams_that_no_board_shows_are_answered_like_unknown_ones(arena, team_id: int):
     arena.competition("other", title="Other")
     cem = arena.person("Cem")
     cem.post(f"{HERE}/team", {"name": "Unscored"})

@@ -1,7 +1,6 @@
 """The bell on every page, and the list of what waits for a person."""
 
 import re
-from typing import Any
 
 from sqlalchemy.exc import TimeoutError  # noqa: A004
 
@@ -11,13 +10,13 @@ from tests.fixtures.statements import recorded
 HERE = "/competitions/toxicity"
 
 
-def bell(page: Any) -> str:
+def bell(page) -> str:
     found = re.search(r'class="bell"[^>]*aria-label="([^"]+)"', page.text)
     assert found
     return found[1]
 
 
-def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena: Any) -> None:
+def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena):
     arena.competition()
     ann, bob = arena.person("Ann"), arena.person("Bob")
     ann.post(f"{HERE}/team", {"name": "Duo"})
@@ -38,12 +37,12 @@ def test_the_bell_counts_on_every_page_and_the_list_says_what_waits(arena: Any) 
     )
 
 
-def test_a_stranger_has_no_bell(arena: Any) -> None:
+def test_a_stranger_has_no_bell(arena):
     page = arena.app.test_client().get("/").text
     assert 'class="bell"' not in page
 
 
-def test_the_page_and_the_bell_share_one_statement(arena: Any) -> None:
+def test_the_page_and_the_bell_share_one_statement(arena):
     ann = arena.person("Ann")
     ann.browser.get("/account")
     with recorded(arena.database) as sent:
@@ -52,10 +51,10 @@ def test_the_page_and_the_bell_share_one_statement(arena: Any) -> None:
     assert sent.lines.count("read") == 1
 
 
-def test_a_database_that_does_not_answer_silences_the_bell_alone(arena: Any, monkeypatch: Any) -> None:
+def test_a_database_that_does_not_answer_silences_the_bell_alone(arena, monkeypatch):
     ann = arena.person("Ann")
 
-    def refuse(*_: Any, **__: Any) -> Any:
+    def refuse(*_, **__):
         raise TimeoutError("no connection is free")
 
     monkeypatch.setattr(waiting, "for_person", refuse)
@@ -63,7 +62,7 @@ def test_a_database_that_does_not_answer_silences_the_bell_alone(arena: Any, mon
     assert page.status_code == 200 and bell(page) == "No new notifications"
 
 
-def test_a_token_that_does_not_organize_is_not_told_who_asks_to_join(arena: Any) -> None:
+def test_a_token_that_does_not_organize_is_not_told_who_asks_to_join(arena):
     arena.competition(entry_mode="approval")
     root, bob = arena.person("Root", is_admin=True), arena.person("Bob")
     bob.post(f"{HERE}/join", {"accepted_rules_version": "1"})

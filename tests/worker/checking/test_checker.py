@@ -46,7 +46,7 @@ def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> 
     return checker.check(BytesIO(file), row_ids_sha256=name, open_row_ids=row_ids, who=who)
 
 
-def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker) -> None:
+def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker):
     assert check(checker, CLEAN) == Checked([], [])
     child = checker._child.process
     told = check(checker, CLEAN.replace(b"0.3", b"3"))
@@ -54,7 +54,7 @@ def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_ch
     assert checker._child.process is child
 
 
-def test_all_problems_are_told_at_once(checker: Checker) -> None:
+def test_all_problems_are_told_at_once(checker: Checker):
     told = check(checker, b"id,prediction\nr0,nan\nx,1\n")
     assert told is not None
     assert [problem["code"] for problem in told.problems] == [
@@ -64,7 +64,7 @@ def test_all_problems_are_told_at_once(checker: Checker) -> None:
     ]
 
 
-def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Checker) -> None:
+def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Checker):
     file = b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n"
     ids = {"row_ids_sha256": "a", "open_row_ids": row_ids, "who": 1}
     many = [f"obscène {number}" for number in range(20_000)]  # more than one piece of the socket
@@ -75,7 +75,7 @@ def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Ch
     assert told is not None and [each["code"] for each in told.problems] == ["unexpected_column"]
 
 
-def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path) -> None:
+def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path):
     path = tmp_path / "clean.csv"
     path.write_bytes(CLEAN)
     with path.open("rb") as file:
@@ -83,7 +83,7 @@ def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Chec
         assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids, who=1) == Checked([], [])
 
 
-def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Checker) -> None:
+def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Checker):
     assert check(checker, CLEAN) == Checked([], [])
     other = RowIds.of(["x"]).to_bytes()
     told = checker.check(BytesIO(CLEAN), row_ids_sha256="b" * 64, open_row_ids=lambda: BytesIO(other), who=1)
@@ -91,7 +91,7 @@ def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Che
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker) -> None:
+def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker):
     assert check(checker, CLEAN)
     assert checker._child.process is not None
     checker._child.process.signal_all(signal.SIGKILL)
@@ -101,7 +101,7 @@ def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Ch
 
 def test_a_file_that_takes_too_long_is_given_up(
     checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     assert check(checker, CLEAN)
     monkeypatch.setattr(checking, "ANSWER_SECONDS", 0.2)
     endless = tmp_path / "endless"
@@ -113,7 +113,7 @@ def test_a_file_that_takes_too_long_is_given_up(
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker) -> None:
+def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker):
     assert check(checker, CLEAN)
     answers: list[Checked | None] = []
     with checker._shares.turn:  # somebody's file is being checked
@@ -129,7 +129,7 @@ def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker) -> N
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: Checker) -> None:
+def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: Checker):
     assert check(checker, CLEAN)
     told: list[Checked | None] = []
     checker._shares.wait_seconds = 100
@@ -153,7 +153,7 @@ def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: C
 
 def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
     checker: Checker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
     monkeypatch.setattr(shares, "time", clock)
     monkeypatch.setattr(checker, "_ask", lambda *_: setattr(clock, "now", clock.now + 6.0))
@@ -169,7 +169,7 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
 
 def test_the_child_is_told_nothing_about_the_installation(
     make_settings: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert not [name for name in without_secrets() if name.startswith(("FAIRBOARD_", "AWS_"))]
@@ -180,7 +180,7 @@ def test_the_child_is_told_nothing_about_the_installation(
     assert b"secret" not in environment
 
 
-def test_memory_has_a_limit(make_settings: Callable[..., Any]) -> None:
+def test_memory_has_a_limit(make_settings: Callable[..., Any]):
     checker = Checker(make_settings(scoring_memory_mb=256))
     try:
         ids = RowIds.of(str(place) for place in range(1_000_000))

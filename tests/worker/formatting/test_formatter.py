@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -43,29 +42,27 @@ def formatter() -> Iterator[Formatter]:
 @pytest.mark.parametrize("text", [f"Let ${NESTED}$ be.\n\n**x** <b>", TABLE * 9], ids=["formula", "table"])
 def test_a_text_that_takes_too_long_ends_the_child_and_is_shown_as_it_was_written(
     formatter: Formatter, text: str
-) -> None:
+):
     drawn = formatter.format(text)
     assert drawn.faults == (TOO_COMPLEX,)
     assert drawn.html == plain(text) and "<b>" not in drawn.html
     assert formatter.format("**x**").html == "<p><strong>x</strong></p>\n"  # by a new child
 
 
-def test_a_text_whose_html_is_far_longer_is_shown_as_it_was_written(formatter: Formatter) -> None:
+def test_a_text_whose_html_is_far_longer_is_shown_as_it_was_written(formatter: Formatter):
     text = f"[a]: http://a/{'x' * 2000}\n\n{'[a] ' * 600}"
     drawn = formatter.format(text)
     assert (drawn.html, drawn.faults) == (plain(text), (TOO_COMPLEX,))
 
 
-def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter) -> None:
+def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter):
     first = formatter.format("$x$")
     formatter.close()
     assert formatter.format("$x$") is first
     assert formatter._child.process is None
 
 
-def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(
-    formatter: Formatter, monkeypatch: Any
-) -> None:
+def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(formatter: Formatter, monkeypatch):
     formatter.format("x")
     assert formatter._child.process is not None
     os.kill(formatter._child.process.pid, signal.SIGSTOP)
@@ -76,7 +73,7 @@ def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(
     assert formatter.format("y").faults == ()
 
 
-def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch: Any) -> None:
+def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch):
     monkeypatch.setattr(shares, "SHARE_SECONDS", 1e-9)
     formatter.format("a", who=1)
     with pytest.raises(ShareUsed, match="Your texts took"):
@@ -90,7 +87,7 @@ def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch: A
     assert "a" in formatter.format("a", who=1).html  # known
 
 
-def test_pages_show_a_hostile_text_and_never_format(arena: Any, monkeypatch: Any) -> None:
+def test_pages_show_a_hostile_text_and_never_format(arena, monkeypatch):
     news = Announcement(body=f"News ${NESTED}$", title="News")
     with arena.database.write() as session:
         competition = arena.competition(
@@ -111,7 +108,7 @@ def test_pages_show_a_hostile_text_and_never_format(arena: Any, monkeypatch: Any
     assert "# Hi" in reader.get(HERE).text
 
 
-def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena: Any) -> None:
+def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena):
     root = arena.person("Root", is_admin=True)
     arena.competition()
     api = "/api/v1/competitions/toxicity/organize"
@@ -130,8 +127,8 @@ def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena: An
 
 
 def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the_second_time(
-    arena: Any, formatter: Formatter, monkeypatch: Any
-) -> None:
+    arena, formatter: Formatter, monkeypatch
+):
     arena.competition(overview="bad")
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -139,7 +136,7 @@ def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the
         session.add(news)
     ask = AnsweringProcess.ask
 
-    def ask_or_kill(child: AnsweringProcess, question: bytes, **given: Any) -> bytes:
+    def ask_or_kill(child: AnsweringProcess, question: bytes, **given) -> bytes:
         if b'"bad"' in question:
             child.signal_all(signal.SIGKILL)
         return ask(child, question, **given)
@@ -151,7 +148,7 @@ def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the
         assert formatted_texts.waiting(session, limit=9) == []
 
 
-def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena: Any) -> None:
+def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena):
     arena.competition(rules="*old*")
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -174,7 +171,7 @@ def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena: Any) -> Non
     assert waiting.texts == ("![P](p.png)",)
 
 
-def test_html_is_recorded_only_for_the_text_that_was_formatted(arena: Any) -> None:
+def test_html_is_recorded_only_for_the_text_that_was_formatted(arena):
     arena.competition(overview="*old*")
     with arena.database.read() as session:
         [waiting] = formatted_texts.waiting(session, limit=9)
@@ -186,7 +183,7 @@ def test_html_is_recorded_only_for_the_text_that_was_formatted(arena: Any) -> No
         assert session.scalars(select(Competition)).one().formatted is None
 
 
-def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena: Any) -> None:
+def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena):
     arena.competition(rules="*old*")
     arena.format_texts()
     with arena.database.write() as session:
@@ -195,6 +192,6 @@ def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena
     assert "*new*" in page and "old" not in page
 
 
-def test_the_web_loads_no_converter_for_stored_texts() -> None:
+def test_the_web_loads_no_converter_for_stored_texts():
     code = "import sys, webapp.app; sys.exit('math_core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path.cwd(), check=False).returncode == 0

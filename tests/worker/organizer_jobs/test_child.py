@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,7 @@ pytestmark = [pytest.mark.system, pytest.mark.parametrize("database_url", ["sqli
 
 
 @pytest.fixture
-def job(service: Any, solution_csv: Callable[..., bytes]) -> OrganizerJob:
+def job(service, solution_csv: Callable[..., bytes]) -> OrganizerJob:
     """A corrected solution that waits for its check."""
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=2))
@@ -37,7 +36,7 @@ def job(service: Any, solution_csv: Callable[..., bytes]) -> OrganizerJob:
         )
 
 
-def wait_for(service: Any, job: OrganizerJob, state: JobState) -> OrganizerJob:
+def wait_for(service, job: OrganizerJob, state: JobState) -> OrganizerJob:
     def found() -> OrganizerJob | None:
         with service.database.read() as session:
             row = session.get_one(OrganizerJob, job.id)
@@ -46,9 +45,7 @@ def wait_for(service: Any, job: OrganizerJob, state: JobState) -> OrganizerJob:
     return eventually(found, f"job {job.id} in the state {state}")
 
 
-def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(
-    service: Any, job: OrganizerJob
-) -> None:
+def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, job: OrganizerJob):
     stop = threading.Event()
     sweeper = threading.Thread(target=Sweeper(service.settings, service.database).run, args=(stop,))
     sweeper.start()
@@ -61,12 +58,12 @@ def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(
     assert done.attempt_count == 1
 
 
-def test_a_process_that_did_its_job_ends_well(service: Any, job: OrganizerJob) -> None:
+def test_a_process_that_did_its_job_ends_well(service, job: OrganizerJob):
     assert JobChild(service.settings).organize(job.id)
     assert wait_for(service, job, JobState.DONE).attempt_count == 1
 
 
-def test_a_process_that_is_killed_leaves_the_job_to_the_next(service: Any, job: OrganizerJob) -> None:
+def test_a_process_that_is_killed_leaves_the_job_to_the_next(service, job: OrganizerJob):
     blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
     kept = blob.read_bytes()
     blob.unlink()

@@ -7,7 +7,6 @@ import signal
 import threading
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -22,12 +21,12 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     made: Competition = service.competition()
     return made
 
 
-def add(service: Any, competition: Competition, data: bytes) -> OrganizerJob:
+def add(service, competition: Competition, data: bytes) -> OrganizerJob:
     blob = service.storage.put(data)
     with service.database.write() as session:
         files.add(session, competition=competition, name="x", blob=blob, actor=Actor.shell(), now=service.now)
@@ -35,14 +34,14 @@ def add(service: Any, competition: Competition, data: bytes) -> OrganizerJob:
     return job
 
 
-def checked(service: Any, competition: Competition, data: bytes, **settings: Any) -> DataFile:
+def checked(service, competition: Competition, data: bytes, **settings) -> DataFile:
     """Have a file looked through by a child of its own."""
     job = add(service, competition, data)
     assert JobChild(service.settings.model_copy(update=settings)).organize(job.id)
     return found(service, competition)
 
 
-def found(service: Any, competition: Competition) -> DataFile:
+def found(service, competition: Competition) -> DataFile:
     with service.database.read() as session:
         return files.get(session, competition=competition, name="x")
 
@@ -62,22 +61,18 @@ def of_many_files(count: int) -> bytes:
     return packed.getvalue()
 
 
-def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(
-    service: Any, competition: Competition
-) -> None:
+def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(service, competition: Competition):
     """It would find room in the memory of its process: 700 MB for the file, where 512 may be used."""
     file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
     assert findings.found_in(file).unopened == ("x was not checked: it takes too much memory to be read",)
 
 
-def test_a_file_that_finds_room_in_its_memory_is_looked_through(
-    service: Any, competition: Competition
-) -> None:
+def test_a_file_that_finds_room_in_its_memory_is_looked_through(service, competition: Competition):
     assert checked(service, competition, of_empty_lists(1_500_000)).check_state is DataCheckState.PASSED
 
 
-def test_a_small_file_has_more_time_than_its_share(service: Any, competition: Competition) -> None:
+def test_a_small_file_has_more_time_than_its_share(service, competition: Competition):
     """30 kB would have two thousandths of a second."""
     file = checked(service, competition, of_many_files(200))
     assert file.check_state is DataCheckState.PASSED
@@ -85,9 +80,7 @@ def test_a_small_file_has_more_time_than_its_share(service: Any, competition: Co
 
 
 @pytest.mark.long
-def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(
-    service: Any, competition: Competition
-) -> None:
+def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(service, competition: Competition):
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
     told = findings.found_in(file).unopened
@@ -96,8 +89,8 @@ def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(
 
 @pytest.mark.parametrize("lost_before", [2, pytest.param(0, marks=pytest.mark.long)])
 def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
-    service: Any, competition: Competition, lost_before: int
-) -> None:
+    service, competition: Competition, lost_before: int
+):
     """SIGALRM is what ends a process whose time limit is over, whatever it is busy with.
 
     Each process takes long to start: in the short run two were lost before, as the table says.
@@ -121,7 +114,7 @@ def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
     assert "its check broke (incident " in findings.found_in(file).unopened[0]
 
 
-def _ended_by_its_alarm(service: Any, job: OrganizerJob, attempt: int) -> None:
+def _ended_by_its_alarm(service, job: OrganizerJob, attempt: int):
     child = JobChild(service.settings)
     outcome: list[bool] = []
     lane = threading.Thread(target=lambda: outcome.append(child.organize(job.id)))

@@ -41,7 +41,7 @@ def solution_rows(roles: tuple[str, str], *, is_complete: bool) -> list[tuple[An
     return rows if is_complete else rows[:-1]
 
 
-def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
+def diagnosed(arena, rows: list[tuple[Any, ...]]):
     """Return what the job finds on the public rows of a file that scores the second role lower."""
     text = "\n".join(["id,target,cat,pair,role,Usage", *(",".join(map(str, row)) for row in rows)])
     solution = read_solution(text.encode(), roles=ROLES)
@@ -78,23 +78,23 @@ def diagnosed(arena: Any, rows: list[tuple[Any, ...]]) -> Any:
 
 
 @pytest.fixture
-def arena(make_arena: Callable[..., Any]) -> Any:
+def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_fuzzed_twins_among_the_ignored_rows_are_compared_by_every_metric(arena: Any) -> None:
+def test_fuzzed_twins_among_the_ignored_rows_are_compared_by_every_metric(arena):
     found = diagnosed(arena, solution_rows(("original", "fuzzed"), is_complete=True)).as_dict()
     shift = found["fuzzed"]["shifts"][0]
     assert (shift["rows"], shift["lowered"]) == (20, 20)
     assert "pairs" not in found
 
 
-def test_pairs_of_pro_and_anti_get_their_rate(arena: Any) -> None:
+def test_pairs_of_pro_and_anti_get_their_rate(arena):
     found = diagnosed(arena, solution_rows(("anti", "pro"), is_complete=True)).as_dict()
     assert (found["pairs"]["rates"][0]["pairs"], found["pairs"]["rates"][0]["higher"]) == (20, 20)
 
 
-def test_incomplete_pairs_leave_the_rest_to_be_said_and_are_told_of(arena: Any) -> None:
+def test_incomplete_pairs_leave_the_rest_to_be_said_and_are_told_of(arena):
     report = diagnosed(arena, solution_rows(("anti", "pro"), is_complete=False))
     assert "pairs" not in report.as_dict()
     assert "Pairs are left out: they are incomplete" in report.facts

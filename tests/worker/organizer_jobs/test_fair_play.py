@@ -1,7 +1,6 @@
 """The job of fair play: killed and done again, from kept ranks, with files that wait or cannot be read."""
 
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,13 +21,13 @@ from tests.fixtures.service import WIDE_LIMITS
 ROWS = 400
 
 
-def file_of(values: Any) -> bytes:
+def file_of(values) -> bytes:
     lines = ["id,prediction", *(f"r{row},{value!r}" for row, value in enumerate(np.asarray(values).tolist()))]
     return "\n".join(lines).encode()
 
 
 @pytest.fixture
-def competition(service: Any) -> Any:
+def competition(service):
     """Five teams, the last of which sends the first one's order; its file still waits for its score."""
     competition = service.competition()
     generator = np.random.default_rng(5)
@@ -39,12 +38,12 @@ def competition(service: Any) -> Any:
     return competition
 
 
-def requested(service: Any, competition: Any) -> OrganizerJob:
+def requested(service, competition) -> OrganizerJob:
     with service.database.write() as session:
         return report.request(session, competition=competition, actor=Actor.shell(), now=service.now)
 
 
-def done(service: Any, job: OrganizerJob) -> Report:
+def done(service, job: OrganizerJob) -> Report:
     OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
     with service.database.read() as session:
         job = session.get_one(OrganizerJob, job.id)
@@ -52,9 +51,7 @@ def done(service: Any, job: OrganizerJob) -> Report:
     return Report.from_dict(job.result)
 
 
-def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(
-    service: Any, competition: Any
-) -> None:
+def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(service, competition):
     found = done(service, requested(service, competition))
     assert (found.file_count, found.team_count, found.unread_count, found.older_count) == (5, 5, 0, 0)
     [pair] = found.pairs
@@ -63,9 +60,7 @@ def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(
     assert all(x == y for x, y in pair.points)
 
 
-def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept(
-    service: Any, competition: Any
-) -> None:
+def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept(service, competition):
     expected = done(service, requested(service, competition))
     with service.database.read() as session:
         found, _ = report.newest_files(session, competition=competition, rows=ROWS)
@@ -75,8 +70,8 @@ def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept
 
 
 def test_files_that_cannot_be_read_are_counted_and_left_out(
-    service: Any, competition: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, competition, monkeypatch: pytest.MonkeyPatch
+):
     service.submit(competition, user="fay", csv=b"id,prediction\nr0,nan\n")
     found = done(service, requested(service, competition))
     assert (found.file_count, found.unread_count, len(found.pairs)) == (5, 1, 1)
@@ -86,17 +81,13 @@ def test_files_that_cannot_be_read_are_counted_and_left_out(
     assert done(service, requested(service, competition)).unread_count == 6
 
 
-def test_only_the_newest_files_are_looked_through(
-    service: Any, competition: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_newest_files_are_looked_through(service, competition, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(report, "MAX_FILES", 3)
     found = done(service, requested(service, competition))
     assert (found.file_count, found.older_count, found.pairs) == (3, 2, [])
 
 
-def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(
-    service: Any, competition: Any
-) -> None:
+def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(service, competition):
     generator = np.random.default_rng(6)
     for number in range(fair_play.KEPT_ORDERS + 8):
         file = file_of(generator.normal(size=ROWS))
@@ -106,8 +97,8 @@ def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(
 
 
 def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_other_does(
-    service: Any, solution_csv: Any
-) -> None:
+    service, solution_csv
+):
     request = CanaryRequest(count=40, from_scored=True)
     assessed = assessment.assess(
         read_solution(solution_csv()), split_key=b"split", choice=MetricChoice(), canaries=request
@@ -140,5 +131,5 @@ def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_oth
     assert found.followers[0].chance == pytest.approx(1 / 137_846_528_820)
 
 
-def test_without_canary_rows_none_are_looked_for(service: Any, competition: Any) -> None:
+def test_without_canary_rows_none_are_looked_for(service, competition):
     assert done(service, requested(service, competition)).canaries is None

@@ -23,7 +23,7 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
 
 
-def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJob:
+def add(service, competition: Competition, **parameters) -> OrganizerJob:
     with service.database.write() as session:
         return organizer_jobs.add(
             session,
@@ -35,7 +35,7 @@ def add(service: Any, competition: Competition, **parameters: Any) -> OrganizerJ
         )
 
 
-def run(service: Any, job: OrganizerJob, handler: Handler, **options: Any) -> OrganizerJob:
+def run(service, job: OrganizerJob, handler: Handler, **options) -> OrganizerJob:
     handlers = {OrganizerJobKind.CHECK: handler}
     worker = OrganizerWorker(
         service.settings, service.database, service.storage, handlers=handlers, **options
@@ -46,7 +46,7 @@ def run(service: Any, job: OrganizerJob, handler: Handler, **options: Any) -> Or
         return found
 
 
-def test_what_a_handler_returns_is_the_result(service: Any) -> None:
+def test_what_a_handler_returns_is_the_result(service):
     def handler(work: Work) -> dict[str, Any]:
         work.report_progress(1, 2, "Reading the file")
         return {"seen": work.parameters["file"]}
@@ -63,7 +63,7 @@ def test_what_a_handler_returns_is_the_result(service: Any) -> None:
         FileRejected("solution", [Problem("empty_file", "No row is Public.")]),
     ],
 )
-def test_an_error_for_the_organizer_is_told_with_its_problems(service: Any, error: Exception) -> None:
+def test_an_error_for_the_organizer_is_told_with_its_problems(service, error: Exception):
     def handler(work: Work) -> dict[str, Any]:
         raise error
 
@@ -72,7 +72,7 @@ def test_an_error_for_the_organizer_is_told_with_its_problems(service: Any, erro
     assert [problem["message"] for problem in job.problems] == ["No row is Public."]
 
 
-def test_any_other_exception_is_an_incident_and_tried_again(service: Any) -> None:
+def test_any_other_exception_is_an_incident_and_tried_again(service):
     def handler(work: Work) -> dict[str, Any]:
         raise ZeroDivisionError
 
@@ -80,7 +80,7 @@ def test_any_other_exception_is_an_incident_and_tried_again(service: Any) -> Non
     assert (job.state, job.error_count) == (JobState.WAITING, 1)
 
 
-def test_work_that_takes_longer_than_the_lease_keeps_it(service: Any) -> None:
+def test_work_that_takes_longer_than_the_lease_keeps_it(service):
     lease = timedelta(seconds=0.4)
 
     def handler(work: Work) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_work_that_takes_longer_than_the_lease_keeps_it(service: Any) -> None:
     assert (job.state, job.attempt_count) == (JobState.DONE, 1)
 
 
-def test_a_job_that_is_put_away_stops_its_work(service: Any) -> None:
+def test_a_job_that_is_put_away_stops_its_work(service):
     competition = service.competition()
     job = add(service, competition)
 
@@ -105,7 +105,7 @@ def test_a_job_that_is_put_away_stops_its_work(service: Any) -> None:
     assert run(service, job, handler).state is JobState.FAILED
 
 
-def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
+def test_the_process_of_a_job_ends_with_its_parent(service):
     program = (
         "import os, signal, sys\n"
         "from grader.worker.process.child import AnsweringProcess\n"
@@ -122,7 +122,7 @@ def test_the_process_of_a_job_ends_with_its_parent(service: Any) -> None:
     eventually(lambda: has_ended(pid), "the end of the process")
 
 
-def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service: Any) -> None:
+def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service):
     started_from: list[int] = []
 
     def handler(work: Work) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up
 
 
 def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(work_module, "TURN_SECONDS", -1.0)
     kept: list[int] = []
 
@@ -166,7 +166,7 @@ def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
     assert kept == [0, 1, 2]
 
 
-def test_within_a_second_it_is_not_asked_again_what_was_found(service: Any) -> None:
+def test_within_a_second_it_is_not_asked_again_what_was_found(service):
     asked: list[int] = []
 
     def found() -> dict[str, Any]:

@@ -4,7 +4,6 @@ import hashlib
 import random
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -26,19 +25,17 @@ SHELL = Actor(None, "shell (tests)")
 
 
 @pytest.fixture
-def draft(service: Any) -> Competition:
+def draft(service) -> Competition:
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next")
         return drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
 
 
 @pytest.fixture
-def check(service: Any) -> Callable[..., OrganizerJob]:
+def check(service) -> Callable[..., OrganizerJob]:
     """A function that uploads a file, does the job of checking it, and returns that job."""
 
-    def check(
-        competition: Competition, csv: bytes, *, test: bytes | None = None, roles: Any = None
-    ) -> OrganizerJob:
+    def check(competition: Competition, csv: bytes, *, test: bytes | None = None, roles=None) -> OrganizerJob:
         with service.database.write() as session:
             job = checks.add(
                 session,
@@ -56,7 +53,7 @@ def check(service: Any) -> Callable[..., OrganizerJob]:
     def upload(name: str, data: bytes) -> UploadedFile:
         return UploadedFile.of(name, service.storage.put(data))
 
-    def service_reload(session: Any, competition: Competition) -> Competition:
+    def service_reload(session, competition: Competition) -> Competition:
         return session.get_one(Competition, competition.id)
 
     return check
@@ -67,7 +64,7 @@ def messages(job: OrganizerJob, level: str) -> list[str]:
     return [finding["message"] for finding in findings if finding["level"] == level]
 
 
-def accept(service: Any, competition: Competition, job: OrganizerJob) -> None:
+def accept(service, competition: Competition, job: OrganizerJob):
     with service.database.write() as session:
         versions.accept_check(
             session,
@@ -83,8 +80,8 @@ def ids_csv(rows: int = 400) -> bytes:
 
 
 def test_a_drafts_solution_is_reported_stored_and_accepted(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     job = check(draft, solution_csv(), test=ids_csv())
     assert job.state is JobState.DONE
     assert job.result["problems"] == []
@@ -102,8 +99,8 @@ def test_a_drafts_solution_is_reported_stored_and_accepted(
 
 
 def test_columns_for_diagnosis_are_kept_in_the_truth(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     header, *lines = solution_csv().decode().splitlines()
     more = [f"{line},{('en', 'de')[row % 2]},0.25,p{row // 2}" for row, line in enumerate(lines)]
     csv = "\n".join([f"{header},language,obscene,template", *more]).encode()
@@ -117,9 +114,7 @@ def test_columns_for_diagnosis_are_kept_in_the_truth(
     ]
 
 
-def test_roles_can_be_chosen_and_decide(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_roles_can_be_chosen_and_decide(draft: Competition, check, solution_csv: Callable[..., bytes]):
     job = check(draft, solution_csv())
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
     assert roles["muslim"] is ColumnRole.IDENTITY
@@ -131,8 +126,8 @@ def test_roles_can_be_chosen_and_decide(
 
 
 def test_what_is_unscorable_stops_it_in_words(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     job = check(draft, solution_csv(rows=40))
     assert job.result["solution"] is None
     assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
@@ -140,9 +135,7 @@ def test_what_is_unscorable_stops_it_in_words(
         accept(service, draft, job)
 
 
-def test_rows_sorted_by_label_stop_it(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_rows_sorted_by_label_stop_it(draft: Competition, check, solution_csv: Callable[..., bytes]):
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
@@ -162,8 +155,8 @@ def test_rows_sorted_by_label_stop_it(
     ],
 )
 def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
-) -> None:
+    draft: Competition, check, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
+):
     header, *lines = solution_csv(usage=False).decode().splitlines()
     ids = random.Random(1).sample(range(10_000), len(lines))
     rows = [
@@ -178,8 +171,8 @@ def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
 
 
 def test_a_test_file_in_the_order_of_the_labels_stops_it(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     _, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     test = "id\n" + "".join(line.split(",")[0] + "\n" for line in lines)
@@ -188,8 +181,8 @@ def test_a_test_file_in_the_order_of_the_labels_stops_it(
 
 
 def test_a_test_file_with_other_ids_or_the_label_stops_it(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     test = ids_csv(399).replace(b"id,text", b"id,toxicity") + b"extra,x\n"
     texts = messages(check(draft, solution_csv(), test=test), "stop")
     assert len(texts) == 3
@@ -199,8 +192,8 @@ def test_a_test_file_with_other_ids_or_the_label_stops_it(
 
 
 def test_the_data_files_test_csv_is_compared_without_asking(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     with service.database.write() as session:
         files.add(
             session,
@@ -216,8 +209,8 @@ def test_the_data_files_test_csv_is_compared_without_asking(
 
 
 def test_blanks_thresholds_and_overlaps_are_warned_of(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     csv = solution_csv(identities=("female", "muslim", "twin")).decode()
     header, *lines = csv.splitlines()
     rows = [line.split(",") for line in lines]
@@ -234,14 +227,14 @@ def test_blanks_thresholds_and_overlaps_are_warned_of(
     assert "Every row that mentions 'muslim' mentions 'twin' too" in texts
 
 
-def test_a_file_that_is_no_table_is_rejected(draft: Competition, check: Any) -> None:
+def test_a_file_that_is_no_table_is_rejected(draft: Competition, check):
     job = check(draft, b"PAR1 and more")
     assert (job.state, [problem["code"] for problem in job.problems]) == (JobState.REJECTED, ["not_csv"])
 
 
 def test_settings_that_changed_since_ask_for_another_check(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     job = check(draft, solution_csv())
     with service.database.write() as session:
         competition_settings.change(
@@ -256,8 +249,8 @@ def test_settings_that_changed_since_ask_for_another_check(
 
 
 def test_a_solution_that_was_accepted_can_be_accepted_again(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     job = check(draft, solution_csv())
     accept(service, draft, job)
     accept(service, draft, job)
@@ -275,9 +268,7 @@ def corrected(csv: bytes) -> bytes:
     return "\n".join(map(",".join, [cells[0], *reversed(cells[1:])])).encode()
 
 
-def test_a_correction_tells_what_changed_row_by_row(
-    service: Any, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_a_correction_tells_what_changed_row_by_row(service, check, solution_csv: Callable[..., bytes]):
     competition = service.competition()
     job = check(competition, corrected(solution_csv()))
     changes = job.result["changes"]
@@ -308,8 +299,8 @@ def spoilt(csv: bytes, column: str, value: str, line: int = 21) -> bytes:
 
 
 def test_an_identity_that_one_value_speaks_against_stops_a_draft_until_somebody_chooses(
-    draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     csv = spoilt(solution_csv(), "muslim", "-1")
     job = check(draft, csv)
     assert job.result["solution"] is None
@@ -323,8 +314,8 @@ def test_an_identity_that_one_value_speaks_against_stops_a_draft_until_somebody_
 
 
 def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told(
-    service: Any, draft: Competition, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, draft: Competition, check, solution_csv: Callable[..., bytes]
+):
     with service.database.write() as session:
         competition_settings.change(
             session,
@@ -339,8 +330,8 @@ def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told
 
 
 def test_a_correction_never_loses_an_identity_or_the_label_without_a_word(
-    service: Any, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, check, solution_csv: Callable[..., bytes]
+):
     names = ("female", "muslim", "rare")
     csv = solution_csv(identities=names)
     competition = service.competition(csv=csv, identities=("female", "muslim"))
@@ -356,16 +347,14 @@ def test_a_correction_never_loses_an_identity_or_the_label_without_a_word(
     assert [problem["code"] for problem in renamed.result["problems"]] == ["missing_label"]
 
 
-def test_a_correction_without_changes_says_so(
-    service: Any, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_a_correction_without_changes_says_so(service, check, solution_csv: Callable[..., bytes]):
     job = check(service.competition(), solution_csv())
     assert (job.result["changes"]["rows"], job.result["changes"]["columns"]) == (0, [])
 
 
 def test_a_correction_with_other_ids_or_identities_is_told_why_not(
-    service: Any, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+    service, check, solution_csv: Callable[..., bytes]
+):
     competition = service.competition()
     job = check(competition, solution_csv(rows=399))
     assert [problem["code"] for problem in job.result["problems"]] == ["unusable_solution"]
@@ -374,9 +363,7 @@ def test_a_correction_with_other_ids_or_identities_is_told_why_not(
     assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
 
 
-def test_a_leak_of_a_live_competition_no_longer_stops(
-    service: Any, check: Any, solution_csv: Callable[..., bytes]
-) -> None:
+def test_a_leak_of_a_live_competition_no_longer_stops(service, check, solution_csv: Callable[..., bytes]):
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     csv = "\n".join([header, *lines]).encode()

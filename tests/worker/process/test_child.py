@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import psutil
 import pytest
@@ -56,7 +55,7 @@ def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]
     """A factory of children that ignore the request to end, with the id of what each has started."""
     started: list[ChildProcess] = []
 
-    def start(**options: Any) -> tuple[ChildProcess, int]:
+    def start(**options) -> tuple[ChildProcess, int]:
         path = tmp_path / str(len(started))
         started.append(ChildProcess(python(STUBBORN, str(path)), environment=os.environ, **options))
         eventually(lambda: path.exists() and path.read_text().endswith(" "), "the grandchild")
@@ -70,12 +69,12 @@ def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]
             os.kill(int(path.read_text()), signal.SIGKILL)
 
 
-def test_each_question_has_its_answer_however_long_it_is(echo: AnsweringProcess) -> None:
+def test_each_question_has_its_answer_however_long_it_is(echo: AnsweringProcess):
     for question in (b"one", b"", b"x" * 3_000_000, b"last"):
         assert echo.ask(question + b"\n", seconds=HANG_SECONDS) == question + b"\n"
 
 
-def test_open_files_come_with_their_question(echo: AnsweringProcess) -> None:
+def test_open_files_come_with_their_question(echo: AnsweringProcess):
     with TemporaryFile() as first, TemporaryFile() as second:
         for file, content in ((first, b" of"), (second, b" two")):
             file.write(content)
@@ -84,12 +83,12 @@ def test_open_files_come_with_their_question(echo: AnsweringProcess) -> None:
     assert echo.ask(b"none\n", seconds=HANG_SECONDS) == b"none\n"
 
 
-def test_an_answer_that_does_not_come_in_time_is_an_error(echo: AnsweringProcess) -> None:
+def test_an_answer_that_does_not_come_in_time_is_an_error(echo: AnsweringProcess):
     with pytest.raises(TimeoutError):
         echo.ask(b"wait\n", seconds=0.1)
 
 
-def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: AnsweringProcess) -> None:
+def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: AnsweringProcess):
     assert echo.code is None
     echo.signal_all(signal.SIGKILL)
     assert echo.ends_within(HANG_SECONDS)
@@ -98,14 +97,14 @@ def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: Answering
     assert echo.code == -signal.SIGKILL
 
 
-def test_a_child_that_is_asked_to_end_ends_and_need_not_be_killed(echo: AnsweringProcess) -> None:
+def test_a_child_that_is_asked_to_end_ends_and_need_not_be_killed(echo: AnsweringProcess):
     echo.stop()
     assert echo.code == -signal.SIGTERM
 
 
 def test_a_child_that_does_not_end_when_it_is_asked_is_killed(
     stubborn: Callable[..., tuple[ChildProcess, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(children, "HAND_BACK_SECONDS", 0.1)
     process, _ = stubborn()
     process.stop()
@@ -115,7 +114,7 @@ def test_a_child_that_does_not_end_when_it_is_asked_is_killed(
 
 def test_the_leader_of_a_session_is_ended_with_what_it_started(
     stubborn: Callable[..., tuple[ChildProcess, int]],
-) -> None:
+):
     process, grandchild = stubborn(leads_session=True)
     process.close()
     eventually(lambda: has_ended(grandchild), "the end of the grandchild")
@@ -125,7 +124,7 @@ def test_the_leader_of_a_session_is_ended_with_what_it_started(
     assert not has_ended(grandchild)
 
 
-def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[ChildProcess, int]]) -> None:
+def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[ChildProcess, int]]):
     process, grandchild = stubborn(leads_session=True)
     os.kill(process.pid, signal.SIGKILL)
     assert process.ends_within(HANG_SECONDS)
@@ -134,17 +133,17 @@ def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[
     eventually(lambda: has_ended(grandchild), "the end of the grandchild")
 
 
-def test_closing_twice_and_stopping_what_has_ended_do_nothing(echo: AnsweringProcess) -> None:
+def test_closing_twice_and_stopping_what_has_ended_do_nothing(echo: AnsweringProcess):
     echo.close()
     echo.close()
     echo.stop()
     assert echo.code == -signal.SIGKILL
 
 
-def test_a_program_that_cannot_be_started_leaves_nothing_open() -> None:
+def test_a_program_that_cannot_be_started_leaves_nothing_open():
     with pytest.raises(FileNotFoundError):
         AnsweringProcess(("/nowhere/at/all",), environment={})
 
 
-def test_a_module_runs_by_this_python_and_finds_nothing_beside_it() -> None:
+def test_a_module_runs_by_this_python_and_finds_nothing_beside_it():
     assert running_module("grader.x", "1") == (sys.executable, "-P", "-m", "grader.x", "1")

@@ -9,7 +9,7 @@ from grader.worker.process.retrying import insist
 
 
 @pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pauses(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
 
 
@@ -25,13 +25,13 @@ def failing(*errors: Exception) -> Callable[[], str]:
     return write
 
 
-def test_a_database_that_is_away_or_has_no_room_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_that_is_away_or_has_no_room_is_asked_again(caplog: pytest.LogCaptureFixture):
     away, full = psycopg.OperationalError("The connection is gone."), OSError(28, "No space left on device")
     assert insist(failing(away, full, away)) == "written"
     assert len(caplog.records) == 1
 
 
-def test_an_error_of_another_kind_comes_through_at_once() -> None:
+def test_an_error_of_another_kind_comes_through_at_once():
     write = failing(ZeroDivisionError(), ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         insist(write)
@@ -40,6 +40,6 @@ def test_an_error_of_another_kind_comes_through_at_once() -> None:
     assert insist(write) == "written"
 
 
-def test_patience_ends() -> None:
+def test_patience_ends():
     with pytest.raises(psycopg.OperationalError):
         insist(failing(psycopg.OperationalError()), patience_seconds=0)

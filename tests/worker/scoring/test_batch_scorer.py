@@ -21,7 +21,7 @@ LEASE = timedelta(seconds=40)
 class Counting:
     """A storage that says how often a file was read."""
 
-    def __init__(self, storage: Any, sha256s: set[str]) -> None:
+    def __init__(self, storage, sha256s: set[str]):
         self._storage = storage
         self._sha256s = sha256s
         self.reads = 0
@@ -38,7 +38,7 @@ def ranks(tmp_path: Path) -> RankCache:
 
 
 @pytest.fixture
-def competition(service: Any, predictions_csv: Any) -> Any:
+def competition(service, predictions_csv):
     """A competition with five scored submissions, the last one with a note on its file."""
     competition = service.competition()
     for number in range(4):
@@ -49,12 +49,12 @@ def competition(service: Any, predictions_csv: Any) -> Any:
     return service.reload(competition)
 
 
-def counting(service: Any) -> Any:
+def counting(service):
     with service.database.read() as session:
         return Counting(service.storage, set(session.scalars(select(Submission.sha256))))
 
 
-def results(service: Any, version_id: int) -> Any:
+def results(service, version_id: int):
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
         jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version_id))
@@ -64,14 +64,14 @@ def results(service: Any, version_id: int) -> Any:
         )
 
 
-def drop(service: Any, version: ScoringVersion) -> None:
+def drop(service, version: ScoringVersion):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.DROPPED
 
 
 def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
-    service: Any, competition: Any, prepare_version: Any, ranks: RankCache
-) -> None:
+    service, competition, prepare_version, ranks: RankCache
+):
     live = results(service, competition.live_scoring_version_id)
     for reads in (5, 0):
         version = prepare_version(competition)
@@ -84,9 +84,7 @@ def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
         drop(service, version)
 
 
-def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(
-    service: Any, prepare_version: Any, ranks: RankCache
-) -> None:
+def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(service, prepare_version, ranks: RankCache):
     competition = service.competition()
     accepted = service.submit(competition)
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
@@ -101,8 +99,8 @@ def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(
 
 
 def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
-    service: Any, competition: Any, prepare_version: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, competition, prepare_version, monkeypatch: pytest.MonkeyPatch
+):
     version = prepare_version(competition)
     monkeypatch.setattr(scoring, "BATCH_SECONDS", 0)
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -117,9 +115,7 @@ def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
         assert set(session.scalars(attempts)) == {1}
 
 
-def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(
-    service: Any, competition: Any, prepare_version: Any
-) -> None:
+def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(service, competition, prepare_version):
     version = prepare_version(competition)
     with service.database.read() as session:
         broken = session.scalars(select(Submission).order_by(Submission.id)).first()
@@ -130,9 +126,7 @@ def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(
     assert {state for state, _ in jobs.values()} == {JobState.DONE}
 
 
-def test_no_transaction_is_open_while_a_batch_is_computed(
-    service: Any, competition: Any, prepare_version: Any
-) -> None:
+def test_no_transaction_is_open_while_a_batch_is_computed(service, competition, prepare_version):
     open_connections = []
 
     class Watching(Counting):

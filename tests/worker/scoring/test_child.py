@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from typing import Any
 
 import psutil
 import pytest
@@ -35,11 +34,11 @@ def python(program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_more_memory_than_the_limit_is_refused() -> None:
+def test_more_memory_than_the_limit_is_refused():
     assert python(GREEDY).stdout == "refused\n"
 
 
-def test_a_process_ends_at_its_time_limit_even_inside_one_call() -> None:
+def test_a_process_ends_at_its_time_limit_even_inside_one_call():
     assert python(ENDLESS).returncode < 0
 
 
@@ -48,7 +47,7 @@ def scoring_processes(parent: psutil.Process) -> list[psutil.Process]:
 
 
 @on_sqlite
-def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service: Any) -> None:
+def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service):
     competition = service.competition()
     accepted = [service.submit(competition, seed=seed) for seed in range(3)]
     with JobChild(service.settings) as child:
@@ -63,7 +62,7 @@ def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(
 
 
 @on_sqlite
-def test_a_child_ends_when_its_parent_is_gone(service: Any, tmp_path: Any) -> None:
+def test_a_child_ends_when_its_parent_is_gone(service, tmp_path):
     program = (
         "import os, psutil, signal\n"
         "from grader.settings import load\n"

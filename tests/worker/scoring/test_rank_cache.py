@@ -24,7 +24,7 @@ def cache(tmp_path: Path) -> RankCache:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
-def test_ranks_are_found_as_they_were_with_their_notes_and_other_labels(cache: RankCache, kind: type) -> None:
+def test_ranks_are_found_as_they_were_with_their_notes_and_other_labels(cache: RankCache, kind: type):
     kept = ranked(kind)
     cache.put(FILE, ROW_IDS, kept)
     found = cache.get(FILE, ROW_IDS)
@@ -34,13 +34,13 @@ def test_ranks_are_found_as_they_were_with_their_notes_and_other_labels(cache: R
     assert np.array_equal(found.ranks, kept.ranks)
 
 
-def test_ranks_are_those_of_one_file_in_the_order_of_its_row_ids(cache: RankCache) -> None:
+def test_ranks_are_those_of_one_file_in_the_order_of_its_row_ids(cache: RankCache):
     cache.put(FILE, ROW_IDS, ranked())
     assert cache.get(FILE, "ee" * 32) is None
     assert cache.get("22" * 32, ROW_IDS) is None
 
 
-def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: pytest.MonkeyPatch):
     cache.put(FILE, ROW_IDS, ranked())
     monkeypatch.setattr(rank_cache, "FORMAT", rank_cache.FORMAT + 1)
     assert cache.get(FILE, ROW_IDS) is None
@@ -48,7 +48,7 @@ def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: py
     assert cache.get(FILE, ROW_IDS) is not None
 
 
-def test_without_room_there_is_no_cache(tmp_path: Path) -> None:
+def test_without_room_there_is_no_cache(tmp_path: Path):
     assert RankCache.of(Settings(data_dir=tmp_path, rank_cache_mb=0)) is None
     cache = RankCache.of(Settings(data_dir=tmp_path))
     assert cache is not None

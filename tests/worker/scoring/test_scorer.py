@@ -2,7 +2,6 @@
 
 import logging
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import psycopg
 import pytest
@@ -25,8 +24,8 @@ def claim_of(version_id: int) -> Claim:
 
 
 def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_later(
-    service: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, caplog: pytest.LogCaptureFixture
+):
     accepted = service.submit(service.competition())
     service.storage.delete(accepted.submission.sha256)
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -42,8 +41,8 @@ def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_lat
 
 
 def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
-    service: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+    service, caplog: pytest.LogCaptureFixture
+):
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
     folder = service.settings.data_dir / "blobs"
@@ -66,7 +65,7 @@ def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service: Any) -> None:
+def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service):
     accepted = service.submit(service.competition())  # long ago
     folder = service.settings.data_dir / "blobs"
     folder.rename(folder.with_name("unmounted"))
@@ -77,9 +76,9 @@ def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service: Any) ->
     assert submission.status is SubmissionStatus.FAILED and submission.incident
 
 
-def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
+def test_no_transaction_is_open_while_a_file_is_read(service):
     class Watching:
-        def __init__(self, storage: Any) -> None:
+        def __init__(self, storage):
             self.open_connections: list[int] = []
             self.storage = storage
 
@@ -96,12 +95,12 @@ def test_no_transaction_is_open_while_a_file_is_read(service: Any) -> None:
 
 
 def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the_same_attempt(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     accepted = service.submit(service.competition())
     record, calls = jobs.record, []
 
-    def restart_once(*args: Any, **kwargs: Any) -> bool:
+    def restart_once(*args, **kwargs) -> bool:
         recorded = record(*args, **kwargs)
         calls.append(recorded)
         if len(calls) == 1:
@@ -116,11 +115,11 @@ def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the
         assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
 
 
-def test_a_solution_is_prepared_once_for_many_files(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.MonkeyPatch):
     loaded = []
     load = PreparedSolution.load
 
-    def counting(storage: Any, claim: Claim) -> PreparedSolution:
+    def counting(storage, claim: Claim) -> PreparedSolution:
         loaded.append(claim.scoring_version_id)
         return load(storage, claim)
 
@@ -132,10 +131,10 @@ def test_a_solution_is_prepared_once_for_many_files(service: Any, monkeypatch: p
     assert len(loaded) == 1
 
 
-def test_the_solution_that_was_not_used_for_longest_is_forgotten_first() -> None:
+def test_the_solution_that_was_not_used_for_longest_is_forgotten_first():
     loaded: list[int] = []
 
-    def load(claim: Claim) -> Any:
+    def load(claim: Claim):
         loaded.append(claim.scoring_version_id)
         return object()
 
@@ -146,14 +145,14 @@ def test_the_solution_that_was_not_used_for_longest_is_forgotten_first() -> None
 
 
 def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorded_twice(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, monkeypatch: pytest.MonkeyPatch
+):
     accepted = service.submit(service.competition())
     slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
     quick = Scorer(service.database, service.storage, lease=LEASE)
     compute = slow._calculator.outcome
 
-    def overtaken(claim: Claim) -> Any:
+    def overtaken(claim: Claim):
         assert quick.run(accepted.job_ids[0])
         return compute(claim)
 
@@ -162,5 +161,5 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_every_end_of_a_job_has_a_status_for_its_submission() -> None:
+def test_every_end_of_a_job_has_a_status_for_its_submission():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)

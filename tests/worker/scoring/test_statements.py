@@ -1,7 +1,5 @@
 """Which SQL statements the scoring of one submission sends: the lists are whole, as those of an upload."""
 
-from typing import Any
-
 import pytest
 
 from grader.models import Competition, User
@@ -74,7 +72,7 @@ write
 """
 
 
-def run(service: Any, accepted: Any) -> Statements:
+def run(service, accepted) -> Statements:
     scorer = Scorer(service.database, service.storage, lease=LEASE)
     [job_id] = accepted.job_ids
     with recorded(service.database) as sent:
@@ -83,7 +81,7 @@ def run(service: Any, accepted: Any) -> Statements:
 
 
 @pytest.fixture
-def competition(service: Any) -> Competition:
+def competition(service) -> Competition:
     """A competition in which a person with an e-mail address has a score."""
     ada = service.user("ada")
     with service.database.write() as session:
@@ -93,17 +91,17 @@ def competition(service: Any) -> Competition:
     return competition
 
 
-def test_a_score_that_is_its_teams_best_sends_these_statements(service: Any, competition: Any) -> None:
+def test_a_score_that_is_its_teams_best_sends_these_statements(service, competition):
     service.score(service.submit(competition))
     sent = run(service, service.submit(competition, skill=5.0))
     assert str(sent) == expected(A_BETTER_SCORE, service.database)
 
 
-def test_the_first_score_of_a_team_sends_these_statements(service: Any, competition: Any) -> None:
+def test_the_first_score_of_a_team_sends_these_statements(service, competition):
     sent = run(service, service.submit(competition))
     assert str(sent) == expected(THE_FIRST_SCORE_OF_A_TEAM, service.database)
 
 
-def test_a_rejection_sends_these_statements(service: Any, competition: Any) -> None:
+def test_a_rejection_sends_these_statements(service, competition):
     sent = run(service, service.submit(competition, csv=b"nothing"))
     assert str(sent) == expected(A_REJECTION, service.database)

@@ -31,7 +31,7 @@ def effects_of(competition: Competition, file: FloatArray) -> tuple[LabelEffects
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("decimals", [1, 8])
-def test_the_influences_are_those_of_the_analysis(power: float, decimals: int) -> None:
+def test_the_influences_are_those_of_the_analysis(power: float, decimals: int):
     competition = competition_of(power)
     honest, rng = Honest(competition, 5), np.random.default_rng(1)
     file = np.round(honest.predictions(honest.model(rng, 0.3)), decimals)
@@ -43,7 +43,7 @@ def test_the_influences_are_those_of_the_analysis(power: float, decimals: int) -
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("kind", ["honest", "zero", "two zeros", "one", "all ties", "reversed"])
-def test_another_label_changes_the_score_by_no_more_than_twice_its_effect(power: float, kind: str) -> None:
+def test_another_label_changes_the_score_by_no_more_than_twice_its_effect(power: float, kind: str):
     """And the effects are finite in every file, whatever the power."""
     competition = competition_of(power)
     honest, rng = Honest(competition, 5), np.random.default_rng(1)

@@ -35,7 +35,7 @@ def draw(
     return labels, mentions, scores if digits is None else np.round(scores, digits)
 
 
-def compared(labels: Any, mentions: Any) -> dict[str, tuple[Any, Any]]:
+def compared(labels, mentions) -> dict[str, tuple[Any, Any]]:
     return {
         "subgroup_auc": (labels & mentions, ~labels & mentions),
         "bpsn_auc": (labels & ~mentions, ~labels & mentions),
@@ -45,7 +45,7 @@ def compared(labels: Any, mentions: Any) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def by_every_pair(scores: Any, first: Any, second: Any) -> tuple[float, float, Any]:
+def by_every_pair(scores, first, second) -> tuple[float, float, Any]:
     """AUC, DeLong's variance and influence values, from the whole matrix of pairs."""
     one, two = scores[first], scores[second]
     wins = (one[:, None] > two[None]) + 0.5 * (one[:, None] == two[None])
@@ -59,9 +59,7 @@ def by_every_pair(scores: Any, first: Any, second: Any) -> tuple[float, float, A
 @given(
     seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), power=st.sampled_from([-5.0, 0, 1.0])
 )
-def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(
-    seed: int, digits: int | None, power: float
-) -> None:
+def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(seed: int, digits: int | None, power: float):
     labels, mentions, scores = draw(150, seed, digits=digits)
     settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))
     found = uncertainty_report(Sets(prepare(labels, mentions)), scores, settings)
@@ -82,9 +80,7 @@ def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(
 
 
 @given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 1]))
-def test_a_paired_difference_has_the_error_of_the_difference_of_influences(
-    seed: int, digits: int | None
-) -> None:
+def test_a_paired_difference_has_the_error_of_the_difference_of_influences(seed: int, digits: int | None):
     labels, mentions, scores = draw(150, seed, digits=digits)
     others = scores + np.random.default_rng(seed).normal(size=scores.size)
     sets = Sets(prepare(labels, mentions))
@@ -101,7 +97,7 @@ def test_a_paired_difference_has_the_error_of_the_difference_of_influences(
     assert found.score.difference == first.report.score - second.report.score
 
 
-def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy() -> None:
+def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
     found = score_difference(Measured.of(sets, scores), Measured.of(sets, np.exp(scores)))
@@ -109,7 +105,7 @@ def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy() -> None:
     assert found.is_tied
 
 
-def test_a_much_worse_submission_is_not_tied() -> None:
+def test_a_much_worse_submission_is_not_tied():
     labels, mentions, scores = draw(2000, 3)
     sets = Sets(prepare(labels, mentions))
     found = score_difference(Measured.of(sets, scores), Measured.of(sets, -scores))
@@ -118,7 +114,7 @@ def test_a_much_worse_submission_is_not_tied() -> None:
     assert found.p_value < 1e-9
 
 
-def test_the_difference_of_two_copies_with_a_little_noise_is_surer_than_their_scores() -> None:
+def test_the_difference_of_two_copies_with_a_little_noise_is_surer_than_their_scores():
     labels, mentions, scores = draw(2000, 5)
     sets = Sets(prepare(labels, mentions))
     noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
@@ -129,7 +125,7 @@ def test_the_difference_of_two_copies_with_a_little_noise_is_surer_than_their_sc
     assert paired < alone / 3
 
 
-def test_standard_errors_agree_with_a_stratified_bootstrap() -> None:
+def test_standard_errors_agree_with_a_stratified_bootstrap():
     labels, mentions, scores = draw(3000, 7)
     split = prepare(labels, mentions)
     found = uncertainty_report(Sets(split), scores)
@@ -144,7 +140,7 @@ def test_standard_errors_agree_with_a_stratified_bootstrap() -> None:
             assert found.cells[name][cell].standard_error == pytest.approx(values.std(ddof=1), rel=0.15)
 
 
-def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_half() -> None:
+def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_half():
     low, high = logit_interval(0.98, 0.02)
     assert low is not None
     assert high is not None
@@ -155,7 +151,7 @@ def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_ha
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
 
 
-def test_what_is_undefined_or_rests_on_one_row_has_no_interval() -> None:
+def test_what_is_undefined_or_rests_on_one_row_has_no_interval():
     found = uncertainty_report(
         Sets(prepare([1, 1, 1, 0, 0, 0], {"lone": [1, 0, 0, 0, 0, 0], "twin": [1, 0, 0, 1, 0, 0]})),
         [0.9, 0.4, 0.7, 0.5, 0.2, 0.1],
@@ -167,7 +163,7 @@ def test_what_is_undefined_or_rests_on_one_row_has_no_interval() -> None:
     assert found.overall_auc.low is not None
 
 
-def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing() -> None:
+def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
     constant, perfect = np.zeros(300), labels.astype(float)
@@ -183,7 +179,7 @@ def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing() -> No
     assert scores.size == 300
 
 
-def test_a_difference_says_whether_both_are_in_the_checked_range() -> None:
+def test_a_difference_says_whether_both_are_in_the_checked_range():
     labels, mentions, scores = draw(3000, 9)
     mentions["rare"] = np.arange(3000) < 60
     sets = Sets(prepare(labels, mentions))
@@ -197,7 +193,7 @@ def test_a_difference_says_whether_both_are_in_the_checked_range() -> None:
     assert not worse.overall_auc.is_checked
 
 
-def test_the_report_says_where_its_coverage_was_not_checked() -> None:
+def test_the_report_says_where_its_coverage_was_not_checked():
     labels, mentions, scores = draw(3000, 9)
     mentions["rare"] = np.arange(3000) < 60
     found = uncertainty_report(Sets(prepare(labels, mentions)), scores)
@@ -238,14 +234,14 @@ def _noisier(rows: int, seed: int, share: float) -> Measured:
     return Measured.of(sets, scores + np.random.default_rng(seed + 10**7).normal(size=rows))
 
 
-def test_95_percent_intervals_hold_the_truth_about_95_times_in_100() -> None:
+def test_95_percent_intervals_hold_the_truth_about_95_times_in_100():
     for name, share in _coverage(200, 1500, 0.3, population=150_000).items():
         assert 0.91 <= share <= 0.985, name
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("rows", "share"), [(500, 0.3), (1500, 0.3), (1500, 0.1), (6000, 0.05)])
-def test_coverage_lies_between_93_and_97_percent_from_50_rows_per_class_on(rows: int, share: float) -> None:
+def test_coverage_lies_between_93_and_97_percent_from_50_rows_per_class_on(rows: int, share: float):
     for name, held in _coverage(4000, rows, share).items():
         assert 0.93 <= held <= 0.97, name
 
