@@ -13,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.teams import rosters
 from tests.fixtures.arena import hidden_fields
-from tests.webapp.rescoring.test_pages import ROOT, begin, check, page, people
+from tests.webapp.organizers.rescoring.test_pages import ROOT, begin, check, page, people
 
 __all__ = ["check", "people"]
 
