@@ -12,7 +12,6 @@ from webapp.organizers.closing import api as closing
 from webapp.organizers.console import actions as console_actions
 from webapp.organizers.console import console_api, submissions_api, teams_api
 from webapp.organizers.fair_play import api as fair_play
-from webapp.organizers.fair_play import same_people_api
 from webapp.organizers.rescoring import api as rescoring
 from webapp.organizers.setup import api as setup
 from webapp.submissions import api as submissions
@@ -38,7 +37,6 @@ ROUTES = (
     submissions_api,
     teams_api,
     fair_play,
-    same_people_api,
     requests_api,
     profile_api,
     waiting_api,

@@ -27,13 +27,11 @@ from webapp.organizers.console import (
     ties_page,
 )
 from webapp.organizers.fair_play import pages as fair_play_pages
-from webapp.organizers.fair_play import same_people_page
 from webapp.organizers.rescoring import difference_page, version_page
 from webapp.organizers.rescoring import pages as rescoring_pages
 from webapp.organizers.setup import (
     create_page,
     data_page,
-    preview_page,
     publish_page,
     settings_page,
     solution_page,
@@ -50,7 +48,7 @@ FAMILIES = (
     *(own_account, notifications, people, design_page),
     *(competition_pages, data_pages, downloads),
     *(entry_pages, team_pages, submit_page, leaderboard_pages),
-    *(create_page, settings_page, preview_page, data_page, solution_page, publish_page),
+    *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
     *(team_webhooks_page, organizers_webhooks_page),
     *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),
@@ -63,7 +61,6 @@ ADDED_TO_FAMILIES = (
     ties_page,
     difference_page,
     version_page,
-    same_people_page,
     profile_page,
     team_actions,
     console_actions,

@@ -25,8 +25,7 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import BadRequest, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.organizers.closing.shake_up import ShakeUpView
-from webapp.organizers.closing.views import CloseView, JobView, live_json
+from webapp.organizers.closing.views import CloseView, JobView, ShakeUpView, live_json
 from webapp.presentation import formats
 
 blueprint = Blueprint("organize_close", __name__, url_prefix="/competitions/<slug>/organize/close")

@@ -4,10 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grader.charts.changes import change_strip
+from grader.charts.slopes import Slope, slope_chart
 from grader.models import JobState, OrganizerJob, Submission
+from grader.ranking.order import score_text
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
+from grader.services.leaderboards.chart_points import Move
 from webapp.presentation import formats
 
 STAGES = {
@@ -171,3 +175,38 @@ def _named(submissions: Sequence[Submission], count: int) -> str:
     names = [f"#{each.id} of {each.team.name}" for each in submissions]
     more = [f"{count - len(names):,} more"] if count > len(names) else []
     return ", ".join(names + more)
+
+
+SHOWN = 20
+
+
+class ShakeUpView:
+    """Figures, the slopes of all teams, the strip of their score changes, and the first lines as a table."""
+
+    def __init__(self, moves: Sequence[Move]) -> None:
+        self.team_count = len(moves)
+        self.moved_count = sum(move.places != 0 for move in moves)
+        self.moved_share = formats.percent(self.moved_count, len(moves))
+        most = max(moves, key=lambda move: (abs(move.places), -move.rank))
+        self.largest = f"{most.places:+,}" if most.places else "0"
+        self.largest_team = most.team if most.places else ""
+        leader = moves[0]
+        self.leader = leader.team
+        self.leader_note = f"{score_text(leader.units)}, public rank {leader.public_rank:,}"
+        self.slopes = slope_chart([Slope(move.rank, move.public_rank, move.team, False) for move in moves])
+        self.strip = change_strip([move.units - move.public_units for move in moves])
+        self.lines = [
+            (
+                move.rank,
+                move.public_rank,
+                _direction(move),
+                move.team,
+                score_text(move.units),
+                score_text(move.public_units),
+            )
+            for move in moves[:SHOWN]
+        ]
+
+
+def _direction(move: Move) -> str:
+    return "up" if move.places > 0 else "down" if move.places < 0 else "quiet"

@@ -28,7 +28,7 @@ from grader.visibility import Phase
 from webapp.competitions.leaks import LeakBudgetAnswer
 from webapp.http.fields import Answer, Asked, Moment, Number, PageSize, Score, Sent, Text
 from webapp.http.organizer_operations import Confirmation, Job, Searched
-from webapp.organizers.console.audit_view import HIDDEN
+from webapp.organizers.console.audit_page import HIDDEN
 from webapp.submissions.answers import Limits
 
 

@@ -20,10 +20,9 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.organizers.console import activity_view, next_act
-from webapp.organizers.console.activity_view import ActivityView
-from webapp.organizers.console.audit_view import EntryView
-from webapp.organizers.console.queue_view import HealthView
+from webapp.organizers.console import console_view
+from webapp.organizers.console.audit_page import EntryView
+from webapp.organizers.console.console_view import ActivityView, HealthView
 from webapp.presentation.form_fields import InvalidMoment, moment
 
 blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
@@ -84,8 +83,8 @@ def _page(slug: str, *, problem: str = "") -> str:
         failed_count = retries.count_failed(session, competition=competition)
         counts = activity.counts(session, competition=competition)
         broken = organizer_jobs.broken(session, competition=competition)
-        tasks = list(activity_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
-        act = next_act.of(session, competition, tasks, now=now)
+        tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
+        act = console_view.next_act(session, competition, tasks, now=now)
         found = activity.of(session, competition=competition, now=now)
     return render_template(
         "running/console.html",
@@ -94,7 +93,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),
         tasks=tasks,
         act=act,
-        dates=activity_view.next_dates(competition, now),
+        dates=console_view.next_dates(competition, now),
         failed_count=failed_count,
         leaks=leaks,
         recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],

@@ -5,11 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from grader.fair_play.probing import Sign
-from grader.models import FairPlayMark
+from grader.models import FairPlayMark, PlaceKind
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.organizers.fair_play.canary_view import CanaryView
-from webapp.organizers.fair_play.views import FileLine, PairLine, TeamLine
+from webapp.organizers.fair_play.views import CanaryView, FileLine, PairLine, TeamLine
 
 
 class MarkAnswer(Answer):
@@ -177,3 +176,58 @@ def _file(line: FileLine) -> SignedFile:
         signs=[Sign(sign) for sign in line.signs],
         evidence=list(line.sentences),
     )
+
+
+class PlaceLogins(Answer):
+    """How often and when a member of a team logged in from a shared place."""
+
+    person: str
+    team_id: int
+    team: str
+    login_count: int
+    first_at: Moment
+    last_at: Moment
+
+
+class SharedPlaceAnswer(Answer):
+    """An address or a browser that a few teams share; which one it is stays unknown."""
+
+    kind: PlaceKind
+    has_same_file: bool
+    logins: list[PlaceLogins]
+
+
+class SharedByMany(Answer):
+    """An address or a browser that many teams share, which says nothing about any of them."""
+
+    kind: PlaceKind
+    team_count: int
+    person_count: int
+
+
+class MovedAnswer(Answer):
+    """A person who sent files for a team and is in another one now."""
+
+    person: str
+    earlier_team_id: int
+    team_id: int
+    submission_count: int
+    last_sent_at: Moment
+
+
+class MergedAnswer(Answer):
+    """A team that was merged into another."""
+
+    team_id: int
+    into_team_id: int
+    at: Moment | None
+
+
+class SamePeopleAnswer(Answer):
+    """What teams share; `is_noted` is false where the operator has switched off that logins are noted."""
+
+    is_noted: bool
+    places: list[SharedPlaceAnswer]
+    shared_by_many: list[SharedByMany]
+    moved: list[MovedAnswer]
+    merged: list[MergedAnswer]

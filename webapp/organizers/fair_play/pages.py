@@ -1,17 +1,23 @@
-"""Organizers' page Fair play: what may be worth a look, with its evidence; it accuses nobody."""
+"""Organizers' pages of fair play: signs with their evidence, and what teams share."""
+
+from typing import Any
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import OrganizerJob, Role
-from grader.services.fair_play import marks, report
+from grader.models import Competition, OrganizerJob, Role
+from grader.services.accounts.login_addresses import KEPT
+from grader.services.fair_play import marks, report, same_people
 from grader.services.fair_play.report import Report
+from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.services.jobs import organizer_jobs
+from grader.services.moderation import submission_search
 from webapp.competitions.views import CompetitionView
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.site import current_site
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.fair_play.views import Lines, lines_of
 
@@ -108,3 +114,32 @@ def _status(job: OrganizerJob | None) -> Response:
     )
     answer.add_etag()
     return answer
+
+
+@blueprint.get("/same-people")
+@organizers_only(Role.EDITOR)
+def same(slug: str) -> ResponseReturnValue:
+    """Show what teams share."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        found = shared_by_teams(session, competition)
+        view = CompetitionView(competition, db.now(session))
+    return render_template(
+        "fair_play/same_people.html",
+        competition=view,
+        found=found,
+        days=KEPT.days,
+        most_named=MOST_NAMED_TEAMS,
+        is_noted=current_site().settings.note_shared_logins,
+    )
+
+
+def shared_by_teams(session: Any, competition: Competition) -> SamePeople:
+    """Return what teams share, with the files that several of them sent."""
+    files = submission_search.equal_files(session, competition=competition)
+    return same_people.find(
+        session,
+        competition=competition,
+        same_files=[{each.team.id for each in file.senders} for file in files if not file.is_sample],
+        now=db.now(session),
+    )

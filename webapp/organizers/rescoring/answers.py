@@ -16,7 +16,7 @@ from grader.services.rescoring.publication import Amends
 from grader.services.rescoring.summary import Summary
 from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
-from webapp.organizers.rescoring.publication_form import MAX_EXTRA
+from webapp.organizers.rescoring.version_page import MAX_EXTRA
 
 MOST_MOVED = 50
 

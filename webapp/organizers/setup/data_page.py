@@ -1,14 +1,18 @@
-"""Organizers' page of the data files: upload, remove, release; the baseline."""
+"""Organizers' page of the data files: upload, remove, leak checks, release; the baseline."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
-from grader.models import Role
+from grader.models import DataCheckState, DataFile, OrganizerJob, Role
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
-from grader.services.data_files import release
+from grader.services.data_files import findings, release
+from grader.services.jobs import organizer_jobs
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.refusal import NothingToScore
 from webapp.competitions.views import CompetitionView
@@ -16,10 +20,61 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.organizers.setup import marks, receiving
-from webapp.organizers.setup.data_check_view import ChecksView
+from webapp.organizers.setup import receiving, wizard_steps
 from webapp.organizers.setup.wizard_steps import DATA
 from webapp.submissions import uploads
+
+WORDS = {
+    DataCheckState.UNCHECKED: ("not checked", "pending"),
+    DataCheckState.WAITING: ("waiting for its check", "pending"),
+    DataCheckState.PASSED: ("checked", "scored"),
+    DataCheckState.HELD: ("held back", "failed"),
+    DataCheckState.ALLOWED: ("released anyway", "pending"),
+}
+
+
+SHOWN_SENTENCES = 6
+
+
+class FileCheckView:
+    """The result of a data file's check."""
+
+    def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
+        self.name = file.name
+        self.found = findings.found_in(file)
+        sentences = self.found.sentences
+        self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
+        self.words, self.pill = WORDS[file.check_state]
+        if is_waiting and file.check_state is not DataCheckState.WAITING:
+            self.words += ", being checked again" if file.findings else ", is being checked"
+        self.is_held = file.check_state is DataCheckState.HELD
+        is_unopened = file.check_state is DataCheckState.UNCHECKED and bool(self.found.unopened)
+        self.needs_word = not is_waiting and (self.is_held or is_unopened)
+        self.rows = file.findings.get("rows", 0)
+        self.state = file.check_state.value
+
+
+class ChecksView:
+    """The checks of all files of a competition, by name, and how far the job is."""
+
+    def __init__(
+        self, files: Sequence[DataFile], job: OrganizerJob | None, *, waiting: Collection[str]
+    ) -> None:
+        self.of = {file.name: FileCheckView(file, is_waiting=file.name in waiting) for file in files}
+        self.is_live = job is not None and organizer_jobs.is_open(job)
+        progress = job.progress if job is not None and self.is_live else {}
+        self.doing = progress.get("words", "Waiting for a worker")
+        self.done, self.total = progress.get("done", 0), progress.get("total", 0)
+
+    def live(self) -> dict[str, Any]:
+        """Return what the page follows."""
+        return {
+            "is_final": not self.is_live,
+            "doing": self.doing,
+            "done": self.done,
+            "files": {name: view.state for name, view in self.of.items()},
+        }
+
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 REFUSALS = (
@@ -143,7 +198,7 @@ def _page(slug: str, *, problems: list[str] | None = None) -> str:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        setup = marks.wizard(session, competition, now=now, current=DATA)
+        setup = wizard_steps.wizard(session, competition, now=now, current=DATA)
         files = data_files.list_all(session, competition=competition)
         benchmarks = benchmark_entries.list_all(session, competition=competition)
     checks = _checks(slug)

@@ -16,7 +16,7 @@ from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.organizers.setup import marks
+from webapp.organizers.setup import wizard_steps
 from webapp.organizers.setup.wizard_steps import PUBLISHING
 from webapp.presentation import formats
 
@@ -112,7 +112,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         settings = competition_settings.of(competition)
         leaks = leak_budget.of(competition, settings, now=now)
         view = CompetitionView(competition, now)
-        setup = marks.wizard(session, competition, now=now, current=PUBLISHING)
+        setup = wizard_steps.wizard(session, competition, now=now, current=PUBLISHING)
         submission_count = drafts.count_submissions(session, competition=competition)
     return render_template(
         "setup/publish.html",

@@ -1,4 +1,4 @@
-"""Competition settings pages: show and save each step of the wizard."""
+"""Pages of the competition settings: show and save each step of the wizard, preview a text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -33,20 +33,20 @@ from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.http.organizer_access import actor, organizers_only
-from webapp.organizers.setup import forms, identity_ticks, marks, metric_check, receiving
+from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution_view import check_json
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
 from webapp.presentation import formats, terms
 
-blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize/settings")
+blueprint = Blueprint("organize_settings", __name__, url_prefix="/competitions/<slug>/organize")
 METRIC_STEP = "metric"
 CUSTOM = "custom"
 AUDIENCES = tuple(Audience)
-STEP = f"/<any({','.join(BY_KEY)}):step>"
+STEP = f"/settings/<any({','.join(BY_KEY)}):step>"
 
 
-@blueprint.get("")
+@blueprint.get("/settings")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
     """Show the first step."""
@@ -71,7 +71,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
     changed: frozenset[str] = frozenset()
     past: list[Fault] = []
     joined: list[Fault] = []
-    told: metric_check.Told | None = None
+    told: metric_step.Told | None = None
     written: list[str] = []
     expected = request.form.get("version")
     with writing() as session:
@@ -80,16 +80,16 @@ def save(slug: str, step: str) -> ResponseReturnValue:
             session, competition=competition, expected=(expected,), names=_settings_of(page)
         )
         before = competition_settings.of(competition)
-        report = identity_ticks.report(session, competition) if page.key == METRIC_STEP else None
+        report = metric_step.report(session, competition) if page.key == METRIC_STEP else None
         without = {
             *competition_settings.locks(competition, now),
-            *(identity_ticks.UNTICKED if report else ()),
+            *(metric_step.UNTICKED if report else ()),
         }
         form = forms.form_of(page, before, is_sent=True, without=without)
         changes = form.changes(before)
         if report is not None:
             ticks = request.form.getlist("identities")
-            changes["identities"] = identity_ticks.chosen(ticks, before, report)
+            changes["identities"] = metric_step.chosen(ticks, before, report)
         audience = request.form.get("audience")
         if "feedback" in form and audience in AUDIENCES:
             changes |= leak_budget.feedback_proposals(competition, before, now=now)[
@@ -105,7 +105,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                     session, competition=competition, changes=changes, actor=actor(), now=now
                 )
             else:
-                changed, told = metric_check.save(
+                changed, told = metric_step.save(
                     session, competition, before, changes, actor=actor(), now=now
                 )
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
@@ -126,7 +126,7 @@ def save(slug: str, step: str) -> ResponseReturnValue:
         return redirect(told.url, 303)
     if "next" not in request.form or past or joined or faulty:
         return redirect(url_for("organize_settings.show", slug=slug, step=page.key), 303)
-    return redirect(marks.next_page(page.key, slug), 303)
+    return redirect(wizard_steps.next_page(page.key, slug), 303)
 
 
 @blueprint.post(f"{STEP}/figures")
@@ -151,7 +151,7 @@ def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
     return _page(slug, BY_KEY[step], is_sent=True)
 
 
-@blueprint.post("/metric/accept/<int:job_id>")
+@blueprint.post("/settings/metric/accept/<int:job_id>")
 @organizers_only(Role.EDITOR)
 def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
     """Score a draft by a choice of identities and formula that was checked with its solution."""
@@ -164,15 +164,15 @@ def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
             now=db.now(session),
         )
     flash("Your choice is in use now.")
-    return redirect(marks.next_page(METRIC_STEP, slug), 303)
+    return redirect(wizard_steps.next_page(METRIC_STEP, slug), 303)
 
 
-@blueprint.get("/metric/status")
+@blueprint.get("/settings/metric/status")
 @organizers_only(Role.VIEWER)
 def metric_status(slug: str) -> ResponseReturnValue:
     """Return the progress of the check of another metric for a draft."""
     with reading() as session:
-        job = identity_ticks.pending_check(session, competition_of(session, slug))
+        job = metric_step.pending_check(session, competition_of(session, slug))
     return _status(job).make_conditional(request)
 
 
@@ -266,16 +266,14 @@ def _page(
         competition, now = competition_of(session, slug), db.now(session)
         settings = competition_settings.of(competition)
         locks = competition_settings.locks(competition, now)
-        setup = marks.wizard(session, competition, now=now, current=step.key)
+        setup = wizard_steps.wizard(session, competition, now=now, current=step.key)
         is_refused = form is not None or is_sent
         sent = request.form.getlist("identities") if is_refused else None
-        ticks = (
-            identity_ticks.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
-        )
+        ticks = metric_step.of(session, competition, settings, sent=sent) if step.key == METRIC_STEP else None
         if form is None:
-            without = {*locks, *(identity_ticks.UNTICKED if ticks else ())}
+            without = {*locks, *(metric_step.UNTICKED if ticks else ())}
             form = forms.form_of(step, settings, is_sent=is_sent, without=without)
-        job = identity_ticks.pending_check(session, competition) if ticks else None
+        job = metric_step.pending_check(session, competition) if ticks else None
         entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
         warnings = [
             *dates.warnings(competition, now, entered=entered),
@@ -363,3 +361,13 @@ def _preview(competition: Competition, key: str, mode: Feedback, step: FeedbackS
             for exact, shown in leak_budget.feedback_example(competition, mode, step)
         ],
     }
+
+
+@blueprint.post("/preview")
+@organizers_only(Role.EDITOR)
+def preview(slug: str) -> ResponseReturnValue:
+    """Return a text as a piece of a page; nothing is stored."""
+    with reading() as session:
+        texts = prose.Texts.of(session, competition_of(session, slug))
+    drawn = texts.preview(request.form.get("text", ""))
+    return render_template("setup/preview.html", drawn=drawn)

@@ -28,7 +28,7 @@ from webapp.http.context import competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
-from webapp.organizers.setup import marks, receiving
+from webapp.organizers.setup import receiving, wizard_steps
 from webapp.organizers.setup.solution_view import ROLES, CheckView, ReportView, check_json, chosen_roles
 from webapp.organizers.setup.wizard_steps import SOLUTION
 from webapp.submissions import uploads
@@ -112,7 +112,7 @@ def accept(slug: str, job_id: int) -> ResponseReturnValue:
             raise
         return _show(slug, job_id, problem=error.message), status_of(error)
     flash("Solution accepted.")
-    return redirect(marks.next_page(SOLUTION, slug), 303)
+    return redirect(wizard_steps.next_page(SOLUTION, slug), 303)
 
 
 @blueprint.post("/<int:job_id>/dismiss")
@@ -162,7 +162,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         competition = competition_of(session, slug)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        setup = marks.wizard(session, competition, now=now, current=SOLUTION)
+        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
         checks = solution_checks.newest(session, competition=competition)
         live = competition.live_scoring_version
     return render_template(
@@ -182,7 +182,7 @@ def _show(slug: str, job_id: int, *, problem: str | None = None) -> str:
         competition, job = _found(session, slug, job_id)
         now = db.now(session)
         view = CompetitionView(competition, now)
-        setup = marks.wizard(session, competition, now=now, current=SOLUTION)
+        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
         why_not = solution_checks.why_not_acceptable(competition, job)
     return render_template(
         "setup/solution_check.html",

@@ -1,7 +1,19 @@
-"""Order and grouping of the settings in the wizard's steps: change both here."""
+"""Steps of the setup wizard: order and groups of the settings, missing items and suggestions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from flask import url_for
+
+from grader.models import Competition, CompetitionState
+from grader.services.competitions import dates, safe_step, settings_problems
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.settings_problems import Fault
+from grader.services.data_files import release
+from grader.services.setup import lifecycle
+from grader.services.submissions import benchmark_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +87,146 @@ RESCORING = Step(
     (("Identities in the score", ("identities",)), *_FORMULA),
     helps={"identities": "One name per line."},
 )
+
+
+TITLES = {SOLUTION: "Solution", DATA: "Data files"}
+SHORT = {"basics": "Basics", "dates": "Dates", "entry": "Entry", "metric": "Metric"}
+WAITS = "The identities are ticked in the report of the solution, so the solution comes first."
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What is missing or could be better, in a sentence, and the address of its field."""
+
+    sentence: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepMark:
+    """A step of the wizard with its mark; the steps of a published competition have none."""
+
+    key: str
+    title: str
+    short: str
+    url: str
+    is_marked: bool = False
+    missing: tuple[Lack, ...] = ()
+    advice: tuple[Lack, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """The mark: `missing`, `advice` or `done`."""
+        if not self.is_marked:
+            return ""
+        return "missing" if self.missing else "advice" if self.advice else "done"
+
+    @property
+    def words(self) -> str:
+        """The mark in words, for those who do not see it."""
+        counts = {"missing": len(self.missing), "advice": len(self.advice)}
+        plural = "" if counts.get(self.state) == 1 else "s"
+        told = {"missing": "missing", "advice": f"suggestion{plural}"}.get(self.state)
+        return f"{counts[self.state]} {told}" if told else self.state
+
+
+@dataclass(frozen=True, slots=True)
+class Wizard:
+    """All steps with their marks; `current` is the one that the page shows."""
+
+    steps: tuple[StepMark, ...]
+    current: StepMark
+
+    @property
+    def number(self) -> int:
+        """The place of the current step, from 1."""
+        return self.steps.index(self.current) + 1
+
+    @property
+    def following(self) -> StepMark | None:
+        """The step after the current one."""
+        return self.steps[self.number] if self.number < len(self.steps) else None
+
+    @property
+    def lacking(self) -> list[StepMark]:
+        """The steps that keep the competition from being published."""
+        return [step for step in self.steps if step.missing]
+
+
+def wizard(session: Any, competition: Competition, *, now: datetime, current: str) -> Wizard:
+    """Return the steps of a competition with their marks."""
+    is_draft = competition.state is CompetitionState.DRAFT
+    missing = list(_missing(session, competition, now)) if is_draft else []
+    advice = list(_advice(session, competition, is_draft, now))
+    steps = []
+    for key in ORDER:
+        lacks = tuple(_lacks(key, missing, competition.slug))
+        if key == "metric" and is_draft and competition.live_scoring_version is None:
+            lacks = (*lacks, Lack(WAITS, url_for("organize_solution.index", slug=competition.slug)))
+        steps.append(
+            StepMark(
+                key=key,
+                title=title(key, is_draft=is_draft),
+                short=SHORT.get(key, title(key, is_draft=is_draft)),
+                url=page(key, competition.slug),
+                is_marked=is_draft and key != PUBLISHING,
+                missing=lacks,
+                advice=tuple(_lacks(key, advice, competition.slug)),
+            )
+        )
+    return Wizard(tuple(steps), next(step for step in steps if step.key == current))
+
+
+def title(key: str, *, is_draft: bool) -> str:
+    """Return the title of a step."""
+    if key == PUBLISHING:
+        return "Review and publish" if is_draft else "State"
+    return TITLES[key] if key in TITLES else BY_KEY[key].title
+
+
+def page(key: str, slug: str) -> str:
+    """Return the address of a step."""
+    if key in BY_KEY:
+        return url_for("organize_settings.show", slug=slug, step=key)
+    pages = {
+        SOLUTION: "organize_solution.index",
+        DATA: "organize_data.index",
+        PUBLISHING: "organize_publishing.show",
+    }
+    return url_for(pages[key], slug=slug)
+
+
+def next_page(key: str, slug: str) -> str:
+    """Return the address of the step after one."""
+    return page(ORDER[ORDER.index(key) + 1], slug)
+
+
+def _missing(session: Any, competition: Competition, now: datetime) -> Iterable[Fault]:
+    yield from lifecycle.missing(competition, now=now)
+    yield from release.faults(session, competition=competition)
+
+
+def _advice(session: Any, competition: Competition, is_draft: bool, now: datetime) -> Iterable[Fault]:
+    yield from lifecycle.settings_suggestions(competition_settings.of(competition))
+    yield from safe_step.warnings(competition)
+    yield from settings_problems.joined_names_warnings(competition)
+    if is_draft:
+        yield from (fault for fault in dates.warnings(competition, now) if "closes_at" not in fault.names)
+    lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
+    yield from lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
+
+
+def _lacks(key: str, faults: Sequence[Fault], slug: str) -> Iterable[Lack]:
+    for fault in faults:
+        if _step_of(fault) == key:
+            field = fault.names[0] if key in BY_KEY else ""
+            yield Lack(fault.sentence, page(key, slug) + (f"#{field}" if field else ""))
+
+
+def _step_of(fault: Fault) -> str:
+    """Return the step where a fault can be mended."""
+    if release.DATA in fault.names:
+        return DATA
+    if lifecycle.SOLUTION in fault.names:
+        return SOLUTION
+    return next(step.key for step in STEPS if set(step.names) & set(fault.names))

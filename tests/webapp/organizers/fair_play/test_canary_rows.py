@@ -14,7 +14,7 @@ from grader.services.solutions import assessment, intake
 from grader.services.solutions.canary_rows import CanaryRequest
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
-from webapp.organizers.fair_play.canary_view import once_in
+from webapp.organizers.fair_play.views import once_in
 
 HERE = "/competitions/toxicity"
 PAGE = f"{HERE}/organize/fair-play"

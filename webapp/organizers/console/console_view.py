@@ -1,0 +1,254 @@
+"""View of the console: open tasks, next action, dates, activity figures and charts, scoring queue."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from flask import url_for
+
+from grader.charts.days import best_line, day_bars
+from grader.models import (
+    Competition,
+    CompetitionState,
+    JobState,
+    OrganizerJobKind,
+    ScoringVersionState,
+    SubmissionStatus,
+)
+from grader.services.closing import checklist
+from grader.services.competitions import phases
+from grader.services.competitions.phases import Stage
+from grader.services.data_files import release
+from grader.services.jobs import organizer_jobs
+from grader.services.moderation.activity import Activity, Counts
+from grader.services.scoring.queue_health import Health, Sign, VersionQueue
+from grader.services.setup import lifecycle
+from grader.visibility import Phase
+from webapp.organizers.closing.views import CloseView
+from webapp.presentation import formats
+
+# What organizers' jobs that failed are called, and the page where they are started again.
+BROKEN = {
+    OrganizerJobKind.CHECK: ("The check of the solution", "organize_solution.index"),
+    OrganizerJobKind.SETTINGS: ("The check of the settings", "organize_rescoring.index"),
+    OrganizerJobKind.DATA: ("The check of the data files", "organize_data.index"),
+    OrganizerJobKind.FAIR_PLAY: ("The search for copies", "fair_play.index"),
+    OrganizerJobKind.TIES: ("The comparison of teams", "organize_console.ties"),
+    OrganizerJobKind.VERIFY: ("The verification", "organize_close.index"),
+    OrganizerJobKind.BUNDLE: ("The results bundle", "organize_close.index"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that needs an answer: words, where, the act as words, and whether it is a fault."""
+
+    words: str
+    url: str
+    act: str = "Answer"
+    is_fault: bool = False
+
+
+class ActivityView:
+    """How a competition goes, in figures and pictures."""
+
+    def __init__(
+        self, counts: Counts, activity: Activity, health: Health, *, free_bytes: int | None, now: datetime
+    ) -> None:
+        self.people, self.teams = counts.people, counts.teams
+        self.submissions = sum(counts.files.values())
+        self.waiting = counts.files.get(SubmissionStatus.PENDING, 0)
+        self.rejected = counts.files.get(SubmissionStatus.REJECTED, 0)
+        share = formats.percent(self.rejected, self.submissions) if self.submissions else ""
+        self.rejected_note = f"{share} of all" if self.rejected else None
+        oldest = min((q.oldest_open_at for q in health.queues if q.oldest_open_at), default=None)
+        self.waiting_note = f"oldest {formats.span(now - oldest)}" if oldest else None
+        self.used = formats.size(counts.size_bytes)
+        self.free = formats.size(free_bytes) if free_bytes is not None else None
+        self.days = activity.days
+        self.sent = sum(day.accepted + day.rejected for day in activity.days)
+        self.day_bars = day_bars([(day.day, day.accepted, day.rejected) for day in activity.days])
+        self.reasons = [(code.replace("_", " "), count) for code, count in activity.reasons]
+        self.best_line = best_line(activity.best, until=now.date())
+
+
+def tasks(
+    competition: Competition,
+    counts: Counts,
+    health: Health,
+    *,
+    failed: int,
+    broken: Iterable[OrganizerJobKind],
+) -> Iterator[Task]:
+    """Yield what needs an answer, the most urgent first; `broken` are the organizers' jobs that failed."""
+
+    def at(endpoint: str, **values: object) -> str:
+        return url_for(endpoint, slug=competition.slug, **values)  # type: ignore[arg-type]
+
+    if health.sign is Sign.STALLED:
+        yield Task("Scoring seems to have stopped", "#queue", "See", is_fault=True)
+    if failed:
+        words = f"{formats.counted(failed, 'submission')} failed"
+        yield Task(words, at("organize_submissions.index", state="failed"), "See", is_fault=True)
+    for words, endpoint in (BROKEN[kind] for kind in broken if kind in BROKEN):
+        yield Task(f"{words} failed", at(endpoint), "See", is_fault=True)
+    if counts.held:
+        words = f"{formats.counted(counts.held, 'data file')} held back"
+        yield Task(words, at("organize_data.index"), "See", is_fault=True)
+    if counts.appeals:
+        words = f"{formats.counted(counts.appeals, 'appeal')} against a disqualification"
+        yield Task(words, at("organize_disputes.index"))
+    if questions := counts.questions - counts.appeals:
+        yield Task(f"{formats.counted(questions, 'question')} about scores", at("organize_disputes.index"))
+    if counts.asking:
+        words = f"{formats.counted(counts.asking, 'person asks', 'people ask')} to join"
+        yield Task(words, at("entry.requests"))
+    for queue in health.queues:
+        if queue.state is ScoringVersionState.PREPARING:
+            is_busy = queue.counts.get(JobState.WAITING) or queue.counts.get(JobState.CLAIMED)
+            words = f"Scoring version {queue.number} is {'being prepared' if is_busy else 'ready to publish'}"
+            yield Task(
+                words, at("organize_rescoring.show", number=queue.number), "See" if is_busy else "Review"
+            )
+    if competition.paused_at and competition.revealed_at is None:
+        yield Task("Submissions are paused", "#pause", "Resume")
+
+
+def next_dates(competition: Competition, now: datetime) -> list[tuple[str, datetime, str]]:
+    """Return the dates to come, the nearest first: words, moment, and what is left."""
+    dates = (
+        ("Opens", competition.opens_at),
+        ("Entry ends", competition.entry_deadline),
+        ("Mergers end", competition.merger_deadline),
+        ("Closes", competition.closes_at),
+        ("Reveal", None if competition.revealed_at else competition.reveals_at),
+    )
+    coming = [(words, at, formats.span(at - now)) for words, at in dates if at is not None and at > now]
+    return sorted(coming, key=lambda each: each[1])
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """The jobs of a scoring version by state, and for how long its oldest open one has been there."""
+
+    number: int
+    state: str
+    reason: str
+    waiting: int
+    claimed: int
+    done: int
+    rejected: int
+    failed: int
+    oldest: str
+
+
+class HealthView:
+    """The lines of the scoring versions in use, and one sentence about who works."""
+
+    def __init__(self, health: Health, now: datetime) -> None:
+        self.lines = [_line(queue, now) for queue in health.queues]
+        self.is_stalled = health.sign is Sign.STALLED
+        self.sentence = _sentence(health, now)
+
+
+def _line(queue: VersionQueue, now: datetime) -> QueueLine:
+    oldest = queue.oldest_open_at
+    return QueueLine(
+        number=queue.number,
+        state=queue.state.value,
+        reason=queue.reason,
+        waiting=queue.counts.get(JobState.WAITING, 0),
+        claimed=queue.counts.get(JobState.CLAIMED, 0),
+        done=queue.counts.get(JobState.DONE, 0),
+        rejected=queue.counts.get(JobState.REJECTED, 0),
+        failed=queue.counts.get(JobState.FAILED, 0),
+        oldest=formats.span(now - oldest) if oldest else "none",
+    )
+
+
+def _sentence(health: Health, now: datetime) -> str:
+    last = health.last_finished_at
+    done = f"The last result on this site came {formats.span(now - last)} ago." if last else ""
+    match health.sign:
+        case Sign.STALLED:
+            waits = formats.span(now - health.overdue_since) if health.overdue_since else "a minute"
+            return (
+                f"Scoring seems to have stopped: a submission has waited for {waits} and no worker takes "
+                f"it. {done} "
+                "Check that the workers and the sweeper are running."
+            )
+        case Sign.WORKING:
+            return f"Workers are scoring. {done}"
+        case _:
+            return f"Nothing is waiting to be scored. {done}"
+
+
+@dataclass(frozen=True, slots=True)
+class NextAct:
+    """Where the competition is, in a sentence, and the act that comes next; without `url` there is none.
+
+    `missing` is what keeps a draft from being published.
+    """
+
+    sentence: str
+    words: str = ""
+    url: str = ""
+    missing: tuple[str, ...] = ()
+
+
+def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, now: datetime) -> NextAct:
+    """Return the next act: the setup of a draft, what needs an answer while it runs, then the close."""
+    if competition.state is CompetitionState.DRAFT:
+        return _of_draft(session, competition, now)
+    if competition.state is CompetitionState.ARCHIVED:
+        return NextAct("The competition is archived: readable, and closed to files.")
+    stage = phases.stage(competition, now)
+    if stage is Stage.RUNNING:
+        return _of_running(competition, tasks, now)
+    return _of_close(session, competition, stage, tasks, now)
+
+
+def _of_draft(session: Any, competition: Competition, now: datetime) -> NextAct:
+    faults = [*lifecycle.missing(competition, now=now), *release.faults(session, competition=competition)]
+    review = url_for("organize_publishing.show", slug=competition.slug)
+    if not faults:
+        return NextAct("A draft. Nothing is missing.", "Review and publish", review)
+    count = formats.counted(len(faults), "thing is missing", "things are missing")
+    return NextAct(
+        f"A draft that only organizers see. {count}.",
+        "Go on with the setup",
+        review,
+        tuple(each.sentence for each in faults),
+    )
+
+
+def _of_running(competition: Competition, tasks: Sequence[Task], now: datetime) -> NextAct:
+    if tasks:
+        return NextAct(f"{tasks[0].words}.", tasks[0].act, tasks[0].url)
+    if phases.phase(competition, now) is Phase.SCHEDULED:
+        return NextAct("Published, and not open yet. Nothing needs an answer.")
+    return NextAct("Open. Nothing needs an answer.")
+
+
+def _of_close(
+    session: Any, competition: Competition, stage: Stage, tasks: Sequence[Task], now: datetime
+) -> NextAct:
+    here = url_for("organize_close.index", slug=competition.slug)
+    if stage is Stage.FINAL and tasks:  # another scoring version would make the bundle an old one
+        return NextAct(f"The standings are final. {tasks[0].words}.", tasks[0].act, tasks[0].url)
+    if stage is Stage.FINAL:
+        packed = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
+        words = "Download results bundle" if packed else "Create results bundle"
+        return NextAct("The standings are final.", words, f"{here}#results")
+    state = checklist.state(session, competition=competition, now=now)
+    sentence = CloseView(state).explanation
+    match stage:
+        case Stage.CLOSED:
+            return NextAct(sentence, "See what is missing", here)
+        case Stage.SETTLED if not state.agrees:
+            return NextAct(sentence, "Verify", f"{here}#verify")
+        case Stage.SETTLED:
+            return NextAct("Verified: every value agrees. Everything is ready.", "Reveal", f"{here}#reveal")
+        case _:
+            return NextAct(sentence, "Make final", f"{here}#finalize")
