@@ -16,9 +16,9 @@ from grader.metrics import MetricSettings, count_pairs, prepare, report
 from grader.metrics.analysis import Rows
 from grader.metrics.analysis.curve import equality_curves
 from grader.metrics.analysis.distributions import all_distributions
-from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.intervals import uncertainty_report
-from grader.metrics.analysis.uncertainty.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.intervals import uncertainty_report
+from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
 
 ROWS, IDENTITIES, REPEATS = 97_320, 24, 60
 

@@ -20,8 +20,8 @@ import numpy as np
 from grader.feedback import Rule, basis_of
 from grader.files import read_label_predictions, read_solution
 from grader.metrics import count_ranks, dense_ranks, report
-from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.label_effects import label_effects
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.label_effects import label_effects
 from grader.simulation import ATTACKS, Honest, drawn, proposed_step, run
 from grader.simulation.trials import Attacked, Mean, Trial
 from grader.visibility import Feedback, Step

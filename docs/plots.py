@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.metrics.analysis.distributions import Distribution, score_distributions
-from grader.metrics.analysis.experiments.scenarios import SUBGROUP, TABLE_2, Scenario, class_balances, draw
+from grader.metrics.analysis.skew_scenarios import SUBGROUP, TABLE_2, Scenario, class_balances, draw
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 2019

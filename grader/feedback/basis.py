@@ -21,7 +21,7 @@ _WITH_CHANGES = 2 * _BYTES + 4
 
 
 class Effects(Protocol):
-    """As `grader.metrics.analysis.uncertainty.label_effects.LabelEffects`."""
+    """As `grader.metrics.analysis.label_effects.LabelEffects`."""
 
     @property
     def influence(self) -> NDArray[np.float64]: ...

@@ -8,20 +8,20 @@ import numpy as np
 
 from grader.files import Solution
 from grader.metrics import MetricSettings, prepare
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.audit import audit
-from grader.metrics.analysis.experiments.fuzzed import (
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.audit import audit
+from grader.metrics.analysis.counterfactual_pairs import compare_pairs
+from grader.metrics.analysis.fuzzed_texts import (
     ORIGINAL_AND_FUZZED,
     FuzzedReport,
     compare_fuzzed,
     compare_twins,
 )
-from grader.metrics.analysis.experiments.pairs import compare_pairs
-from grader.metrics.analysis.experiments.scenarios import SkewExperiment, skew_experiment
 from grader.metrics.analysis.rows import Background, Rows, count
+from grader.metrics.analysis.skew_scenarios import SkewExperiment, skew_experiment
 from grader.metrics.analysis.table import Column, MetricTable, metric_table
 from grader.metrics.prepared import FloatArray, IndexArray
-from grader.reports import audited, compared, drawn, labelled, scored
+from grader.reports import drawn, labelled, scored
 from grader.reports.blocks import Section
 
 SplitName = Literal["all", "public", "private"]
@@ -161,7 +161,7 @@ def analyse(inputs: Inputs) -> Analysis:
     if inputs.fuzzed is not None:
         sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
     if not inputs.predictions:
-        sections += audited.audit_sections(audit(kept))
+        sections += labelled.audit_sections(audit(kept))
     background = "all rows without it" if inputs.background == "all" else "rows known not to mention it"
     facts = [
         f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
@@ -216,7 +216,7 @@ def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
     ]
     if others is not None:
         sections.append(
-            compared.comparison_section(
+            scored.comparison_section(
                 rows, others, split, minimum_size=inputs.minimum_size, names=inputs.names
             )
         )

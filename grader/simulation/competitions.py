@@ -19,8 +19,8 @@ from grader.metrics import (
     prepare,
     report,
 )
-from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.label_effects import label_effects
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.label_effects import label_effects
 from grader.ranking.order import CELL_DECIMALS, TERM_DECIMALS, round_half_even
 from grader.visibility import Feedback, Field, Phase, Viewer, visible
 

@@ -29,8 +29,8 @@ from grader.models import (
     SubmissionKind,
     SubmissionStatus,
 )
+from grader.receipts.receipt import shown
 from grader.receipts.recount import TERMS
-from grader.receipts.verification import shown
 from grader.services.solutions import canonical
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 from tests.campaign import boards

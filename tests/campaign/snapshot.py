@@ -18,7 +18,7 @@ from grader.models import (
     SubmissionGrant,
     Team,
 )
-from grader.receipts.verification import shown
+from grader.receipts.receipt import shown
 
 Row = TypeVar("Row", bound=Base)
 

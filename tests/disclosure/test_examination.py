@@ -318,8 +318,8 @@ def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch:
 def test_values_of_very_many_columns_are_looked_at_in_little_memory(
     hidden: Hidden, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("grader.disclosure.values.MEMORY_BYTES", 60_000)
-    monkeypatch.setattr("grader.disclosure.values.FEWEST_ROWS", 100)
+    monkeypatch.setattr("grader.disclosure.evidence.MEMORY_BYTES", 60_000)
+    monkeypatch.setattr("grader.disclosure.evidence.FEWEST_ROWS", 100)
     columns = {f"c{n}": RANDOM.random(ROWS) for n in range(40)}
     assert LABEL in found(hidden, csv(frame(**columns, x=LABELS)))
 

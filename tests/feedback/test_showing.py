@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grader.feedback import Basis, Rule, ScoredFile, basis_of, paired_error, show
-from grader.metrics.analysis.uncertainty.label_effects import LabelEffects
+from grader.metrics.analysis.label_effects import LabelEffects
 from grader.metrics.prepared import FloatArray
 from grader.visibility import Feedback
 

@@ -18,9 +18,9 @@ from grader.files import FileRejected, RowIds, read_submission
 from grader.files.reading.numbers import NUMBER, NUMBER_BYTES
 from grader.files.reading.text import with_plain_line_ends
 from grader.files.submission.explaining_path import read_rows
-from grader.files.submission.fast_path import read_proven
 from grader.files.submission.faults import underflow_notes
 from grader.files.submission.header import read_header
+from grader.files.submission.submission import read_proven
 
 INTEGERS = [str(7_000_000 + place) for place in range(6)]
 TEXTS = ["q-17 a", "ä/ö", "e5", "日本語", "a long id that takes more than one word", "-"]

@@ -11,7 +11,7 @@ from grader.files.reading.numbers import describe_number
 from grader.files.reading.problems import Problem
 from grader.files.reading.row_ids import as_integer, describe_id, fault_of_id, without_invisible
 from grader.files.solution.fast_path import count_equal_records
-from grader.files.solution.roles import _find_label
+from grader.files.solution.header import _find_label
 from grader.files.submission.faults import remarks_on
 
 INDEX = {text.encode(): place for place, text in enumerate(("7", "abc", "DEF", "é", "e\u0301x"))}

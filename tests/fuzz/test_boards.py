@@ -27,7 +27,7 @@ from grader.files import read_solution
 from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
-from grader.receipts.verification import shown
+from grader.receipts.receipt import shown
 from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.competitions import acting, lookup

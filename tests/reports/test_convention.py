@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from grader.cli import main
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.analysis.table import compare_tables, metric_table
-from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.paired import Measured, paired_report, score_difference
 from grader.metrics.prepared import prepare
 from grader.reports import Inputs, analyse, html_page, plain_text
 from grader.reports.blocks import Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grader.charts.axes import Axis
 from grader.charts.frame import bar_chart
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.uncertainty.held_back import CellGain, TermCost, weakest_term
+from grader.metrics.analysis.power_means import CellGain, TermCost, weakest_term
 from grader.reports.blocks import Chart, table
 from webapp.presentation.terms import NAMES, Classes, words_of
 

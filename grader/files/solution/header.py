@@ -1,28 +1,294 @@
-"""Read the header and the first rows of a solution CSV."""
+"""Header of a solution CSV: its problems, and the roles of its columns."""
 
 import csv
 from codecs import BOM_UTF8
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
+from grader.errors import OrganizerError
 from grader.files.reading.containers import Content
 from grader.files.reading.header_faults import (
+    INDEX_NAMES,
     describe_line_above,
     fault_of_line_above,
     invalid_utf8,
     invisible_characters,
     trimmed,
 )
+from grader.files.reading.numbers import NUMBER
 from grader.files.reading.problems import FileRejected, Findings, Problem
 from grader.files.reading.text import not_utf8, wide_encoding
 from grader.files.reading.zeros import first_run, problem_of
+from grader.files.solution.column_roles import (
+    ID_COLUMN,
+    LABEL_COLUMNS,
+    USAGE_COLUMN,
+    ColumnRole,
+    faults_of_roles,
+)
 from grader.files.solution.fast_path import text_stream
 from grader.files.submission.faults import describe_nul
-from grader.text import quoted
+from grader.text import listed, quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
 _OTHER_DELIMITERS = ";\t|\uff0c"  # the last is the full-width comma
 _OF_A_SOLUTION = "a header with id, a label and identities"
+
+
+class WrongColumns(OrganizerError):
+    """A column was asked for by a name the table does not have, or for two parts at once."""
+
+    public_name = "wrong_columns"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRoles:
+    """The parts the columns of a table play.
+
+    Attributes
+    ----------
+    id : str or None
+        None in a table that is scored as it stands and has no such column.
+    label : str
+    identities : tuple of str
+        In the order they were asked for, else in the order of the columns.
+    usage : str or None
+        The column that names the split of each row.
+    unused : tuple of str
+        Every other column; an unnamed one is called ``(unnamed)``.
+    predictions : tuple of str
+        Only in a table that is scored as it stands.
+    other_labels, slices : tuple of str
+    pair : str or None
+        Kept for diagnosis; only where the roles were chosen column by column.
+    """
+
+    id: str | None
+    label: str
+    identities: tuple[str, ...]
+    usage: str | None
+    unused: tuple[str, ...]
+    predictions: tuple[str, ...] = ()
+    other_labels: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    pair: str | None = None
+
+    def by_column(self) -> dict[str, ColumnRole]:
+        """Return the role of every named column, predictions aside."""
+        once = {self.id: ColumnRole.ID, self.label: ColumnRole.LABEL, self.usage: ColumnRole.USAGE}
+        once |= {self.pair: ColumnRole.PAIR}
+        several = {
+            ColumnRole.IDENTITY: self.identities,
+            ColumnRole.OTHER_LABEL: self.other_labels,
+            ColumnRole.SLICE: self.slices,
+            ColumnRole.UNUSED: self.unused,
+        }
+        roles = {name: role for name, role in once.items() if name is not None}
+        return roles | {name: role for role, names in several.items() for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the caller asked for: names, or None for "find it"; or the role of each column.
+
+    The role of a column among the `guessed` is given up where a value contradicts it; with a role that
+    somebody chose such a value is a problem.
+    """
+
+    label: str | None = None
+    identities: Sequence[str] | None = None
+    predictions: Sequence[str] = ()
+    needs_id: bool = True
+    roles: Mapping[str, ColumnRole] | None = None
+    guessed: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Columns by number.
+
+    Attributes
+    ----------
+    id, usage : int or None
+    label : int
+    identities : tuple of int
+        Those asked for.
+    candidates : tuple of int
+        Columns that are identities if all their values are blank or in 0..1.
+    predictions, other_labels, slices : tuple of int
+    pair : int or None
+    watched : tuple of int
+        Columns without a part, or slices by a guess: told if nearly all their values are in 0..1.
+    guessed_labels : tuple of int
+        Other labels by a guess.
+    """
+
+    id: int | None
+    usage: int | None
+    label: int
+    identities: tuple[int, ...]
+    candidates: tuple[int, ...]
+    predictions: tuple[int, ...]
+    other_labels: tuple[int, ...] = ()
+    slices: tuple[int, ...] = ()
+    pair: int | None = None
+    watched: tuple[int, ...] = ()
+    guessed_labels: tuple[int, ...] = ()
+
+    def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
+        """Return the parts by name, without the columns of numbers that turned out to be none."""
+        found = [column for column in self.candidates if column in read]
+        identities = sorted([*self.identities, *found]) if found else list(self.identities)
+        other_labels = [column for column in self.other_labels if column in read]
+        used = {self.id, self.usage, self.label, self.pair}
+        used |= {*identities, *self.predictions, *other_labels, *self.slices}
+        return ColumnRoles(
+            None if self.id is None else names[self.id],
+            names[self.label],
+            tuple(names[column] for column in identities),
+            None if self.usage is None else names[self.usage],
+            tuple(name or "(unnamed)" for column, name in enumerate(names) if column not in used),
+            tuple(names[column] for column in self.predictions),
+            tuple(names[column] for column in other_labels),
+            tuple(names[column] for column in self.slices),
+            None if self.pair is None else names[self.pair],
+        )
+
+
+def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
+    """Assign a role to every column, or say why that is not possible.
+
+    Raises
+    ------
+    WrongColumns
+        A name asked for is not there, or was asked for twice.
+    """
+    if choice.roles is not None:
+        return _assign_roles(names, choice.roles, choice.guessed)
+    asked = [*filter(None, [choice.label]), *(choice.identities or ()), *choice.predictions]
+    _check_asked(names, asked)
+    problems = _duplicates(names)
+    id_column = names.index(ID_COLUMN) if ID_COLUMN in names else None
+    if id_column is None and choice.needs_id:
+        problems.append(_no_id(names))
+    label = choice.label or _find_label(names, asked, problems)
+    usage = _find_usage(names, asked, problems)
+    if problems or label is None:
+        return problems
+    taken = {id_column, usage, *(names.index(name) for name in [label, *asked])}
+    candidates = [n for n, name in enumerate(names) if name and n not in taken]
+    return Assignment(
+        id_column,
+        usage,
+        names.index(label),
+        tuple(names.index(name) for name in choice.identities or ()),
+        tuple(candidates) if choice.identities is None else (),
+        tuple(names.index(name) for name in choice.predictions),
+    )
+
+
+def _assign_roles(
+    names: Sequence[str], roles: Mapping[str, ColumnRole], guessed: Collection[str]
+) -> Assignment | list[Problem]:
+    _check_asked(names, [name for name in roles if name and name != ID_COLUMN])
+    problems = _duplicates(names) + faults_of_roles(names, roles)
+    if problems:
+        return problems
+    columns = {
+        role: tuple(n for n, name in enumerate(names) if roles.get(name) is role) for role in ColumnRole
+    }
+    by_guess = {role: tuple(n for n in found if names[n] in guessed) for role, found in columns.items()}
+    candidates = by_guess[ColumnRole.IDENTITY]
+    return Assignment(
+        id=columns[ColumnRole.ID][0],
+        usage=next(iter(columns[ColumnRole.USAGE]), None),
+        label=columns[ColumnRole.LABEL][0],
+        identities=tuple(n for n in columns[ColumnRole.IDENTITY] if n not in candidates),
+        candidates=candidates,
+        predictions=(),
+        other_labels=columns[ColumnRole.OTHER_LABEL],
+        slices=columns[ColumnRole.SLICE],
+        pair=next(iter(columns[ColumnRole.PAIR]), None),
+        watched=by_guess[ColumnRole.SLICE] + by_guess[ColumnRole.UNUSED],
+        guessed_labels=by_guess[ColumnRole.OTHER_LABEL],
+    )
+
+
+def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
+    unknown = [name for name in dict.fromkeys(asked) if name not in names]
+    if unknown:
+        raise WrongColumns(
+            f"The table has no column {listed([quoted(name) for name in unknown], most=20)}; "
+            f"its columns are {listed([quoted(name) for name in names], most=60)}."
+        )
+    twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1 or name == ID_COLUMN]
+    if twice:
+        raise WrongColumns(
+            f"The column {listed([quoted(name) for name in twice])} was asked for in two parts; "
+            "label, identities, predictions and id are different columns."
+        )
+
+
+def _find_label(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> str | None:
+    there = [name for name in LABEL_COLUMNS if name in names and name not in asked]
+    if len(there) == 1:
+        return there[0]
+    expected = f"one of {listed([quoted(name) for name in LABEL_COLUMNS], conjunction='or')}"
+    if there:
+        shown = listed([quoted(name) for name in there])
+        code, message = "several_labels", f"Several columns may be the label: {shown}"
+    else:
+        shown = listed([quoted(name) for name in names], most=20)
+        code, message = "missing_label", f"No column is the label: expected {expected}, found {shown}"
+    problems.append(Problem(code, f"{message}. Choose it with --label.", 1, (1,), 1, expected, shown))
+    return None
+
+
+def _find_usage(names: Sequence[str], asked: Sequence[str], problems: list[Problem]) -> int | None:
+    if USAGE_COLUMN in names:
+        return names.index(USAGE_COLUMN)
+    alike = [
+        column
+        for column, name in enumerate(names)
+        if name.casefold() == USAGE_COLUMN.casefold() and name not in asked
+    ]
+    if len(alike) > 1:
+        shown = listed([quoted(names[column]) for column in alike])
+        message = f"Line 1: several columns may name the splits: {shown}; expected one '{USAGE_COLUMN}'."
+        expected = f"one '{USAGE_COLUMN}'"
+        problems.append(Problem("several_usages", message, 1, (1,), 1, expected, shown))
+    return alike[0] if len(alike) == 1 else None
+
+
+def _no_id(names: Sequence[str]) -> Problem:
+    shown = listed([quoted(name) if name else "(unnamed)" for name in names], most=20)
+    alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
+    found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
+    if names[0] in INDEX_NAMES:
+        found += f"; use to_csv(index_label='{ID_COLUMN}') where the index holds the ids"
+    elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
+        found += " (is there a header?)"
+    message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
+    return Problem("missing_column", message, 1, (1,), 1, f"'{ID_COLUMN}'", shown)
+
+
+def _duplicates(names: Sequence[str]) -> list[Problem]:
+    counts: Mapping[str, int] = {name: names.count(name) for name in dict.fromkeys(names) if name}
+    return [
+        Problem(
+            "duplicate_column",
+            f"Line 1: column {quoted(name)} appears {count} times; expected each name once.",
+            1,
+            (1,),
+            count,
+            "each name once",
+            quoted(name),
+        )
+        for name, count in counts.items()
+        if count > 1
+    ]
 
 
 def read_beginning(

@@ -17,8 +17,7 @@ from grader.files.solution.column_roles import ID_COLUMN, LABEL_COLUMNS
 from grader.files.solution.explaining_path import read_explained
 from grader.files.solution.fast_path import Columns, NumberColumn, Wanted, read_plain
 from grader.files.solution.header import read_beginning
-from grader.files.submission.coverage import Coverage
-from grader.files.submission.faults import remarks_on
+from grader.files.submission.faults import Coverage, remarks_on
 from grader.files.submission.submission import read_submission
 from grader.text import listed, plural, quoted
 

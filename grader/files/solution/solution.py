@@ -32,8 +32,7 @@ from grader.files.solution.fast_path import (
     read_plain,
     unobserved,
 )
-from grader.files.solution.header import read_beginning
-from grader.files.solution.roles import Assignment, Choice, ColumnRoles, WrongColumns, assign
+from grader.files.solution.header import Assignment, Choice, ColumnRoles, WrongColumns, assign, read_beginning
 
 SIZE_CAP = 2_000_000_000
 _LARGEST = float(np.finfo(np.float64).max)

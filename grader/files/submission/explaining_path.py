@@ -31,8 +31,7 @@ from grader.files.reading.text import (
 )
 from grader.files.reading.zeros import RUN, describe_run
 from grader.files.submission import faults
-from grader.files.submission.coverage import Coverage
-from grader.files.submission.faults import underflow_notes
+from grader.files.submission.faults import Coverage, underflow_notes
 from grader.files.submission.header import HEADER, OTHER_DELIMITERS, Layout
 from grader.text import counted
 

@@ -14,7 +14,7 @@ from grader.errors import OrganizerError
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Submission
 from grader.ranking import selection
 from grader.receipts import Receipt, SlowTruth, UnreadableFile
-from grader.receipts.verification import verify_scores
+from grader.receipts.receipt import verify_scores
 from grader.services.audit.log import Actor
 from grader.services.closing.close import NotClosed
 from grader.services.competitions import lookup, phases

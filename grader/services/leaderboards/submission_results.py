@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
 from grader.metrics import PairCounts, report
-from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
+from grader.metrics.analysis.power_means import TermCost, diagnose, weakest_term
 from grader.models import (
     Competition,
     Score,

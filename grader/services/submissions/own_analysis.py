@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics.analysis.distributions import Distribution
-from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose
+from grader.metrics.analysis.power_means import TermCost, diagnose
 from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Submission, SubmissionStatus
 from grader.services.competitions.metric import Rules

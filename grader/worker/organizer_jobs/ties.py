@@ -4,8 +4,8 @@ from typing import Any
 
 from grader import db
 from grader.files import read_submission
-from grader.metrics.analysis.uncertainty.influence import Sets
-from grader.metrics.analysis.uncertainty.paired import Measured, score_difference
+from grader.metrics.analysis.influence import Sets
+from grader.metrics.analysis.paired_differences import Measured, score_difference
 from grader.models import Competition, ScoringVersion, Split
 from grader.services.leaderboards import ties
 from grader.services.leaderboards.ties import Place, TiesParameters

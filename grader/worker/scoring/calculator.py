@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from grader.feedback import basis_of
 from grader.files import FileRejected, RowIds, read_submission
 from grader.metrics import RankedSplit, count_ranks, dense_ranks, report
-from grader.metrics.analysis.uncertainty.influence import Sets, influences
-from grader.metrics.analysis.uncertainty.label_effects import label_effects
+from grader.metrics.analysis.influence import Sets, influences
+from grader.metrics.analysis.label_effects import label_effects
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows

@@ -9,12 +9,11 @@ import math
 import numpy as np
 import pytest
 
-from grader.metrics.analysis.annotations.annotations import Annotations, count_fractions
-from grader.metrics.analysis.annotations.comentions import co_mentions, ppmi, ppmi_of_counts
-from grader.metrics.analysis.annotations.multilabel import label_matrices
-from grader.metrics.analysis.experiments.fuzzed import compare_fuzzed
-from grader.metrics.analysis.experiments.pairs import COMBINED, compare_pairs
-from grader.metrics.analysis.matrix import Matrix
+from grader.metrics.analysis.annotations import Annotations, count_fractions
+from grader.metrics.analysis.audit import co_mentions, ppmi, ppmi_of_counts
+from grader.metrics.analysis.counterfactual_pairs import COMBINED, compare_pairs
+from grader.metrics.analysis.fuzzed_texts import compare_fuzzed
+from grader.metrics.analysis.matrix import Matrix, label_matrices
 
 # Table 4; its first column is Table 1.
 AUCS = {

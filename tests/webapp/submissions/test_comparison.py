@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.uncertainty.held_back import diagnose
+from grader.metrics.analysis.power_means import diagnose
 from grader.models import Split, SubmissionKind
 from grader.ranking.order import score_text
 from grader.services.audit.log import Actor

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from grader.metrics import MetricSettings, Weights
-from grader.metrics.analysis.uncertainty.held_back import TermCost, diagnose, weakest_term
+from grader.metrics.analysis.power_means import TermCost, diagnose, weakest_term
 from grader.ranking.order import error_text
 from grader.services.leaderboards.submission_results import IdentityRow, SplitResult, Summary
 from webapp.submissions.diagnosis import GainsView

@@ -5,8 +5,8 @@ import pytest
 
 from grader.metrics import bias_report
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.association import (
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.association import (
     mean_scores,
     prediction_correlations,
     threshold_aucs,

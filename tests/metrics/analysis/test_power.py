@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights, bias_report, power_mean, unintended_bias_score
-from grader.metrics.analysis.uncertainty.exponent import EQUAL_MEANS, POWERS, compare_means, power_effect
-from grader.metrics.analysis.uncertainty.held_back import held_back
+from grader.metrics.analysis.power_means import EQUAL_MEANS, POWERS, compare_means, held_back, power_effect
 from grader.metrics.subgroups import SubgroupReport
 
 SETTINGS = MetricSettings()

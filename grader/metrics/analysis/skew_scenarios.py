@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, expected
+from grader.metrics.analysis.pinned_auc import NOT_ROBUST, expected
 from grader.metrics.analysis.rows import Counted, Rows, count
 from grader.metrics.prepared import FloatArray
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc

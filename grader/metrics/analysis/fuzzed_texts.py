@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.multilabel import (
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.counterfactual_pairs import match_pairs
+from grader.metrics.analysis.distributions import mean
+from grader.metrics.analysis.matrix import (
     LabelMatrices,
+    Matrix,
     Predictions,
     by_labels,
     label_matrices,
 )
-from grader.metrics.analysis.distributions import mean
-from grader.metrics.analysis.experiments.pairs import match_pairs
-from grader.metrics.analysis.matrix import Matrix
 from grader.metrics.analysis.rows import Rows, count
 from grader.metrics.analysis.table import CELLS
 from grader.metrics.bias import EXACT, exact_mean, exact_score

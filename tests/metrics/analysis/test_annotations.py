@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grader.metrics import MetricSettings
-from grader.metrics.analysis.annotations.annotations import Annotations
+from grader.metrics.analysis.annotations import Annotations
 
 NAN = float("nan")
 

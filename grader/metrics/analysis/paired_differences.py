@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.uncertainty.influence import CELLS, Influences, Sets, influences
-from grader.metrics.analysis.uncertainty.intervals import (
+from grader.metrics.analysis.influence import CELLS, Influences, Sets, influences
+from grader.metrics.analysis.intervals import (
     LEVEL,
     is_checked_cell,
     is_checked_mean,

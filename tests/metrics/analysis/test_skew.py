@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.experiments.pinned import NOT_ROBUST
-from grader.metrics.analysis.experiments.scenarios import skew_experiment
+from grader.metrics.analysis.pinned_auc import NOT_ROBUST
+from grader.metrics.analysis.skew_scenarios import skew_experiment
 
 NAMES = ("gay", "white", "elderly")
 EACH = 1514  # rows of each identity, as in the note, half of them positive

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grader.metrics.analysis.uncertainty.influence import Sets, influences
+from grader.metrics.analysis.influence import Sets, influences
 from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import FloatArray, PreparedSplit, as_vector

@@ -7,10 +7,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from grader.metrics.analysis.annotations.annotations import TENTHS, Annotations
-from grader.metrics.analysis.annotations.multilabel import Predictions, by_labels
+from grader.metrics.analysis.annotations import TENTHS, Annotations
 from grader.metrics.analysis.distributions import power_of_two_near
-from grader.metrics.analysis.matrix import Matrix
+from grader.metrics.analysis.matrix import Matrix, Predictions, by_labels
 from grader.metrics.analysis.rows import Rows
 from grader.metrics.pair_counting import count_pairs
 from grader.metrics.prepared import BoolArray, FloatArray, PreparedSplit, as_vector, refuse_where

@@ -7,8 +7,8 @@ thousand rows and two printed decimals allow.
 import numpy as np
 import pytest
 
-from grader.metrics.analysis.experiments.pinned import pinned_auc
-from grader.metrics.analysis.experiments.scenarios import SUBGROUP, TABLE_2, class_balances, draw
+from grader.metrics.analysis.pinned_auc import pinned_auc
+from grader.metrics.analysis.skew_scenarios import SUBGROUP, TABLE_2, class_balances, draw
 from grader.metrics.analysis.table import metric_table
 
 ROWS = 20_000

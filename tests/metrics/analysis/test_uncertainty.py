@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.metrics import MetricSettings, Weights, prepare
-from grader.metrics.analysis.uncertainty import intervals
-from grader.metrics.analysis.uncertainty.influence import CELLS, Sets
-from grader.metrics.analysis.uncertainty.intervals import (
+from grader.metrics.analysis import intervals
+from grader.metrics.analysis.influence import CELLS, Sets
+from grader.metrics.analysis.intervals import (
     bootstrap,
     logit_interval,
     percentile_interval,
     quantile,
     uncertainty_report,
 )
-from grader.metrics.analysis.uncertainty.paired import Measured, paired_report, score_difference
+from grader.metrics.analysis.paired_differences import Measured, paired_report, score_difference
 
 TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 

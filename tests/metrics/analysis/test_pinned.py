@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from grader.metrics.analysis import Rows
-from grader.metrics.analysis.experiments.pinned import NOT_ROBUST, pinned_auc, pinned_aucs, sampled_pinned_auc
+from grader.metrics.analysis.pinned_auc import NOT_ROBUST, pinned_auc, pinned_aucs, sampled_pinned_auc
 
 
 def draw(seed, subgroup=(4, 3), background=(5, 6)):

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from grader.metrics.analysis.annotations.annotations import Annotations, count_fractions
-from grader.metrics.analysis.annotations.association import label_correlations
-from grader.metrics.analysis.annotations.audit import audit, mean_labels
-from grader.metrics.analysis.annotations.comentions import co_mentions, ppmi, ppmi_of_counts
+from grader.metrics.analysis.annotations import Annotations, count_fractions
+from grader.metrics.analysis.association import label_correlations
+from grader.metrics.analysis.audit import audit, co_mentions, mean_labels, ppmi, ppmi_of_counts
 
 NAN = float("nan")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from grader.metrics import bias_report
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.experiments.fuzzed import compare_fuzzed, compare_twins
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.fuzzed_texts import compare_fuzzed, compare_twins
 from grader.metrics.analysis.table import CELLS
 
 LABELS = ("toxic", "insult")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from grader.metrics import MetricSettings, count_ranks, dense_ranks, report
-from grader.metrics.analysis.uncertainty.influence import influences
-from grader.metrics.analysis.uncertainty.label_effects import LabelEffects, label_effects
+from grader.metrics.analysis.influence import influences
+from grader.metrics.analysis.label_effects import LabelEffects, label_effects
 from grader.simulation import Competition, Honest, drawn
 from grader.simulation.competitions import FloatArray
 

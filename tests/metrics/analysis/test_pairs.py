@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from grader.metrics.analysis.experiments.pairs import COMBINED, compare_pairs, match_pairs
+from grader.metrics.analysis.counterfactual_pairs import COMBINED, compare_pairs, match_pairs
 
 ROLES = ("anti", "pro")
 

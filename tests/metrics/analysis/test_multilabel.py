@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from grader.metrics import bias_report
-from grader.metrics.analysis.annotations.annotations import Annotations
-from grader.metrics.analysis.annotations.multilabel import label_matrices
+from grader.metrics.analysis.annotations import Annotations
+from grader.metrics.analysis.matrix import label_matrices
 from grader.metrics.analysis.table import CELLS
 
 LABELS = ("toxic", "insult", "threat")

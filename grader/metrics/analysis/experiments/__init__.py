@@ -1,1 +1,0 @@
-"""Experiments: counterfactual pairs, fuzzed sets, pinned AUC, scenarios, skew."""

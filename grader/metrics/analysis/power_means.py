@@ -1,0 +1,307 @@
+"""Power means: effect of the exponent, and the AUCs that lower the score most."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal, localcontext
+from typing import Any, Protocol
+
+from grader.metrics.bias import EXACT, exact_power_mean, exact_score, power_mean
+from grader.metrics.metric_settings import MetricSettings
+from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
+
+POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
+
+# Four sets of nine AUCs in equal steps around one mean.
+EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
+    f"within {spread:.2f}": tuple(0.85 + spread * step / 4 for step in range(-4, 5))
+    for spread in (0.0, 0.05, 0.1, 0.15)
+}
+
+
+class IdentityAucs(Protocol):
+    """Any line of a report or table: a name and three AUCs."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def subgroup_auc(self) -> float | None: ...
+    @property
+    def bpsn_auc(self) -> float | None: ...
+    @property
+    def bnsp_auc(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PowerEffect:
+    """The power means and the score at one exponent; None is undefined."""
+
+    power: float
+    subgroup_auc: float | None
+    bpsn_auc: float | None
+    bnsp_auc: float | None
+    score: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanLine:
+    """One set of values: its mean, the deviation of the whole set, and power means by exponent."""
+
+    name: str
+    mean: float
+    deviation: float
+    power_means: Mapping[float, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        means = [{"power": power, "mean": mean} for power, mean in self.power_means.items()]
+        return {"name": self.name, "mean": self.mean, "deviation": self.deviation, "power_means": means}
+
+
+def power_effect(
+    overall_auc: float | None,
+    lines: Sequence[IdentityAucs],
+    settings: MetricSettings,
+    powers: Iterable[float] = POWERS,
+) -> tuple[PowerEffect, ...]:
+    """Return the power means and the score at several exponents.
+
+    Parameters
+    ----------
+    overall_auc : float or None
+    lines : sequence of IdentityAucs
+        The identities that enter the score, such as the `subgroups` of a `BiasReport`.
+    settings : MetricSettings
+        Weights, and what an undefined AUC does. The power is not looked at.
+    powers : iterable of float
+        By default from -10 to 1, the plain mean.
+
+    Returns
+    -------
+    tuple of PowerEffect
+        In the order of the powers.
+    """
+    effects = []
+    for power in powers:
+        chosen = replace(settings, power=power)
+        means: dict[str, Decimal | None] = {
+            cell: exact_mean(column(lines, cell), chosen) for cell in BIAS_AUCS
+        }
+        overall = None if overall_auc is None else Decimal(overall_auc)
+        score = exact_score({"overall_auc": overall, **means}, chosen)
+        effects.append(
+            PowerEffect(
+                power=float(power),
+                subgroup_auc=_rounded(means["subgroup_auc"]),
+                bpsn_auc=_rounded(means["bpsn_auc"]),
+                bnsp_auc=_rounded(means["bnsp_auc"]),
+                score=_rounded(score),
+            )
+        )
+    return tuple(effects)
+
+
+def compare_means(
+    sets: Mapping[str, Sequence[float]] = EQUAL_MEANS, powers: Iterable[float] = (1.0, -1.0, -5.0)
+) -> tuple[MeanLine, ...]:
+    """Put the power means of several sets beside their plain means and deviations.
+
+    Parameters
+    ----------
+    sets : mapping of str to sequence of float
+        By default four sets of AUCs with one mean and growing spread, as in the blog post.
+    powers : iterable of float
+
+    Returns
+    -------
+    tuple of MeanLine
+
+    Notes
+    -----
+    Koradiya, "Measuring Unintended Bias in text classification" (2019), shows such sets as a
+    picture, without their values: sets of equal means that a plain mean cannot tell apart.
+    """
+    chosen = tuple(float(power) for power in powers)
+    return tuple(
+        MeanLine(
+            name=name,
+            mean=power_mean(values, 1),
+            deviation=statistics.pstdev(values),
+            power_means={power: power_mean(values, power) for power in chosen},
+        )
+        for name, values in sets.items()
+    )
+
+
+def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
+    """Return one AUC of every line, exactly."""
+    values = (getattr(line, cell) for line in lines)
+    return [None if value is None else Decimal(value) for value in values]
+
+
+def exact_mean(values: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
+    """Return the power mean of a column, not rounded; None where it is undefined."""
+    defined = [value for value in values if value is not None]
+    if not defined or (settings.undefined == "error" and len(defined) < len(values)):
+        return None
+    return exact_power_mean(defined, settings.power)
+
+
+def _rounded(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CellGain:
+    """What the score would gain if one AUC rose to the median of its column.
+
+    Attributes
+    ----------
+    name : str
+        The identity.
+    cell : str
+        Which of its three AUCs.
+    value, median : float
+        The AUC, below the median of that AUC over the identities.
+    gain : float
+        Of the score; 0 where the term has no weight, or another identity holds its power mean at 0.
+    """
+
+    name: str
+    cell: BiasAuc
+    value: float
+    median: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What holds a score back, the largest gain first.
+
+    Attributes
+    ----------
+    cells : tuple of CellGain
+        Every AUC below the median of its column.
+    identities : tuple of (str, float)
+        What the score would gain if all of an identity's AUCs below their medians rose to them.
+    """
+
+    cells: tuple[CellGain, ...]
+    identities: tuple[tuple[str, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data."""
+        return {
+            "cells": [asdict(cell) for cell in self.cells],
+            "identities": [{"name": name, "gain": gain} for name, gain in self.identities],
+        }
+
+
+def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
+    """Rank the AUCs and identities by what the score would gain if they rose to the median.
+
+    Parameters
+    ----------
+    lines : sequence of IdentityAucs
+        The identities that enter the score. Rounded AUCs will do: a team sees no others.
+    settings : MetricSettings
+        Power, weights, and what an undefined AUC does.
+
+    Returns
+    -------
+    HeldBack
+        Empty where all identities are equal. A column whose power mean is undefined has no gains.
+
+    Notes
+    -----
+    The overall AUC is taken to stay what it is, and so are the other AUCs, though a model that is
+    changed changes all of them.
+    """
+    cells: list[CellGain] = []
+    for cell in BIAS_AUCS:
+        cells += _gains(lines, cell, settings)
+    by_identity: dict[str, float] = {}
+    for gain in cells:
+        by_identity[gain.name] = by_identity.get(gain.name, 0.0) + gain.gain
+    return HeldBack(
+        cells=tuple(sorted(cells, key=lambda gain: -gain.gain)),
+        identities=tuple(sorted(by_identity.items(), key=lambda item: -item[1])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TermCost:
+    """A term of the score, and the AUCs that hold it back.
+
+    Attributes
+    ----------
+    term : str
+    value : float
+    cost : float
+        What the score would gain if the term were 1: its weight times its distance from 1.
+    cells : tuple of CellGain
+        Its AUCs below their median, the largest gain first.
+    """
+
+    term: str
+    value: float
+    cost: float
+    cells: tuple[CellGain, ...]
+
+
+def diagnose(
+    terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
+) -> tuple[TermCost, ...]:
+    """Rank the terms by what they cost the score, and within each its AUCs by what they hold back.
+
+    Parameters
+    ----------
+    terms : mapping of str to float
+        The terms that the reader sees, rounded or not.
+    lines : sequence of IdentityAucs
+        The identities, empty where the reader sees no table.
+    settings : MetricSettings
+    """
+    weights = settings.weights.as_dict()
+    cells = held_back(lines, settings).cells if terms and lines else ()
+    costs = (
+        TermCost(
+            term,
+            value,
+            weights[term] / sum(weights.values()) * (1 - value),
+            tuple(cell for cell in cells if cell.cell == term),
+        )
+        for term, value in terms.items()
+    )
+    return tuple(sorted(costs, key=lambda each: -each.cost))
+
+
+def weakest_term(diagnosis: Sequence[TermCost]) -> str | None:
+    """Return the term that costs the score most; None where all cost the same."""
+    return diagnosis[0].term if len({each.cost for each in diagnosis}) > 1 else None
+
+
+def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSettings) -> list[CellGain]:
+    """Return the gain of each identity below the median of one column."""
+    values = column(lines, cell)
+    mean = exact_mean(values, settings)
+    if mean is None:
+        return []
+    weights = settings.weights.as_dict()
+    gains = []
+    with localcontext(EXACT):
+        weight = Decimal(weights[cell]) / sum(map(Decimal, weights.values()))
+        median = Decimal(statistics.median(float(value) for value in values if value is not None))
+    for place, value in enumerate(values):
+        if value is None or value >= median:
+            continue
+        risen = exact_mean([*values[:place], median, *values[place + 1 :]], settings)
+        assert risen is not None  # noqa: S101 - as defined as the mean before
+        with localcontext(EXACT):
+            gain = float(weight * (risen - mean))
+        gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))
+    return gains

@@ -1,1 +1,0 @@
-"""Uncertainty of a metric: bootstrap, intervals, paired differences, power, influence of single rows."""
