@@ -13,21 +13,9 @@ from grader.worker.broker import Hints
 from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
 from webapp import api_routes, health, routes
-from webapp.http import (
-    auth,
-    compression,
-    confirmation,
-    early_answers,
-    errors,
-    hosts,
-    organizer_access,
-    parameters,
-    security,
-    waiting,
-)
-from webapp.http.received import FairboardRequest
+from webapp.http import confirmation, errors, inbox, middleware, parameters
+from webapp.http.long_polling import Waits
 from webapp.http.site import Hinting, Shell, Site
-from webapp.http.waits import Waits
 from webapp.kaggle_protocol import routes as kaggle_routes
 from webapp.presentation import assets, avatars, formats
 from webapp.submissions import uploads
@@ -64,7 +52,6 @@ def create_app(
         shell=shell,
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files
-    app.request_class = FairboardRequest
     app.extensions["fairboard"] = site
     app.config["PROPAGATE_EXCEPTIONS"] = shell is not None  # a command says itself what nobody foresaw
     parameters.init_app(app)
@@ -75,18 +62,9 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined] # keys stand in the order they are explained in
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    for module in (assets, avatars, formats, organizer_access, waiting, *ROUTES):
+    for module in (assets, avatars, formats, inbox, *ROUTES):
         module.init_app(app)
-    compression.init_app(app)  # first here, so last of what an answer goes through
-    # The order of what happens before each request: for which host, rates, who asks for what, how much may
-    # come, from which form.
-    hosts.init_app(app)
-    security.init_app(app, site)
-    auth.init_app(app, site)
-    app.before_request(parameters.refuse_unreadable)
-    app.before_request(uploads.set_limit)
-    early_answers.init_app(app)
-    app.before_request(security.refuse_foreign_forms)
+    middleware.init_app(app, site, limit_body=uploads.set_limit)
     errors.init_app(app)
     confirmation.init_app(app)
     return app

@@ -12,8 +12,7 @@ from grader.maintenance import schema
 from grader.services.scoring import jobs
 from grader.storage import disk
 from webapp.http.errors import RETRY_SECONDS
-from webapp.http.rate_limit_store import TIMEOUTS, broker_url
-from webapp.http.site import Site, current_site
+from webapp.http.site import TIMEOUTS, Site, broker_url, current_site
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)

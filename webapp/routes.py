@@ -2,15 +2,17 @@
 
 from importlib.metadata import version
 
-from flask import Flask, request
+from flask import Flask, current_app, g, request
 from markupsafe import Markup
 
+from grader.models import Role
+from grader.services.competitions import organizers
 from grader.settings import SignUp
 from webapp.accounts import access, notifications, own_account, people
 from webapp.competitions import data_pages, downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
-from webapp.http.site import current_site
+from webapp.http.site import current_site, site_link
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.organizers.closing import pages as closing_pages
 from webapp.organizers.console import actions as console_actions
@@ -65,6 +67,23 @@ ADDED_TO_FAMILIES = (
     team_actions,
     console_actions,
 )
+# In the order of the navigation: a page's family, and its words.
+PAGES = {
+    "organize_console": "Console",
+    "organize_submissions": "Submissions",
+    "organize_teams": "Teams",
+    "fair_play": "Fair play",
+    "organize_disputes": "Questions",
+    "organize_announcements": "Announcements",
+    "organize_webhooks": "Webhooks",
+    "organize_rescoring": "Rescoring",
+    "organize_settings": "Setup",
+    "organize_organizers": "Organizers",
+    "organize_audit": "Audit",
+    "organize_close": "Close & results",
+}
+# The pages of the setup have steps of their own above them.
+SETUP = frozenset({"organize_settings", "organize_solution", "organize_data", "organize_publishing"})
 CURRENT = Markup(' aria-current="page"')
 
 
@@ -75,6 +94,10 @@ def init_app(app: Flask) -> None:
     documentation_pages.init_app(app)
     pages.init_app(app)
     app.add_template_global(_current, "current")
+    app.add_template_global(_may, "may")
+    app.add_template_global(_organizers_pages, "organizers_pages")
+    app.add_template_global(_organizers_page, "organizers_page")
+    app.add_template_global(site_link)
     app.add_template_global(version("fairboard"), "version")  # type: ignore[arg-type]
     app.add_template_global(app.extensions["fairboard"].settings.sends_mail(), "sends_mail")
     app.context_processor(_about_the_site)
@@ -88,3 +111,28 @@ def _about_the_site() -> dict[str, object]:
 def _current(*endpoints: str) -> Markup:
     """Return the attribute of a link to the page that is being shown."""
     return CURRENT if request.endpoint in endpoints else Markup()
+
+
+def _may(role: str) -> bool:
+    """Return whether the current user has this role or a higher one in the page's competition."""
+    return organizers.reaches(g.organizer_role, Role(role))
+
+
+def _organizers_pages() -> list[tuple[str, str, str]]:
+    """Return the pages of the navigation that are there: family, endpoint and words."""
+    found = ((family, _front_endpoint(family), words) for family, words in PAGES.items())
+    return [(family, endpoint, words) for family, endpoint, words in found if endpoint]
+
+
+def _organizers_page() -> str | None:
+    """Return the family of the navigation that is being shown, None on other pages than organizers'."""
+    family = request.blueprint or ""
+    if family in SETUP:
+        return "organize_settings"
+    return family if family == "fair_play" or family.startswith("organize_") else None
+
+
+def _front_endpoint(family: str) -> str | None:
+    """Return the page of a family that needs nothing but the competition."""
+    names = (f"{family}.index", f"{family}.show")
+    return next((name for name in names if name in current_app.view_functions), None)

@@ -18,7 +18,7 @@ FORGED = (
     "localhost@evil.example",
     "[::2]",
 )
-# What makes an address with the host of the request; only hosts.py may, which looks at the host first.
+# What makes an address with the host of the request; only site.py may, which looks at the host first.
 ABSOLUTE = {"_external", "url_root", "host_url", "base_url", "url"}
 
 
@@ -110,6 +110,6 @@ def test_only_one_module_makes_absolute_addresses():
                 and node.attr in ABSOLUTE
             )
             external = isinstance(node, ast.keyword) and node.arg == "_external"
-            assert path.name == "hosts.py" or not (of_request or external), path
+            assert path.name == "site.py" or not (of_request or external), path
     for template in folder.rglob("*.html"):
         assert not re.search(r"_external|request\.(url|host|base_url)", template.read_text()), template

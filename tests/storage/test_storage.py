@@ -27,7 +27,7 @@ from grader.storage.stores import (
     StoredBlob,
     open_storage,
 )
-from webapp.http import files
+from webapp.http import responses
 
 ABSENT = "0" * 64
 
@@ -355,7 +355,7 @@ def test_a_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage):
     for asked, status, wanted in ((None, 200, data), ("bytes=15000000-", 206, data[15_000_000:])):
         headers = {"Range": asked} if asked else {}
         with app.test_request_context(headers=headers):
-            answer = files.send(storage.open(blob.sha256), name="data.bin", etag=blob.sha256)
+            answer = responses.send(storage.open(blob.sha256), name="data.bin", etag=blob.sha256)
             assert (answer.status_code, answer.content_length) == (status, len(wanted))
             assert b"".join(answer.response) == wanted
             answer.response.close()  # type: ignore[union-attr]

@@ -8,8 +8,8 @@ from grader.models import ApiToken, User
 from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
 from grader.services.accounts.personal_pages import PersonalPage
 from grader.services.mail.outbox import Notice
-from webapp.http import hosts
 from webapp.http.fields import Answer, Moment, Sent, Text, Whole
+from webapp.http.site import site_link
 
 LONGEST_DAYS = 36_500
 
@@ -107,7 +107,7 @@ def asker(user: User, used: ApiToken) -> Asker:
     return Asker.of(
         user,
         notices=[kind for kind in Notice if kind.value not in user.unwanted_notices],
-        page=user.page_key and hosts.link("people.profile", key=user.page_key),
+        page=user.page_key and site_link("people.profile", key=user.page_key),
         token=token(used),
     )
 

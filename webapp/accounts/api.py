@@ -11,9 +11,8 @@ from grader.services.accounts import accounts, api_tokens, personal_pages
 from grader.services.accounts.api_tokens import Scope
 from webapp.accounts import answers
 from webapp.accounts.answers import Asker, NewToken, PersonPage, ProfileRequest, TokenList, TokenRequest
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
-from webapp.http.operations import operation
 
 TAG = "account"
 

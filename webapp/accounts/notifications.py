@@ -12,12 +12,11 @@ from grader.services import notifications
 from grader.services.accounts.api_tokens import Scope
 from grader.services.notifications import NotificationKind
 from grader.services.paging import Part
-from webapp.http import auth, waiting
+from webapp.http import auth, inbox
 from webapp.http.api import blueprint as api
+from webapp.http.api import ending, operation
 from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, Asked, Moment, Number, PageSize, Sent
-from webapp.http.lists import ending
-from webapp.http.operations import operation
 from webapp.http.parameters import asked_number, entered_number
 
 blueprint = Blueprint("notifications", __name__, url_prefix="/notifications")
@@ -79,7 +78,7 @@ def index() -> ResponseReturnValue:
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
     return render_template(
         "accounts/notifications.html",
-        waiting=waiting.items(),
+        waiting=inbox.items(),
         views=views,
         has_unread=bool(unread),
         following=found.following,

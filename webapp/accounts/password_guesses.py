@@ -10,7 +10,7 @@ from grader.models import User
 from grader.services.accounts import accounts, login_addresses, login_guesses
 from grader.services.accounts.login_guesses import Guesser
 from grader.services.people import names
-from webapp.http import auth, devices
+from webapp.http import auth
 from webapp.http.context import reading
 from webapp.http.site import Site, current_site
 
@@ -28,7 +28,7 @@ def authenticate(name: str, password: str) -> User | None:
         guesser = Guesser(
             account=login_guesses.account_hash(name, secret=secret),
             address=login_guesses.address_hash(here, secret=secret),
-            device=devices.number_of(site, user, cookie_name=auth.device_cookie(site)),
+            device=auth.number_of(site, user, cookie_name=auth.device_cookie(site)),
             is_known_address=login_addresses.is_known_address(
                 session,
                 user_id=number,

@@ -8,9 +8,10 @@ from grader.services.accounts import accounts, password_resets, personal_pages, 
 from grader.services.accounts.personal_pages import PersonalPage
 from webapp.accounts.own_account import blueprint as account_blueprint
 from webapp.accounts.own_account import saved
-from webapp.http import auth, hosts
+from webapp.http import auth
 from webapp.http.context import reading, writing
 from webapp.http.parameters import asked_page, asked_text
+from webapp.http.site import site_link
 
 blueprint = Blueprint("people", __name__, url_prefix="/people")
 
@@ -31,7 +32,7 @@ def create_reset_link(user_id: int) -> ResponseReturnValue:
         if person is None:
             abort(404)
         token = password_resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
-    return _page(link=hosts.link("account.reset", token=token), link_for=person.name), 201
+    return _page(link=site_link("account.reset", token=token), link_for=person.name), 201
 
 
 @blueprint.post("/invitations")
@@ -40,7 +41,7 @@ def invite() -> ResponseReturnValue:
     """Make an invitation for one account, and show it once."""
     with writing() as session:
         token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
-    return _page(link=hosts.link("account.sign_up_by_link", token=token)), 201
+    return _page(link=site_link("account.sign_up_by_link", token=token)), 201
 
 
 def _page(*, link: str | None = None, link_for: str | None = None) -> str:

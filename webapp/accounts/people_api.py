@@ -11,15 +11,14 @@ from grader.models import User
 from grader.services.accounts import accounts, password_resets, sign_ups
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import operator
-from webapp.http import auth, context, hosts
-from webapp.http.api import blueprint
+from webapp.http import auth, context
+from webapp.http.api import blueprint, ending, operation
 from webapp.http.auth import View
 from webapp.http.context import reading, writing
 from webapp.http.fields import Answer, FileForm, Moment, PageSize
-from webapp.http.lists import ending
-from webapp.http.operations import operation
+from webapp.http.middleware import FairboardRequest
 from webapp.http.organizer_operations import Searched
-from webapp.http.received import FairboardRequest
+from webapp.http.site import site_link
 
 TAG = "people"
 
@@ -88,7 +87,7 @@ def create_reset_link(user_id: int) -> Any:
         if person is None:
             raise NotFound
         token = password_resets.create_link(session, user=person, created_by=_maker(), now=db.now(session))
-    return ResetLink(name=person.name, url=hosts.link("account.reset", token=token)), 201
+    return ResetLink(name=person.name, url=site_link("account.reset", token=token)), 201
 
 
 @blueprint.post("/invitations")
@@ -118,7 +117,7 @@ def invite_people() -> Any:
 
 
 def _invitation(address: str | None, token: str) -> InvitationLink:
-    return InvitationLink(email=address, url=hosts.link("account.sign_up_by_link", token=token))
+    return InvitationLink(email=address, url=site_link("account.sign_up_by_link", token=token))
 
 
 def _maker() -> str:

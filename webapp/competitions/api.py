@@ -22,12 +22,10 @@ from webapp.competitions.answers import (
     RescoredLine,
 )
 from webapp.competitions.views import CompetitionView
-from webapp.http import files, lookups
-from webapp.http.api import blueprint
+from webapp.http import lookups, responses
+from webapp.http.api import blueprint, ending, operation
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
-from webapp.http.lists import ending
-from webapp.http.operations import operation
 from webapp.http.site import current_site
 
 TAG = "competitions"
@@ -76,13 +74,13 @@ def data_file_list(slug: str) -> DataFileList:
 
 
 @blueprint.get("/competitions/<slug>/data/<name>")
-@operation(Scope.READ, tag=TAG, answers_file=files.BINARY)
+@operation(Scope.READ, tag=TAG, answers_file=responses.BINARY)
 def data_file(slug: str, name: str) -> Response:
     """Download a data file, whole or the range that is asked for."""
     site = current_site()
     with reading() as session:
         found = downloads.data_file(session, competition_of(session, slug), name)
-    return files.send(
+    return responses.send(
         site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
     )
 

@@ -11,7 +11,7 @@ from grader.services.teams.participations import EntryRefused
 from grader.visibility import Phase
 from webapp.competitions import downloads, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, files
+from webapp.http import auth, responses
 from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 
@@ -52,7 +52,7 @@ def all_files(slug: str) -> Response:
     with reading() as session:
         packed, modified = downloads.packed(session, competition_of(session, slug))
     opened = archive.opened(site.storage, site.checksums, packed)
-    return files.send(opened, name=f"{slug}.zip", etag=archive.version_of(packed), modified=modified)
+    return responses.send(opened, name=f"{slug}.zip", etag=archive.version_of(packed), modified=modified)
 
 
 @blueprint.get("/files/<name>")
@@ -62,6 +62,6 @@ def file(slug: str, name: str) -> Response:
     site = current_site()
     with reading() as session:
         found = downloads.data_file(session, competition_of(session, slug), name)
-    return files.send(
+    return responses.send(
         site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
     )

@@ -24,7 +24,7 @@ from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import errors, lookups, waiting
+from webapp.http import errors, inbox, lookups
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import current_site
@@ -71,7 +71,7 @@ def card_groups(session: Any, competitions: Sequence[Competition], now: datetime
     views = {each.id: CompetitionView(each, now) for each in competitions}
     running = [each for each in competitions if views[each.id].is_open]
     left = limits.left_of_teams(session, competitions=running, team_ids=teams, now=now)
-    items = waiting.items()
+    items = inbox.items()
     cards = (
         Card(
             competition=views[each.id],

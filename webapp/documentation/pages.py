@@ -7,8 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from webapp.documentation.chapters import ADDRESS, Chapter, address, anchor_of_term, chapters, files, groups
 from webapp.documentation.search import search as found_in
-from webapp.http.conditional import conditional
 from webapp.http.parameters import asked_text
+from webapp.http.responses import conditional
 
 blueprint = Blueprint("documentation", __name__, url_prefix=ADDRESS)
 LAYOUT = "DOCUMENTATION_LAYOUT"  # of an application that is no site: see `__main__`

@@ -18,12 +18,12 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
 from grader.services.competitions.acting import Act
 from webapp.http import api, auth, context
+from webapp.http.api import operation
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
-from webapp.http.context import competition_of, require_role, writing
+from webapp.http.context import actor, competition_of, require_role, writing
 from webapp.http.errors import headers_of, status_of, wants_json
 from webapp.http.fields import Sent
-from webapp.http.operations import operation
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import entered_number
 
 Action = Callable[..., Any]

@@ -1,31 +1,288 @@
-"""API: who may call an operation, by the scopes and the competition of their token."""
+"""The JSON API: operations with their scope, models and responses, and the tokens they accept.
 
-from flask import Blueprint, g, request
+A view is decorated with `operation`. Its parameters `json` and `query` are annotated with the pydantic models
+that check the request. It returns the model of its response; a status other than 200 and headers
+follow the model.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, cast
+
+from flask import Blueprint, Response, current_app, g, make_response, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import BaseModel, ValidationError
+from spectree import Response as Answers
+from spectree import SpecTree
+from spectree.plugins.flask_plugin import FlaskPlugin
 from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.exceptions import Unauthorized
 
-from grader.models import ApiToken
+from grader import db
+from grader.errors import ErrorKind
+from grader.models import ApiToken, RepeatableRequest
+from grader.services import repeatable_requests
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
-from webapp.http import operations
+from grader.services.paging import Slice
 from webapp.http.context import reading
+from webapp.http.errors import BadRequest
+from webapp.http.fields import ErrorAnswer, FileForm, is_list
+from webapp.http.middleware import FairboardRequest
+from webapp.http.parameters import UnreadableBody
+from webapp.http.responses import conditional
 from webapp.http.site import current_site
 
 blueprint = Blueprint("api", __name__, url_prefix="/api/v1")
+KEY_HEADER = "Idempotency-Key"
+SHOWN_LENGTH = 40  # of what could not be read
+PLAIN_WORDS = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a field of this request",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "string_type": "must be a text",
+}
+
+
+class UnreadableFields(BadRequest):
+    """A request whose fields are not what the operation takes; all of them are named."""
+
+    public_name = "unreadable"
+
+    def __init__(self, error: ValidationError) -> None:
+        self.problems: list[dict[str, Any]] = [
+            {"message": _sentence(problem), "fields": [_place(problem)] if problem["loc"] else []}
+            for problem in error.errors(include_url=False)
+        ]
+        super().__init__(" ".join(problem["message"] for problem in self.problems))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """All problems, each with the field that it is about."""
+        return {"problems": self.problems}
+
+
+class NotJsonType(BadRequest):
+    """A body of another type than JSON."""
+
+    public_name = "not_json"
+    kind = ErrorKind.INVALID
+    message = "Send the body as JSON, with the header `Content-Type: application/json`."
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a route of the API needs of its asker and takes beside its models.
+
+    `scope` None answers without a token too. `creates` takes an Idempotency-Key; of an answer with a secret
+    only that it came is kept. `keeps_key` is an operation that looks after its keys itself. `spans` serves
+    also tokens of one competition, though the address names none. `takes_file` is the form of an upload, and
+    `answers_file` the type of the file that is the answer. `checks_version` compares an `If-Match`.
+    """
+
+    scope: Scope | None
+    creates: bool = False
+    keeps_key: bool = False
+    shows_secret: bool = False
+    spans: bool = False
+    takes_file: type[FileForm] | None = None
+    answers_file: str | None = None
+    checks_version: bool = False
+
+
+class _Plugin(FlaskPlugin):
+    """Reads requests strictly and writes the models of answers as they are."""
+
+    def request_validation(self, request: Any, query: Any, json: Any, *others: Any) -> None:
+        if json is None or not (request.content_length or request.mimetype):
+            super().request_validation(request, query, json, *others)  # type: ignore[no-untyped-call]
+        elif request.mimetype in FlaskPlugin.FORM_MIMETYPE:  # as `curl --data name=value` sends them
+            super().request_validation(request, query, None, *others)  # type: ignore[no-untyped-call]
+            if any(name.lstrip().startswith(("{", "[")) for name in request.form):
+                raise NotJsonType  # `curl --data '{…}'` sends JSON with the type of a form
+            lists = {name for name, each in json.model_fields.items() if is_list(each.annotation)}
+            fields = {name: values if name in lists else values[-1] for name, values in request.form.lists()}
+            sent = self.model_adapter.validate_obj(json, fields)
+            request.context = request.context._replace(json=sent)
+        else:
+            _require_object()
+            super().request_validation(request, query, json, *others)  # type: ignore[no-untyped-call]
+
+    def validate_response(self, resp: Any, *_: Any) -> tuple[Response, None]:
+        answer, status, headers = _parts(resp)
+        if isinstance(answer, BaseModel):  # built by its own class, so it is checked already
+            answer = current_app.response_class(
+                answer.model_dump_json(exclude_unset=True) + "\n", mimetype="application/json"
+            )
+        return make_response(answer, status, headers), None
+
+
+def _refuse_unreadable(_request: Any, _answer: Any, error: Any, *_: Any) -> None:
+    if error is not None:
+        raise UnreadableFields(error) from None
+
+
+def _name(model: type[BaseModel]) -> str:
+    return model.model_config.get("title") or model.__name__
+
+
+SPEC = SpecTree(
+    validation_error_model=ErrorAnswer,
+    backend=_Plugin,
+    before=_refuse_unreadable,
+    after=lambda *_: None,
+    mode="strict",
+    title="Fairboard API",
+    naming_strategy=_name,
+    nested_naming_strategy=lambda _parent, child: child,
+)
+OPERATIONS: dict[str, Operation] = {}
+"""By the name of the view, which is the endpoint's after `api.`"""
+
+
+def operation(
+    scope: Scope | None,
+    *,
+    answers: type[BaseModel] | None = None,
+    status: int = 200,
+    tag: str,
+    creates: bool = False,
+    keeps_key: bool = False,
+    shows_secret: bool = False,
+    spans: bool = False,
+    takes_file: type[FileForm] | None = None,
+    answers_file: str | None = None,
+    checks_version: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., ResponseReturnValue]]:
+    """Make a view an operation: check its request by its models, and describe it by them."""
+
+    def decorate(view: Callable[..., Any]) -> Callable[..., ResponseReturnValue]:
+        known = Operation(
+            scope=scope,
+            creates=creates,
+            keeps_key=keeps_key,
+            shows_secret=shows_secret,
+            spans=spans,
+            takes_file=takes_file,
+            answers_file=answers_file,
+            checks_version=checks_version,
+        )
+        OPERATIONS[view.__name__] = known
+        described = Answers(**{f"HTTP_{status}": answers})
+        checked = SPEC.validate(resp=described, tags=(tag,), operation_id=view.__name__)(view)
+
+        @wraps(checked)
+        def answered(*args: Any, **kwargs: Any) -> ResponseReturnValue:
+            # No connection can be cut between an application and its own shell.
+            if creates and KEY_HEADER in request.headers and current_site().shell is None:
+                return _once(known, lambda: checked(*args, **kwargs))
+            answer: Response = checked(*args, **kwargs)
+            is_plain = answers is not None and request.method == "GET" and not answer.get_etag()[0]
+            if not is_plain:
+                return answer
+            told = conditional(answer)
+            if scope is not None:  # it is one person's: a program keeps the ETag, and no cache the answer
+                told.headers["Cache-Control"] = "no-store"
+            return told
+
+        return answered
+
+    return decorate
+
+
+def current() -> Operation:
+    """Return the operation of the current request."""
+    return OPERATIONS[cast(str, request.endpoint).removeprefix("api.")]
+
+
+def _once(known: Operation, act: Callable[[], Response]) -> Response:
+    """Let a request take effect once, and answer it the same way when it comes again."""
+    database = current_site().database
+    fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
+    with database.write() as session:
+        begun = repeatable_requests.begin(
+            session,
+            user=g.user,
+            key=request.headers[KEY_HEADER],
+            fingerprint=fingerprint,
+            now=db.now(session),
+        )
+        request_id = begun.id if isinstance(begun, RepeatableRequest) else 0
+    if isinstance(begun, repeatable_requests.Repeated):
+        again = current_app.response_class(begun.answer, begun.status, mimetype="application/json")
+        again.headers["Idempotency-Replayed"] = "true"
+        return again
+    try:
+        answer = act()
+    except Exception as error:
+        if not db.is_unavailable(error):  # then nobody knows whether it took effect
+            with database.write() as session:
+                repeatable_requests.release(session, request_id=request_id)
+        raise
+    with database.write() as session:
+        kept = None if known.shows_secret else answer.get_data(as_text=True)
+        repeatable_requests.finish(session, request_id=request_id, status=answer.status_code, answer=kept)
+    return answer
+
+
+def _require_object() -> None:
+    """Raise where a body that should hold fields is none: it would be taken for one without any."""
+    if not request.is_json:
+        raise NotJsonType
+    sent: object = None
+    # Not JSON, brackets without end, numbers of more digits than Python reads.
+    with suppress(NotJson, RecursionError, ValueError):
+        sent = request.get_json()
+    if not isinstance(sent, dict):
+        raise UnreadableBody
+
+
+def _parts(answer: Any) -> tuple[Any, int, Any]:
+    if not isinstance(answer, tuple):
+        return answer, getattr(answer, "status_code", 200), {}
+    body, status, *headers = answer
+    return body, status, headers[0] if headers else {}
+
+
+def _sentence(problem: Any) -> str:
+    """Return what is wrong with a field: `` `count` must be a whole number, not 'two'. ``"""
+    place = _place(problem)
+    words = PLAIN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
+    found = "" if problem["type"] in ("missing", "extra_forbidden") else _found(problem["input"])
+    return f"`{place}` {words[0].lower()}{words[1:]}{found}." if place else f"{words}{found}."
+
+
+def _place(problem: Any) -> str:
+    return ".".join(str(part) for part in problem["loc"])
+
+
+def _found(value: object) -> str:
+    if isinstance(value, str):
+        return f", not {value if len(value) <= SHOWN_LENGTH else value[:SHOWN_LENGTH] + '…'!r}"
+    is_short = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20)
+    return f", not {json.dumps(value)}" if is_short else ""
 
 
 @blueprint.before_request
 def require_token() -> None:
     """Refuse a request without a token that may do this; what is open answers requests without any too."""
-    operation = operations.current()
+    called = current()
     if current_site().shell is not None:
         return  # asked in this process, by the operator
-    if operation.scope is None and "Authorization" not in request.headers:
+    if called.scope is None and "Authorization" not in request.headers:
         return
     if g.token is None:
         raise Unauthorized(www_authenticate=WWWAuthenticate("bearer"))
-    api_tokens.require_scope(g.token, operation.scope or Scope.READ)
-    if g.token.competition_id is not None and not operation.spans:
+    api_tokens.require_scope(g.token, called.scope or Scope.READ)
+    if g.token.competition_id is not None and not called.spans:
         _require_competition(g.token)
 
 
@@ -37,3 +294,16 @@ def _require_competition(token: ApiToken) -> None:
             api_tokens.require_submission(session, token, submission_id=named["submission_id"])
     elif token.competition is None or named.get("slug") != token.competition.slug:
         raise OtherCompetition(token)
+
+
+def ending(found: Slice[Any]) -> dict[str, Any]:
+    """Return the fields with which the answer about a part of a list ends."""
+    return {"page_size": found.size, "next": _following(found)}
+
+
+def _following(found: Slice[Any]) -> str | None:
+    """Return the address of the next part of the list that this request asks for, None at the end."""
+    if found.following is None:
+        return None
+    asked = request.args.to_dict() | (request.view_args or {}) | {"cursor": str(found.following)}
+    return url_for(cast(str, request.endpoint), **asked)

@@ -1,11 +1,10 @@
-"""Who is logged in: login cookie on pages, bearer token in the API; log in, log out, login required.
+"""Login and access: the cookies of logins and devices, log in, log out, views with a required role."""
 
-The cookie holds a random token and the database its sha256: a login ends on the server, and a new one never
-reuses an old cookie. Flask's own signed session carries only the form token and messages; it is emptied at
-login and logout.
-"""
-
+import hashlib
+import hmac
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
 from typing import Any
@@ -14,12 +13,13 @@ from urllib.parse import unquote
 from flask import Flask, Response, g, make_response, redirect, request, session, url_for
 from flask.globals import request_ctx
 from flask.typing import ResponseReturnValue
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
-from grader.models import User
+from grader.models import Role, User
 from grader.services.accounts import login_addresses, login_guesses, logins
-from webapp.http import context, devices
+from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
 from webapp.http.site import Site, current_site
@@ -64,6 +64,26 @@ def admin_required(view: View) -> View:
     return guarded
 
 
+def organizers_only(role: Role) -> Callable[[View], View]:
+    """Show a page of a competition to organizers with this role or a higher one.
+
+    Strangers are sent to log in, whatever the address; others are refused, and learn nothing of a draft.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(*args: Any, slug: str, **kwargs: Any) -> ResponseReturnValue:
+            if g.user is None and not context.is_shell():
+                return ask_to_log_in()
+            with context.reading() as session:
+                context.require_role(session, slug, role)
+            return view(*args, slug=slug, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
 def ask_to_log_in() -> ResponseReturnValue:
     """Send a stranger to the login page, and from there back to where they wanted to go."""
     if wants_json():
@@ -76,7 +96,7 @@ def log_in(user: User, *, target: str | None = None) -> Response:
     site = current_site()
     lifetime = timedelta(days=site.settings.login_days)
     response = make_response(redirect(target or safe_target(request.values.get("next"))))
-    browsers = devices.remember(site, response, user, cookie_name=device_cookie(site))
+    browsers = remember(site, response, user, cookie_name=device_cookie(site))
     with site.database.write() as db_session:
         _end_current_login(db_session)
         token = logins.start(
@@ -108,7 +128,7 @@ def know_place(user: User, response: Response) -> Response:
     site = current_site()
     with site.database.write() as db_session:
         _note_address(db_session, user)
-    devices.remember(site, response, user, cookie_name=device_cookie(site))
+    remember(site, response, user, cookie_name=device_cookie(site))
     return response
 
 
@@ -127,7 +147,7 @@ def log_out(*, everywhere: bool = False) -> Response:
 
 def device_cookie(site: Site) -> str:
     """Return the name of the cookie by which a device is known."""
-    return cookie_name(devices.COOKIE, site)
+    return cookie_name(COOKIE, site)
 
 
 def safe_target(target: str | None) -> str:
@@ -172,3 +192,60 @@ def _note_address(db_session: Any, user: User) -> None:
 def _end_current_login(db_session: Any) -> None:
     if cookie := request.cookies.get(login_cookie(current_site())):
         logins.end(db_session, token=cookie)
+
+
+COOKIE = "fairboard_device"
+KEPT = timedelta(days=180)
+MOST = 8
+
+_Entry = tuple[int, str, str]  # whose, the device's number, the mark of the password
+
+
+def number_of(site: Site, user: User | None, *, cookie_name: str) -> str | None:
+    """Return the number of the device that a request comes from, None if the person never logged in on it."""
+    entries = _read(site, cookie_name)
+    if user is None:
+        return None
+    mark = _mark(site, user)
+    return next(
+        (device for whose, device, known in entries if whose == user.id and hmac.compare_digest(known, mark)),
+        None,
+    )
+
+
+def remember(site: Site, response: Response, user: User, *, cookie_name: str) -> list[str]:
+    """Let the answer to a login carry the cookie that knows this device; an earlier number of it stays.
+
+    Returns the numbers that the device has for all of its accounts.
+    """
+    number = number_of(site, user, cookie_name=cookie_name) or secrets.token_hex(8)
+    others = [entry for entry in _read(site, cookie_name) if entry[0] != user.id]
+    entries = [(user.id, number, _mark(site, user)), *others][:MOST]
+    response.set_cookie(
+        cookie_name,
+        str(_serializer(site).dumps(entries)),
+        max_age=KEPT,
+        secure=site.is_https,
+        httponly=True,
+        samesite="Lax",
+    )
+    return [device for _, device, _ in entries]
+
+
+def _read(site: Site, cookie_name: str) -> list[_Entry]:
+    sent: Any = []
+    with suppress(BadSignature):
+        cookie = request.cookies.get(cookie_name, "")
+        sent = _serializer(site).loads(cookie, max_age=int(KEPT.total_seconds()))
+    return [tuple(entry) for entry in sent]
+
+
+def _serializer(site: Site) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(
+        site.settings.secret(), salt=COOKIE, signer_kwargs={"digest_method": hashlib.sha256}
+    )
+
+
+def _mark(site: Site, user: User) -> str:
+    key, text = site.settings.secret().encode(), f"{COOKIE}: {user.id}: {user.password_hash}"
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:32]

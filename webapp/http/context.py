@@ -19,6 +19,7 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, CompetitionState, Login, Role
 from grader.services.accounts import api_tokens, logins
 from grader.services.accounts.api_tokens import OtherCompetition
+from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.people import names
@@ -122,6 +123,11 @@ def writing() -> Iterator[Any]:
 def is_shell() -> bool:
     """Return whether a command on the operator's machine asks in this process, under no account."""
     return g.user is None and current_site().shell is not None
+
+
+def actor() -> Actor:
+    """Return the person, or the operator's shell, who acts in this request."""
+    return Actor.shell() if is_shell() else Actor.of(g.user)
 
 
 def competition_of(session: Any, slug: str) -> Competition:

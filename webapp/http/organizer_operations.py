@@ -10,12 +10,11 @@ from grader.models import JobState, OrganizerJob, OrganizerJobKind, Role
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_problems import Fault
 from grader.services.jobs import organizer_jobs
-from webapp.http.auth import View
-from webapp.http.context import competition_of, writing
+from webapp.http.api import operation
+from webapp.http.auth import View, organizers_only
+from webapp.http.context import actor, competition_of, writing
 from webapp.http.errors import BadRequest
 from webapp.http.fields import Answer, Asked, Moment, Problems, Sent, Text
-from webapp.http.operations import operation
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import TEXT_MAX_LENGTH
 
 DESK = "/competitions/<slug>/organize"

@@ -5,15 +5,12 @@ JSON body is 400 and is named; what cannot be read of a form is for its page to 
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from flask import Flask, request
-from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
-from grader.text import is_storable
 from webapp.http.errors import BadRequest
 
 LARGEST = 2**31 - 1  # of PostgreSQL's integer, and so of every number that a row has
@@ -69,13 +66,6 @@ def init_app(app: Flask) -> None:
     app.url_map.converters |= {"int": Number, "default": Name, "string": Name}
 
 
-def refuse_unreadable() -> None:
-    """Raise Unreadable for an address whose query no database could look for."""
-    for name, value in request.args.items(multi=True):
-        if not (is_storable(name) and is_storable(value)):
-            raise Unreadable(name, value, "a text without NUL (U+0000)")
-
-
 def whole_number(text: str) -> int | None:
     """Return the number that a text is, in the digits 0 to 9 and as large as a row's; None for another."""
     if not (text.isascii() and text.isdigit()):
@@ -129,80 +119,6 @@ def entered_number(name: str) -> int | None:
     if number is None:
         raise UnreadableEntry(text)
     return number
-
-
-class SentFields:
-    """The fields of a request to the API, which come as a form or as a JSON object, or are given."""
-
-    def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
-        if fields is None:
-            fields = _json_object() if request.is_json else request.form
-        self._fields = fields
-
-    def text(self, name: str) -> str:
-        """Return a text, empty where there is none; raise Unreadable."""
-        value = self._fields.get(name)
-        if value is None:
-            return ""
-        if not isinstance(value, str) or not is_storable(value):
-            raise Unreadable(name, value, "a text without NUL (U+0000) and lone surrogates")
-        return value
-
-    def number(self, name: str) -> int | None:
-        """Return a whole number, None where there is none; raise Unreadable."""
-        value = self._fields.get(name)
-        if value is None or value == "":
-            return None
-        is_text_or_whole = isinstance(value, str | int) and not isinstance(value, bool)
-        number = whole_number(_digits(value)) if is_text_or_whole else None
-        if number is None:
-            raise Unreadable(name, value, f"a whole number from 0 to {LARGEST:,}")
-        return number
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return yes or no; raise Unreadable."""
-        value = self._fields.get(name, default)
-        if isinstance(value, bool):
-            return value
-        word = str(value).strip().lower() if isinstance(value, str | int) else "?"
-        if word not in YES | NO:
-            raise Unreadable(name, value, "true or false")
-        return word in YES
-
-    def within(self, name: str) -> "SentFields":
-        """Return the fields of an object among the fields, empty where there is none; raise Unreadable."""
-        value = self._fields.get(name) or {}
-        if not isinstance(value, Mapping):
-            raise Unreadable(name, value, "an object")
-        return SentFields(value)
-
-    def each_of(self, name: str) -> list["SentFields"]:
-        """Return the objects of a list, none where there is no list; raise Unreadable."""
-        value = self._fields.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-            raise Unreadable(name, value, "a list of objects")
-        return [SentFields(each) for each in value]
-
-    def value(self, name: str) -> Any:
-        """Return whatever is there, None where nothing is."""
-        return self._fields.get(name)
-
-
-def _json_object() -> Mapping[str, Any]:
-    sent: object = None
-    # Not JSON, brackets without end, numbers of more digits than Python reads.
-    with suppress(NotJson, RecursionError, ValueError):
-        sent = request.get_json()
-    if not isinstance(sent, Mapping):
-        raise UnreadableBody
-    return sent
-
-
-def _digits(value: str | int) -> str:
-    """Return a number as text; one that is too large is not written out, which Python refuses."""
-    if isinstance(value, str):
-        return value.strip()
-    return str(value) if 0 <= value <= LARGEST else ""
 
 
 def _told(value: object) -> str:

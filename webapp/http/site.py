@@ -1,22 +1,40 @@
-"""Parts of a running site (database, storage, queue), and access to them from a request."""
+"""The running site: its parts, its host names and links, its broker."""
 
-from collections.abc import Sequence
+import ipaddress
+import socket
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from functools import lru_cache
+from typing import Any, Protocol, cast
 
-from flask import current_app
+import psutil  # type: ignore[import-untyped]
+from flask import current_app, request, url_for
+from flask.typing import ResponseReturnValue
 
 from grader.db import Database
 from grader.services.accounts.passwords import BoundedHasher
 from grader.services.data_files.archive import Checksums
 from grader.services.submissions.histograms import Histograms
-from grader.settings import Settings
+from grader.settings import PREFIX, Settings
 from grader.storage.stores import Storage
 from grader.worker.children.checker import Checker
 from grader.worker.children.formatter import Formatter
-from webapp.http.frontiers import Frontiers
-from webapp.http.preview_cache import Differences
-from webapp.http.waits import Waits
+from webapp.http.caches import Differences, Frontiers
+from webapp.http.long_polling import Waits
+
+UNKNOWN_HOST = (
+    "This site does not answer to the host name of this request. Operators set its names in "
+    f"{PREFIX}BASE_URL or {PREFIX}TRUSTED_HOSTS."
+)
+TIMEOUTS = {"socket_timeout": 0.2, "socket_connect_timeout": 0.2}
+
+
+def broker_url(settings: Settings) -> str | None:
+    """Return the broker's URL, None where there is none."""
+    if settings.broker_url is None:
+        return None
+    return settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
 
 
 class Hinting(Protocol):
@@ -70,3 +88,52 @@ class Site:
 def current_site() -> Site:
     """Return the site of the current request."""
     return cast(Site, current_app.extensions["fairboard"])
+
+
+def refuse_unknown_host() -> ResponseReturnValue | None:
+    """Reject requests for unknown host names; health checks are exempt, because they contain no link."""
+    if request.blueprint == "health" or _is_address(_host()):
+        return None  # a name can be made to lead here by anybody, an address cannot
+    trusted = current_site().settings.trusted_names()
+    if trusted is None or _is_among(_host(), trusted):
+        return None
+    return {"code": 400, "error": "unknown_host", "message": UNKNOWN_HOST}, 400
+
+
+def site_link(endpoint: str, **values: Any) -> str:
+    """Return the absolute address of a page, for mails and exports."""
+    return _base_url() + url_for(endpoint, **values)
+
+
+def _base_url() -> str:
+    """Return the site's public address; without one that of this request where it is known to be ours."""
+    settings = current_site().settings
+    if settings.base_url:
+        return settings.base_url.rstrip("/")
+    if _host() in _own_names() or _is_among(_host(), settings.trusted_names() or ()):
+        return request.url_root.rstrip("/")
+    return settings.site()
+
+
+def _host() -> str:
+    """Return the host of this request without its port."""
+    name, colon, port = request.host.rpartition(":")
+    host = name if colon and port.isdigit() else request.host
+    return host.strip("[]").rstrip(".").lower()
+
+
+def _is_among(name: str, trusted: Collection[str]) -> bool:
+    return any(name == each or (each.startswith(".") and name.endswith(each)) for each in trusted)
+
+
+def _is_address(name: str) -> bool:
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return False
+
+
+@lru_cache(maxsize=1)
+def _own_names() -> frozenset[str]:
+    addresses = (each.address for interface in psutil.net_if_addrs().values() for each in interface)
+    names = {"localhost", socket.gethostname().lower()}
+    return frozenset({*names, *(address.partition("%")[0] for address in addresses)})

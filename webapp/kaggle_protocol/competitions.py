@@ -16,9 +16,9 @@ from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import SentFields
 from webapp.kaggle_protocol.protocol import (
     COMPETITIONS,
+    SentFields,
     asked_paging,
     call,
     next_token,

@@ -14,11 +14,17 @@ from grader.services.data_files import files as data_files
 from grader.services.data_files.files import SAMPLE_SUBMISSION
 from grader.services.paging import page_of_list
 from webapp.competitions import downloads
-from webapp.http import files
+from webapp.http import responses
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import SentFields
 from webapp.http.site import current_site
-from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
+from webapp.kaggle_protocol.protocol import (
+    COMPETITIONS,
+    SentFields,
+    asked_paging,
+    call,
+    next_token,
+    time_text,
+)
 from webapp.kaggle_protocol.signed_files import LinkExpired, offer, sender
 
 PAGE_SIZE = 20
@@ -72,7 +78,9 @@ def send_file(session: Any, competition: Competition, name: str, version: str) -
         sha256, modified = found.sha256, found.uploaded_at
     if sha256 != version:
         raise LinkExpired
-    return lambda: files.send(current_site().storage.open(sha256), name=name, etag=sha256, modified=modified)
+    return lambda: responses.send(
+        current_site().storage.open(sha256), name=name, etag=sha256, modified=modified
+    )
 
 
 @sender("files")
@@ -83,7 +91,7 @@ def send_files(session: Any, competition: Competition, name: str, version: str) 
         raise LinkExpired
     site = current_site()
     opened = partial(archive.opened, site.storage, site.checksums, packed)
-    return lambda: files.send(opened(), name=name, etag=version, modified=modified)
+    return lambda: responses.send(opened(), name=name, etag=version, modified=modified)
 
 
 def _line(name: str, size_bytes: int, created: str | None) -> dict[str, Any]:

@@ -21,10 +21,16 @@ from grader.services.leaderboards.lines import BoardRow
 from grader.services.teams import rosters
 from grader.text import csv_lines
 from grader.visibility import Phase
-from webapp.http import files, lookups
+from webapp.http import lookups, responses
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import SentFields
-from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_paging, call, next_token, time_text
+from webapp.kaggle_protocol.protocol import (
+    COMPETITIONS,
+    SentFields,
+    asked_paging,
+    call,
+    next_token,
+    time_text,
+)
 from webapp.kaggle_protocol.signed_files import offer, sender
 
 PAGE_SIZE = 50
@@ -75,7 +81,7 @@ def send_leaderboard(session: Any, competition: Competition, name: str, _: str) 
     packed = _zipped(competition, board)
     newest = max((row.last_submitted_at for row in board.rows), default=competition.created_at)
     etag = hashlib.sha256(packed).hexdigest()
-    return lambda: files.send(BytesIO(packed), name=name, etag=etag, modified=newest)
+    return lambda: responses.send(BytesIO(packed), name=name, etag=etag, modified=newest)
 
 
 @call(COMPETITIONS, "ListTeamPublicSubmissions")

@@ -12,9 +12,8 @@ from flask import request
 from flask.typing import ResponseReturnValue
 
 from grader.services.accounts.api_tokens import Scope
-from webapp.http.parameters import SentFields
 from webapp.kaggle_protocol import competitions, data, leaderboards, submissions, uploads
-from webapp.kaggle_protocol.protocol import Handler, blueprint, require_scope
+from webapp.kaggle_protocol.protocol import Handler, SentFields, blueprint, require_scope
 
 SORTS = {"earliestDeadline": "EARLIEST_DEADLINE", "latestDeadline": "LATEST_DEADLINE"}
 

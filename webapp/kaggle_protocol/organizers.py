@@ -21,12 +21,18 @@ from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters, UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.visibility import Phase
-from webapp.http.context import competition_of, reading
+from webapp.http.context import actor, competition_of, reading
 from webapp.http.errors import BadRequest
-from webapp.http.organizer_access import actor
-from webapp.http.parameters import SentFields, Unreadable
+from webapp.http.parameters import Unreadable
 from webapp.http.site import current_site
-from webapp.kaggle_protocol.protocol import COMPETITIONS, asked_time, call, page_address, time_text
+from webapp.kaggle_protocol.protocol import (
+    COMPETITIONS,
+    SentFields,
+    asked_time,
+    call,
+    page_address,
+    time_text,
+)
 from webapp.kaggle_protocol.uploads import held_upload
 from webapp.organizers.setup.solution_view import CheckView
 

@@ -1,24 +1,26 @@
 """How the kaggle command calls: one address for each method, a token, JSON both ways, readable refusals."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any
 
 from flask import Blueprint, Flask, g, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import BadRequest as NotJson
 from werkzeug.routing import BaseConverter
 
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
-from grader.text import utc
-from webapp.http import errors, hosts
+from grader.text import is_storable, utc
+from webapp.http import errors
 from webapp.http.context import OPEN_CALLS, reading
-from webapp.http.parameters import SentFields, Unreadable, whole_number
-from webapp.http.site import current_site
+from webapp.http.parameters import LARGEST, NO, YES, Unreadable, UnreadableBody, whole_number
+from webapp.http.site import current_site, site_link
 
 COMPETITIONS = "competitions.CompetitionApiService"
 BLOBS = "blobs.BlobApiService"
@@ -27,7 +29,7 @@ LOCALHOST = "localhost"  # as the command says that takes this site for its prox
 
 blueprint = Blueprint("kaggle", __name__, url_prefix="/api/v1")
 
-Handler = Callable[[SentFields], ResponseReturnValue]
+Handler = Callable[["SentFields"], ResponseReturnValue]
 AWAY = "The site cannot check your token at the moment. Please try again in a few seconds."
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,63 @@ class TokenNeeded(ParticipantError):
         "This needs a valid API token of this site, in the variable KAGGLE_API_TOKEN. "
         "You can create one on your account page."
     )
+
+
+class SentFields:
+    """The fields of a request to the API, which come as a form or as a JSON object, or are given."""
+
+    def __init__(self, fields: Mapping[str, Any] | None = None) -> None:
+        if fields is None:
+            fields = _json_object() if request.is_json else request.form
+        self._fields = fields
+
+    def text(self, name: str) -> str:
+        """Return a text, empty where there is none; raise Unreadable."""
+        value = self._fields.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or not is_storable(value):
+            raise Unreadable(name, value, "a text without NUL (U+0000) and lone surrogates")
+        return value
+
+    def number(self, name: str) -> int | None:
+        """Return a whole number, None where there is none; raise Unreadable."""
+        value = self._fields.get(name)
+        if value is None or value == "":
+            return None
+        is_text_or_whole = isinstance(value, str | int) and not isinstance(value, bool)
+        number = whole_number(_digits(value)) if is_text_or_whole else None
+        if number is None:
+            raise Unreadable(name, value, f"a whole number from 0 to {LARGEST:,}")
+        return number
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return yes or no; raise Unreadable."""
+        value = self._fields.get(name, default)
+        if isinstance(value, bool):
+            return value
+        word = str(value).strip().lower() if isinstance(value, str | int) else "?"
+        if word not in YES | NO:
+            raise Unreadable(name, value, "true or false")
+        return word in YES
+
+    def within(self, name: str) -> "SentFields":
+        """Return the fields of an object among the fields, empty where there is none; raise Unreadable."""
+        value = self._fields.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise Unreadable(name, value, "an object")
+        return SentFields(value)
+
+    def each_of(self, name: str) -> list["SentFields"]:
+        """Return the objects of a list, none where there is no list; raise Unreadable."""
+        value = self._fields.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            raise Unreadable(name, value, "a list of objects")
+        return [SentFields(each) for each in value]
+
+    def value(self, name: str) -> Any:
+        """Return whatever is there, None where nothing is."""
+        return self._fields.get(name)
 
 
 class Service(BaseConverter):
@@ -99,7 +158,7 @@ def page_address(endpoint: str, **values: Any) -> str:
     settings = current_site().settings
     if request.host == LOCALHOST and not settings.base_url:
         return settings.site() + url_for(endpoint, **values)
-    return hosts.link(endpoint, **values)
+    return site_link(endpoint, **values)
 
 
 def time_text(moment: datetime | None) -> str | None:
@@ -156,3 +215,20 @@ def other_method(service: str, method: str) -> ResponseReturnValue:
     """Say of datasets, notebooks, forums and so on that they are not here."""
     what = f"{service.partition('.')[0].capitalize()} ({method}):"
     return not_offered(what)
+
+
+def _json_object() -> Mapping[str, Any]:
+    sent: object = None
+    # Not JSON, brackets without end, numbers of more digits than Python reads.
+    with suppress(NotJson, RecursionError, ValueError):
+        sent = request.get_json()
+    if not isinstance(sent, Mapping):
+        raise UnreadableBody
+    return sent
+
+
+def _digits(value: str | int) -> str:
+    """Return a number as text; one that is too large is not written out, which Python refuses."""
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if 0 <= value <= LARGEST else ""

@@ -7,8 +7,9 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, hosts
+from webapp.http import auth
 from webapp.http.context import competition_of, reading
+from webapp.http.site import site_link
 from webapp.kaggle_protocol import (
     competitions,
     data,
@@ -32,7 +33,7 @@ def show(slug: str) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-    site = hosts.link("competitions.index").rstrip("/")
+    site = site_link("competitions.index").rstrip("/")
     return render_template(
         "competitions/kaggle.html",
         competition=view,

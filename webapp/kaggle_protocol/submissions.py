@@ -21,12 +21,12 @@ from grader.services.submissions.viewers import Opened
 from grader.services.uploads import UnknownUpload
 from grader.storage.stores import BlobMissing
 from grader.visibility import Viewer, visible_fields
-from webapp.http import files, lookups
+from webapp.http import lookups, responses
 from webapp.http.context import competition_of, reading
-from webapp.http.parameters import SentFields
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
     COMPETITIONS,
+    SentFields,
     asked_paging,
     call,
     next_token,
@@ -138,7 +138,9 @@ def send_submission(session: Any, _: Competition, name: str, version: str) -> Ca
     own = viewers.open_submission(session, user=g.user, submission_id=int(version)).submission
     accepting.require_file(own)
     sha256, modified = own.sha256, own.submitted_at
-    return lambda: files.send(current_site().storage.open(sha256), name=name, etag=sha256, modified=modified)
+    return lambda: responses.send(
+        current_site().storage.open(sha256), name=name, etag=sha256, modified=modified
+    )
 
 
 @call(COMPETITIONS, "GetSubmissionLimits")

@@ -23,9 +23,9 @@ from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from webapp.http import lookups
 from webapp.http.context import reading
 from webapp.http.errors import BadRequest, FileTooLarge
-from webapp.http.parameters import SentFields, Unreadable
+from webapp.http.parameters import Unreadable
 from webapp.http.site import current_site
-from webapp.kaggle_protocol.protocol import BLOBS, COMPETITIONS, address, blueprint, call
+from webapp.kaggle_protocol.protocol import BLOBS, COMPETITIONS, SentFields, address, blueprint, call
 from webapp.submissions import uploads
 
 # By the type of a blob: how large it may be.

@@ -16,9 +16,8 @@ from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from grader.visibility import Viewer
 from webapp.http import lookups
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading
-from webapp.http.operations import operation
 from webapp.http.parameters import Unreadable, asked_page
 from webapp.http.site import current_site
 from webapp.leaderboards import answers, requests

@@ -12,7 +12,7 @@ from grader.services.leaderboards.chart_points import TermPoint
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps
-from webapp.http.frontiers import Frontier
+from webapp.http.caches import Frontier
 from webapp.presentation.terms import NAMES
 
 BAND_LINES = 8  # of the table below the chart

@@ -23,10 +23,10 @@ from grader.services.teams import rosters
 from grader.visibility import Field, Viewer, visible
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth, lookups
-from webapp.http.conditional import conditional
+from webapp.http.caches import Frontier
 from webapp.http.context import competition_of, reading
-from webapp.http.frontiers import Frontier
 from webapp.http.parameters import asked_page
+from webapp.http.responses import conditional
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
 from webapp.leaderboards.results_view import ResultsView

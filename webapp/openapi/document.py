@@ -12,8 +12,8 @@ from flask.typing import ResponseReturnValue
 from grader.prose import markdown
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions.settings_model import METRIC_PARTS, SETTINGS
-from webapp.http.conditional import conditional
-from webapp.http.operations import KEY_HEADER, OPERATIONS, SPEC, Operation
+from webapp.http.api import KEY_HEADER, OPERATIONS, SPEC, Operation
+from webapp.http.responses import conditional
 
 INTRODUCTION = (
     "Everything that the pages of a Fairboard site do. Make a token on your account page and send it as "

@@ -16,11 +16,9 @@ from grader.services.moderation import disputes
 from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, ending, operation
 from webapp.http.context import end_reading, reading, writing
 from webapp.http.fields import Asked, FileForm
-from webapp.http.lists import ending
-from webapp.http.operations import operation
 from webapp.http.site import current_site
 from webapp.submissions import answers, uploads
 from webapp.submissions.answers import (

@@ -28,11 +28,11 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
-from webapp.http import auth, early_answers, lookups
+from webapp.http import auth, lookups, middleware
 from webapp.http.context import competition_of, is_shell, reading
 from webapp.http.errors import BadRequest, FileTooLarge
+from webapp.http.middleware import FairboardRequest, sha256_of
 from webapp.http.parameters import YES
-from webapp.http.received import FairboardRequest, sha256_of
 from webapp.http.site import current_site
 
 PAGE_ENDPOINT = "submissions.submit"
@@ -136,7 +136,7 @@ def require_room(*, continued_id: int | None = None) -> None:
     Of a body over the limit nothing will be kept: it is refused for its size.
     """
     wanted_bytes = (
-        min(request.content_length or 0, request.max_content_length or 0) + early_answers.receiving_bytes()
+        min(request.content_length or 0, request.max_content_length or 0) + middleware.receiving_bytes()
     )
     site = current_site()
     while disk.is_short(site.settings, wanted_bytes=wanted_bytes):

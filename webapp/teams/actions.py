@@ -11,9 +11,9 @@ from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import invitations, mergers, participations, rosters, teams
 from grader.services.teams.participations import EntryRefused
-from webapp.http import hosts
 from webapp.http.actions import Family, is_form
 from webapp.http.confirmation import Question, confirm
+from webapp.http.site import site_link
 from webapp.teams import api, consequences, pages
 from webapp.teams.answers import EntryAndTeam, Named, TeamLink
 
@@ -83,7 +83,7 @@ def _shown_link(token: str, *, slug: str) -> ResponseReturnValue:
 
 
 def _link(slug: str, token: str) -> str:
-    return hosts.link("teams.invitation", slug=slug, token=token)
+    return site_link("teams.invitation", slug=slug, token=token)
 
 
 @TEAM.action(

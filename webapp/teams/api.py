@@ -17,9 +17,8 @@ from grader.services.teams import (
     participations,
     rosters,
 )
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
-from webapp.http.operations import operation
 from webapp.submissions.answers import allowance, selection
 from webapp.teams import answers
 from webapp.teams.answers import (

@@ -11,8 +11,8 @@ from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth, organizer_access
-from webapp.http.context import competition_of, reading, writing
+from webapp.http import auth
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
 from webapp.http.parameters import entered_number
 
@@ -49,14 +49,14 @@ def join(slug: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/entries")
-@organizer_access.organizers_only(Role.VIEWER)
+@auth.organizers_only(Role.VIEWER)
 def requests(slug: str) -> ResponseReturnValue:
     """Show who asks to join."""
     return _requests_page(slug)
 
 
 @blueprint.post("/entries")
-@organizer_access.organizers_only(Role.EDITOR)
+@auth.organizers_only(Role.EDITOR)
 def decide(slug: str) -> ResponseReturnValue:
     """Admit a person, or refuse them."""
     admits = request.form.get("decision") == "admit"
@@ -64,9 +64,7 @@ def decide(slug: str) -> ResponseReturnValue:
         with writing() as session:
             user = names.get_user(session, name=request.form.get("name", ""))
             competition = competition_of(session, slug)
-            admissions.decide(
-                session, competition=competition, user=user, admits=admits, actor=organizer_access.actor()
-            )
+            admissions.decide(session, competition=competition, user=user, admits=admits, actor=actor())
     except names.UnknownUser as error:
         if wants_json():
             raise

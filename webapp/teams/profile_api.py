@@ -4,11 +4,11 @@ from grader import db
 from grader.ranking.order import score_text
 from grader.services.leaderboards import team_results
 from grader.services.leaderboards.lines import BoardRow
-from webapp.http import hosts, lookups
-from webapp.http.api import blueprint
+from webapp.http import lookups
+from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Answer, Moment, Score
-from webapp.http.operations import operation
+from webapp.http.site import site_link
 
 TAG = "teams"
 
@@ -69,7 +69,7 @@ def team_profile(slug: str, team_id: int) -> TeamProfile:
             ProfileMember(
                 name=each.name,
                 joined_at=each.joined_at,
-                page=each.page_key and hosts.link("people.profile", key=each.page_key),
+                page=each.page_key and site_link("people.profile", key=each.page_key),
             )
             for each in found.members
         ],

@@ -17,8 +17,8 @@ from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
-from webapp.http.conditional import conditional
 from webapp.http.context import competition_of, reading
+from webapp.http.responses import conditional
 from webapp.presentation.terms import TERMS
 from webapp.teams.pages import blueprint
 

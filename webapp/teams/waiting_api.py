@@ -2,10 +2,9 @@
 
 from grader.services.accounts.api_tokens import Scope
 from grader.services.teams.waiting import WaitingKind
-from webapp.http import waiting
-from webapp.http.api import blueprint
+from webapp.http import inbox
+from webapp.http.api import blueprint, operation
 from webapp.http.fields import Answer, Moment
-from webapp.http.operations import operation
 
 TAG = "teams"
 
@@ -41,6 +40,6 @@ def waiting_list() -> WaitingList:
                 person=item.person or None,
                 since=item.since,
             )
-            for item in waiting.items()
+            for item in inbox.items()
         ]
     )

@@ -20,9 +20,8 @@ from grader.services.leaderboards.changes import Watcher
 from grader.services.teams import rosters
 from grader.services.webhooks import outbox
 from webapp.http import lookups
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
-from webapp.http.operations import operation
 from webapp.http.site import current_site
 from webapp.webhooks import acts, answers
 from webapp.webhooks.answers import (

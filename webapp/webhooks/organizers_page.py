@@ -4,7 +4,7 @@ from flask import Blueprint
 from flask.typing import ResponseReturnValue
 
 from grader.models import Role
-from webapp.http.organizer_access import organizers_only
+from webapp.http.auth import organizers_only
 from webapp.webhooks import acts
 from webapp.webhooks.acts import Place
 

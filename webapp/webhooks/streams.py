@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from grader.services.leaderboards.changes import Changed, Watcher
-from webapp.http.waits import Seen, Waits
+from webapp.http.long_polling import Seen, Waits
 
 HEARTBEAT_SECONDS = 5.0  # also how soon it is noticed that a client has gone
 RETRY_MILLISECONDS = 2000

@@ -9,8 +9,8 @@ from grader.models import CompetitionState, RepeatableRequest, Role
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import lookup
-from webapp.http import security
-from webapp.http.operations import OPERATIONS
+from webapp.http import middleware
+from webapp.http.api import OPERATIONS
 
 API = "/api/v1"
 HERE = f"{API}/competitions/toxicity"
@@ -302,7 +302,7 @@ def test_a_program_is_told_how_many_requests_it_has_left(make_arena):
 def test_the_calls_of_the_kaggle_command_are_limited_as_the_api_is(
     make_arena, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(security, "API_RATE", "2/minute")
+    monkeypatch.setattr(middleware, "API_RATE", "2/minute")
     arena = make_arena(rate_limits=True)
     arena.competition()
     ann = arena.person("Ann")

@@ -17,8 +17,7 @@ from grader.services.data_files import files as data_files
 from grader.services.people import names
 from grader.storage import disk
 from grader.worker.scheduled_tasks import Keeper
-from webapp.http.parameters import SentFields
-from webapp.kaggle_protocol.protocol import asked_time
+from webapp.kaggle_protocol.protocol import SentFields, asked_time
 
 API = "/api/v1"
 CALL = f"{API}/competitions.CompetitionApiService"

@@ -9,7 +9,7 @@ from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
 from tests.fixtures import raised_errors
-from webapp.http.operations import KEY_HEADER
+from webapp.http.api import KEY_HEADER
 from webapp.openapi.document import VOCABULARY
 
 JSON = "application/json"

@@ -13,7 +13,7 @@ from grader.models import Role, Submission, Webhook
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.leaderboards.changes import Watcher
-from webapp.http import waits as waiting
+from webapp.http import long_polling as waiting
 from webapp.server import application
 from webapp.webhooks.streams import Place
 

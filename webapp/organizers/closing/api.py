@@ -16,8 +16,7 @@ from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.organizer_access import actor
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
 from webapp.organizers.closing import answers, pages
 from webapp.organizers.closing.answers import (

@@ -20,10 +20,10 @@ from grader.services.leaderboards import chart_points
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import BadRequest, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.closing.views import CloseView, JobView, ShakeUpView, live_json
 from webapp.presentation import formats

@@ -8,10 +8,10 @@ from grader.models import Role
 from grader.services.competitions import announcements
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 
 blueprint = Blueprint(

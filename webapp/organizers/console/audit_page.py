@@ -15,8 +15,8 @@ from grader.services.audit import log
 from grader.services.audit import log as audit_actions
 from grader.services.audit.log import AuditPage
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_page, asked_text
 from webapp.presentation import formats
 

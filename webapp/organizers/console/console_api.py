@@ -19,12 +19,10 @@ from grader.services.setup import leak_budget
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer
 from webapp.http import organizer_operations as organizing
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, ending, operation
 from webapp.http.auth import admin_required
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
-from webapp.http.lists import ending
-from webapp.http.operations import operation
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.organizers.console import answers, exports_page, organizers_page
 from webapp.organizers.console.answers import (

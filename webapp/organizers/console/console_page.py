@@ -16,9 +16,9 @@ from grader.services.scoring import queue_health, retries
 from grader.services.setup import leak_budget
 from grader.storage import disk
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.console import console_view
 from webapp.organizers.console.audit_page import EntryView

@@ -10,9 +10,9 @@ from grader.services.jobs import organizer_jobs
 from grader.services.moderation import diagnoses
 from grader.services.moderation.decisions import UnknownSubmissionHere
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import UnreadableEntry, entered_number
 from webapp.http.site import current_site
 from webapp.organizers.closing.pages import NotConfirmed, require_confirmed

@@ -7,9 +7,9 @@ from grader import db
 from grader.models import Role
 from grader.services.moderation import disputes
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_page
 
 blueprint = Blueprint("organize_disputes", __name__, url_prefix="/competitions/<slug>/organize/disputes")

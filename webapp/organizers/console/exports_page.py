@@ -8,8 +8,8 @@ from flask.typing import ResponseReturnValue
 from grader.models import Competition, Role
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind
+from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_number
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")

@@ -14,12 +14,11 @@ from grader.services.accounts.passwords import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.people import names
 from webapp.competitions.views import CompetitionView
-from webapp.http import hosts
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
-from webapp.http.site import current_site
+from webapp.http.site import current_site, site_link
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
 REFUSALS = (
@@ -103,7 +102,7 @@ def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str
     return [
         {
             "name": each.name,
-            "url": hosts.link("account.reset", token=each.link_token) if each.link_token else None,
+            "url": site_link("account.reset", token=each.link_token) if each.link_token else None,
             "token": each.api_token,
         }
         for each in made

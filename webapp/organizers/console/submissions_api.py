@@ -9,9 +9,8 @@ from grader.reports import html_page
 from grader.services.moderation import diagnoses, submission_search
 from grader.services.moderation.submission_search import Wanted
 from webapp.http import organizer_operations as organizing
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, ending
 from webapp.http.context import competition_of, reading
-from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, Confirmation, Started, act, organizers_operation
 from webapp.http.site import current_site
 from webapp.organizers.console import answers

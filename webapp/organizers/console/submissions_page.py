@@ -12,8 +12,8 @@ from grader.services.moderation.submission_search import Sort, Wanted
 from grader.services.scoring import retries
 from webapp.competitions.views import CompetitionView
 from webapp.http import auth
+from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_choice, asked_number, asked_page, asked_text
 
 blueprint = Blueprint(

@@ -6,9 +6,8 @@ from grader import db
 from grader.models import Competition, Role
 from grader.services.limits import grants, limits
 from grader.services.moderation import team_search
-from webapp.http.api import blueprint
+from webapp.http.api import blueprint, ending
 from webapp.http.context import competition_of, reading
-from webapp.http.lists import ending
 from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.organizers.console import answers
 from webapp.organizers.console.answers import (

@@ -9,8 +9,8 @@ from grader.models import Role
 from grader.services.limits import grants, limits
 from grader.services.moderation import team_search
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_access import organizers_only
 from webapp.http.parameters import asked_page, asked_text
 from webapp.submissions.views import AllowanceView
 

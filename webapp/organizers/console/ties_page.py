@@ -8,9 +8,9 @@ from grader.models import OrganizerJob, Role, Split
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import ties as tied_teams
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.organizers.closing.pages import NotConfirmed, require_confirmed
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.console.console_page import blueprint

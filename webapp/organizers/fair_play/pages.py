@@ -14,9 +14,9 @@ from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation import submission_search
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.closing.views import JobView
 from webapp.organizers.fair_play.views import Lines, lines_of

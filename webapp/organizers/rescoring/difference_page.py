@@ -14,8 +14,8 @@ from grader.services.rescoring.difference import Compared, Preview
 from grader.services.rescoring.summary import Summary
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
+from webapp.http.auth import organizers_only
 from webapp.http.context import reading
-from webapp.http.organizer_access import organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.pages import blueprint
 from webapp.organizers.rescoring.views import DifferenceView

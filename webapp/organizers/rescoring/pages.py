@@ -16,9 +16,9 @@ from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import NotAcceptable
 from grader.services.solutions.intake import StoredSolution
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.parameters import asked_number, entered_number
 from webapp.http.site import current_site
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView

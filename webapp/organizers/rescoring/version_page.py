@@ -21,10 +21,10 @@ from grader.services.rescoring.summary import Summary
 from grader.text import counted, utc
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import reading, writing
+from webapp.http.context import actor, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.rescoring import difference_page
 from webapp.organizers.rescoring.pages import blueprint

@@ -29,12 +29,9 @@ from grader.services.submissions import benchmark_entries
 from webapp.competitions import prose
 from webapp.competitions.leaks import leak_budget_answer, safe_step_answer
 from webapp.http import organizer_operations as organizing
-from webapp.http.api import blueprint
-from webapp.http.conditional import expected_versions
-from webapp.http.context import competition_of, is_shell, reading, require_role, writing
+from webapp.http.api import blueprint, operation
+from webapp.http.context import actor, competition_of, is_shell, reading, require_role, writing
 from webapp.http.fields import FileForm
-from webapp.http.operations import operation
-from webapp.http.organizer_access import actor
 from webapp.http.organizer_operations import (
     DESK,
     Confirmation,
@@ -44,6 +41,7 @@ from webapp.http.organizer_operations import (
     act,
     organizers_operation,
 )
+from webapp.http.responses import expected_versions
 from webapp.http.site import current_site
 from webapp.organizers.setup import answers, receiving, solution_page
 from webapp.organizers.setup.answers import (

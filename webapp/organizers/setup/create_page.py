@@ -12,8 +12,7 @@ from grader.services.rescoring import versions
 from grader.services.setup import drafts
 from webapp.competitions import prose
 from webapp.http import auth, lookups
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.organizer_access import actor
+from webapp.http.context import actor, competition_of, reading, writing
 
 blueprint = Blueprint("organize_creating", __name__, url_prefix="/competitions/new")
 

@@ -16,10 +16,10 @@ from grader.services.jobs import organizer_jobs
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.refusal import NothingToScore
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.organizers.setup import receiving, wizard_steps
 from webapp.organizers.setup.wizard_steps import DATA
 from webapp.submissions import uploads

@@ -12,9 +12,9 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.setup import drafts, leak_budget, lifecycle
 from grader.services.submissions import benchmark_entries
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
-from webapp.http.context import competition_of, reading, writing
-from webapp.http.organizer_access import actor, organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.site import current_site
 from webapp.organizers.setup import wizard_steps
 from webapp.organizers.setup.wizard_steps import PUBLISHING

@@ -18,9 +18,8 @@ from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
 from webapp.competitions import prose
-from webapp.http.context import competition_of, is_shell, reading
+from webapp.http.context import actor, competition_of, is_shell, reading
 from webapp.http.errors import BadRequest
-from webapp.http.organizer_access import actor
 from webapp.http.site import current_site
 from webapp.submissions import uploads
 

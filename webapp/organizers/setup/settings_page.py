@@ -29,10 +29,10 @@ from grader.visibility import Feedback
 from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
+from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
 from webapp.organizers.setup.forms import SettingsForm, setting_of
 from webapp.organizers.setup.solution_view import check_json

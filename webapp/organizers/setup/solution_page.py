@@ -24,9 +24,9 @@ from grader.services.rescoring import versions
 from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import NotAcceptable
 from webapp.competitions.views import CompetitionView
-from webapp.http.context import competition_of, reading, writing
+from webapp.http.auth import organizers_only
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
-from webapp.http.organizer_access import actor, organizers_only
 from webapp.http.site import current_site
 from webapp.organizers.setup import receiving, wizard_steps
 from webapp.organizers.setup.solution_view import ROLES, CheckView, ReportView, check_json, chosen_roles

@@ -1,21 +1,32 @@
-"""Security of requests: headers, CSRF, client address behind proxies, rate limits (sign-ups an hour)."""
+"""Middleware: checks before each view, security headers, rate limits, CSRF and compression."""
 
+import hashlib
+import json
+import shutil
 import time
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
+from functools import cached_property, partial
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, g, request
+from flask.typing import ResponseReturnValue
+from flask_compress import Compress
 from flask_limiter import Limiter, RequestLimit
 from flask_wtf.csrf import CSRFError, CSRFProtect
+from werkzeug.datastructures import FileStorage
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from grader.services.accounts import login_addresses
 from grader.settings import Settings
-from webapp.http import context
+from grader.text import is_storable
+from webapp.http import auth, context
 from webapp.http.context import TOKEN_BLUEPRINTS
-from webapp.http.rate_limit_store import TIMEOUTS, broker_url
-from webapp.http.site import Site
+from webapp.http.parameters import Unreadable
+from webapp.http.site import TIMEOUTS, Site, broker_url, refuse_unknown_host
+from webapp.server.application import HEAD, Head
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -40,6 +51,10 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 HSTS = "max-age=31536000"
+# Files are sent as they are: they are streams, and their readers compare lengths and ranges.
+TYPES = ["text/html", "text/css", "text/javascript", "application/json", "image/svg+xml"]
+PARTIAL_CONTENT = 206
+Check = Callable[[], ResponseReturnValue | None]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -79,12 +94,15 @@ API_RATE = (
 )
 
 
-def init_app(app: Flask, site: Site) -> None:
-    """Set headers on every answer, refuse foreign forms, believe as many proxies as the settings say."""
+def init_app(app: Flask, site: Site, *, limit_body: Check) -> None:
+    """Register what happens before and after each view; its order is the order of these lines."""
     settings = site.settings
+    app.request_class = FairboardRequest
     if proxies := settings.trusted_proxies:
         wrapped = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies)
         app.wsgi_app = wrapped  # type: ignore[method-assign]
+    _compress_responses(app)  # registered first, so it runs after all others
+    app.before_request(refuse_unknown_host)
     if settings.rate_limits:
         _limit_rates(app, settings)
     # `refuse_foreign_forms` runs the check, once the body's limit is set.
@@ -93,6 +111,16 @@ def init_app(app: Flask, site: Site) -> None:
     app.config["WTF_CSRF_TIME_LIMIT"] = None
     CSRFProtect(app)
     app.after_request(partial(_set_headers, is_https=site.is_https))
+    auth.init_app(app, site)
+    for check in (refuse_unreadable_query, limit_body, _answer_early, refuse_foreign_forms):
+        app.before_request(check)
+
+
+def refuse_unreadable_query() -> None:
+    """Raise Unreadable for an address whose query no database could look for."""
+    for name, value in request.args.items(multi=True):
+        if not (is_storable(name) and is_storable(value)):
+            raise Unreadable(name, value, "a text without NUL (U+0000)")
 
 
 def refuse_foreign_forms() -> None:
@@ -166,3 +194,124 @@ def _set_headers(response: Response, *, is_https: bool) -> Response:
         if not response.cache_control.private:  # boards are kept and asked about
             response.headers["Cache-Control"] = "no-store"  # every page shows who is logged in
     return response
+
+
+def _answer_early() -> ResponseReturnValue | None:
+    """Set how large the body may be, or answer as the request would be answered; no view is called."""
+    head: Head | None = request.environ.get(HEAD)
+    if head is None:
+        return None
+    if request.routing_exception is not None:
+        raise request.routing_exception
+    for name in request.blueprints:
+        for check in current_app.before_request_funcs.get(name, ()):
+            refusal: ResponseReturnValue | None = current_app.ensure_sync(check)()
+            if refusal is not None:
+                return refusal
+    head.limit_bytes = request.max_content_length
+    return "", 204
+
+
+def receiving_bytes() -> int:
+    """Return how much the bodies that this process is receiving may still write to the disk."""
+    head: Head | None = request.environ.get(HEAD)
+    return head.receiving_bytes if head is not None else 0
+
+
+def _compress_responses(app: Flask) -> None:
+    """Compress pages, styles, scripts and JSON with brotli or gzip, but no streams and no parts of files."""
+    app.config.update(
+        COMPRESS_MIMETYPES=TYPES,
+        COMPRESS_ALGORITHM=["br", "gzip"],
+        COMPRESS_STREAMS=False,
+        COMPRESS_REGISTER=False,
+    )
+    compress = Compress(app)
+
+    @app.after_request
+    def pack(response: Response) -> Response:
+        if response.status_code == PARTIAL_CONTENT:
+            return response
+        return compress.after_request(response)
+
+
+FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
+MEMORY_BYTES = 500_000  # of a file; a larger one is written to the disk
+
+
+class ReceivedFile(SpooledTemporaryFile[bytes]):
+    """A file of a request with its sha256, so that no second read is needed for it."""
+
+    def __init__(self) -> None:
+        super().__init__(MEMORY_BYTES)
+        self._hash = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Append bytes."""
+        self._hash.update(data)
+        return super().write(data)
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of the bytes received so far."""
+        return self._hash.hexdigest()
+
+
+class FairboardRequest(Request):
+    """A request that hashes its files as they arrive and closes them, also after a rejected body."""
+
+    def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
+        stream = ReceivedFile()
+        self.__dict__.setdefault("received", []).append(stream)
+        return stream
+
+    @property
+    def is_form(self) -> bool:
+        """Whether the body is a form, whose fields include its files."""
+        return self.mimetype in FORM_TYPES
+
+    @cached_property
+    def body_file(self) -> FileStorage | None:
+        """The whole body as a file named by the query parameter `file_name`; None for an empty body."""
+        stream = self._get_file_stream()
+        shutil.copyfileobj(self.stream, stream)
+        if not stream.tell():
+            return None
+        stream.seek(0)
+        return FileStorage(stream, filename=self.args.get("file_name") or "body")
+
+    @property
+    def sent_file(self) -> FileStorage | None:
+        """The form field `file`, or the whole body if it is neither a form nor JSON."""
+        return self.files.get("file") if self.is_form or self.is_json else self.body_file
+
+    def fingerprint(self, *, takes_file: bool) -> str:
+        """Return a hash that is equal for two requests with the same operation, fields and files.
+
+        It does not depend on a form's encoding, whose boundary differs each time, or on JSON's key order.
+        """
+        sent: object
+        if self.is_form:
+            files = [
+                (name, str(file.filename), sha256_of(file)) for name, file in self.files.items(multi=True)
+            ]
+            sent = [sorted(self.form.items(multi=True)), sorted(files)]
+        elif takes_file:
+            sent = self.body_file and sha256_of(self.body_file)
+        else:
+            sent = hashlib.sha256(self.get_data()).hexdigest()
+            with suppress(ValueError, RecursionError):  # invalid JSON; the operation rejects it
+                sent = json.dumps(json.loads(self.get_data()), sort_keys=True)
+        operation = [self.method, self.path, sorted(self.args.items(multi=True))]
+        return hashlib.sha256(json.dumps([operation, sent]).encode()).hexdigest()
+
+    def close(self) -> None:
+        """Close the files."""
+        super().close()
+        for stream in self.__dict__.get("received", ()):
+            stream.close()
+
+
+def sha256_of(file: FileStorage) -> str:
+    """Return the sha256 of a file of the current request."""
+    return cast(ReceivedFile, file.stream).sha256

@@ -1,13 +1,17 @@
-"""Teams of leaderboards by accuracy and fairness, drawn once for all viewers until a leaderboard changes."""
+"""Caches of one web process: charts of leaderboards, and rescoring differences."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from grader.charts.frontier import LABELLED, Cloud, Spot, cloud
+from grader.models import Competition
 from grader.services.leaderboards.chart_points import TermPoint
+from grader.services.rescoring import difference
+from grader.services.rescoring.difference import Compared, Preview
 
 FIRST = 4  # so many are named where the front is shorter
 KEPT = 16
@@ -58,3 +62,27 @@ class Frontiers:
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return made
+
+
+MOST_KEPT = 4  # of 10,000 teams each takes some 20 MB
+
+
+class Differences:
+    """The previews that were asked for last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, int], tuple[str, Preview]] = OrderedDict()
+
+    def preview(self, session: Any, *, competition: Competition, versions: Compared) -> Preview:
+        """Return the difference of two versions, computed now or kept; who asks meanwhile waits for it."""
+        key = versions.before.id, versions.after.id
+        with self._lock:
+            state = difference.state(session, competition=competition, versions=versions)
+            kept_state, found = self._kept.pop(key, ("", None))
+            if found is None or kept_state != state:
+                found = difference.preview(session, competition=competition, versions=versions)
+            self._kept[key] = state, found
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return replace(found, versions=versions)
