@@ -11,7 +11,7 @@ import pytest
 from grader.cli import main
 from grader.cli.organize.setup import create
 from grader.models import Competition
-from grader.services.competitions import dates
+from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import NAMES, CompetitionSettings
 from grader.services.setup import settings_file
 from grader.settings import Settings
@@ -43,7 +43,7 @@ def test_the_table_of_a_competitions_settings_is_that_of_the_code():
     table = text[text.index("### The settings of a competition") : text.index("### Data files")]
     assert re.findall(r"^\| `.*", table, flags=re.MULTILINE) == list(_rows_of_settings())
     assert "7 days" in table
-    assert timedelta(days=7) == dates.WEEK
+    assert timedelta(days=7) == competition_settings.WEEK
 
 
 def _rows_of_settings() -> Iterator[str]:

@@ -31,7 +31,7 @@ from grader.models import (
 )
 from grader.receipts.receipt import shown
 from grader.receipts.recount import TERMS
-from grader.services.solutions import canonical
+from grader.services.solutions import publication
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 from tests.campaign import boards
 from tests.campaign.findings import DOUBLED, LOST, STUCK, WRONG, Findings, History
@@ -179,7 +179,7 @@ class Checker:
         solution = self.rows.solutions[version.solution_id]
         way = f"{solution.prepared_sha256} {version.metric_settings!r}"
         if way not in self.oracle.ways:
-            data = b"".join(canonical.pieces(self.storage, solution=solution))
+            data = b"".join(publication.canonical_pieces(self.storage, solution=solution))
             self.oracle.add(way, solution=data, settings=version.metric_settings)
         return way
 

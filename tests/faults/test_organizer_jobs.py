@@ -8,7 +8,7 @@ from sqlalchemy import update
 from grader.models import DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.audit.log import Actor
 from grader.services.closing import close, verification
-from grader.services.data_files import checks, files, release
+from grader.services.data_files import checks, files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.programs import DO_ORGANIZERS_JOB
 
@@ -68,7 +68,7 @@ def test_a_data_file_whose_check_is_killed_is_not_given_out_and_checked_again(
         with service.database.read() as session:
             found: list[DataFile] = list(files.list_all(session, competition=competition))
         for file in found:
-            assert release.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
+            assert files.is_given_out(competition, file) == (file.check_state is DataCheckState.PASSED)
         return {file.name: file.check_state for file in found}
 
     with service.database.read() as session:

@@ -4,7 +4,7 @@ from flask import Blueprint, Response, g, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.services.data_files import archive, findings, release
+from grader.services.data_files import archive, checks
 from grader.services.data_files import files as data_files
 from grader.services.teams import participations
 from grader.services.teams.participations import EntryRefused
@@ -37,8 +37,8 @@ def show(slug: str) -> ResponseReturnValue:
         competition=view,
         text=text,
         files=listed,
-        are_given_out={file.name: release.is_given_out(competition, file) for file in listed},
-        previews={file.name: findings.preview_of(file) for file in listed},
+        are_given_out={file.name: data_files.is_given_out(competition, file) for file in listed},
+        previews={file.name: checks.preview_of(file) for file in listed},
         is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
         entry_fault=entry_fault,
     )

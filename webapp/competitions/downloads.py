@@ -9,7 +9,6 @@ from grader import db
 from grader.models import Competition, DataFile
 from grader.services.competitions import lookup
 from grader.services.data_files import files as data_files
-from grader.services.data_files import release
 from grader.services.data_files.archive import Packed
 from grader.services.solutions import publication
 from grader.services.solutions.publication import SolutionNotWritten
@@ -30,7 +29,7 @@ def data_file(session: Any, competition: Competition, name: str) -> DataFile:
     _require_access(session, competition)
     found = data_files.get(session, competition=competition, name=name)
     if g.organizer_role is None:
-        release.require_given_out(competition, found)
+        data_files.require_given_out(competition, found)
     return found
 
 
@@ -40,7 +39,7 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
     return [
         file
         for file in data_files.list_all(session, competition=competition)
-        if g.organizer_role is not None or release.is_given_out(competition, file)
+        if g.organizer_role is not None or data_files.is_given_out(competition, file)
     ]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from grader.feedback.leak_budget import LeakBudget
-from grader.services.competitions.safe_step import Proposal
+from grader.services.competitions.settings_warnings import Proposal
 from grader.services.setup.leak_budget import Leaks
 from grader.visibility import Feedback, Step
 from webapp.http.fields import Answer

@@ -19,7 +19,7 @@ from grader.services.leaderboards.glance import Figures
 from grader.services.limits import limits
 from grader.services.rescoring import mail
 from grader.services.setup import drafts
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.teams import rosters
 from grader.services.teams.waiting import Waiting
 from webapp.competitions import home, prose
@@ -134,7 +134,7 @@ def evaluation(slug: str) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        names = other_labels.names(session, competition_id=competition.id)
+        names = intake.other_labels(session, competition_id=competition.id)
         text = prose.stored(competition, slug, competition.evaluation)
     return render_template(
         "competitions/evaluation.html",

@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.charts.frontier import LABELLED, Cloud, Spot, cloud
 from grader.models import Competition
-from grader.services.leaderboards.chart_points import TermPoint
+from grader.services.leaderboards.score_history import TermPoint
 from grader.services.rescoring import difference
 from grader.services.rescoring.difference import Compared, Preview
 

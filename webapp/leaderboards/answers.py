@@ -6,8 +6,7 @@ from pydantic import Field
 
 from grader.models import Split
 from grader.services.leaderboards.leaderboard import Board
-from grader.services.leaderboards.lines import BoardRow
-from grader.services.leaderboards.sorting import Sort
+from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.leaderboards.submission_results import Counted, SplitResult
 from grader.services.standings.final_standings import FinalPage
 from webapp.http.fields import Answer, Moment, PageSize, Score, Sized, Text

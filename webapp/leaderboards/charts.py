@@ -8,10 +8,9 @@ from grader.charts.frontier import frontier_chart
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.steps import Level, Steps, step_chart
 from grader.ranking.order import score_text
-from grader.services.leaderboards.chart_points import TermPoint
 from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import BoardRow
-from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps
+from grader.services.leaderboards.score_history import TEAM_COUNT, TeamSteps, TermPoint
 from webapp.http.caches import Frontier
 from webapp.presentation.terms import NAMES
 

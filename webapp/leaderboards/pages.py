@@ -12,7 +12,7 @@ from grader.models import Competition, Split
 from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.leaderboards import changes, chart_points, leaderboard, score_history, team_results, ties
+from grader.services.leaderboards import changes, leaderboard, score_history, team_results, ties
 from grader.services.leaderboards import submission_results as counted_submissions
 from grader.services.leaderboards.submission_results import Counted
 from grader.services.moderation import diagnoses
@@ -261,7 +261,7 @@ def _board_page(slug: str, split: Split) -> str:
         others = score_history.sample(session, competition=competition, but=top_ids) if top else []
         frontier = _frontier(session, competition, split) if charts.has_terms(board, asked) else None
         named = [frontier.points[place].team_id for place in frontier.named(own_team_id)] if frontier else []
-        names = chart_points.names(session, team_ids=named) if named else {}
+        names = score_history.names(session, team_ids=named) if named else {}
         stage = phases.stage(competition, now)
         pending_count = close.count_pending(session, competition=competition) if stage is Stage.CLOSED else 0
         newest_final = final_standings.newest(session, competition=competition) if stage is Stage.FINAL else 0
@@ -303,7 +303,7 @@ def _board_page(slug: str, split: Split) -> str:
 def _frontier(session: Any, competition: Competition, split: Split) -> Frontier | None:
     """Return all teams by their terms, for a viewer who may see them."""
     version = changes.board_version(session, competition_id=competition.id)
-    read = partial(chart_points.of_board, session, competition=competition, split=split)
+    read = partial(score_history.terms_of_board, session, competition=competition, split=split)
     return current_site().frontiers.get((competition.id, split, version), read)
 
 

@@ -4,7 +4,7 @@ from flask import request
 
 from grader.models import Split
 from grader.services.leaderboards.leaderboard import Asked
-from grader.services.leaderboards.sorting import Sort
+from grader.services.leaderboards.lines import Sort
 from webapp.http.errors import BadRequest
 from webapp.http.parameters import asked_page, asked_text
 

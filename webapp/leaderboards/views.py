@@ -8,8 +8,7 @@ from grader.charts.axes import robust_floor
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Asked, Board
-from grader.services.leaderboards.lines import BoardRow
-from grader.services.leaderboards.sorting import Sort
+from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.paging import PAGE_SIZE
 from grader.text import csv_lines
 from webapp.presentation import formats

@@ -14,7 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.leaderboards import score_history, submission_results, team_results
 from grader.services.limits import limits
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.standings import places, shown_scores
 from grader.services.submissions import accepting, refusal, repeats, selections
 from grader.services.submissions import refusal as rules
@@ -212,7 +212,7 @@ def page(slug: str, refusal: Refusal | None = None) -> str:
         outcome = None
         if team is not None and view.is_revealed and not found.is_test:
             outcome = team_results.of_team(session, competition=competition, team=team, phase=view.phase)
-        names = other_labels.names(session, competition_id=competition.id)
+        names = intake.other_labels(session, competition_id=competition.id)
     best_id = standing.submission_id if standing else None
     leader_units = leader.score_units if leader else None
     decimals = SCORE_DECIMALS if Field.PUBLIC_EXACT in allowed else shown_scores.decimals(competition)

@@ -26,7 +26,7 @@ from grader.services.limits import limits
 from grader.services.moderation import disputes
 from grader.services.rescoring import mail
 from grader.services.scoring import retries
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.submissions import accepting, own_analysis, receipts, selections, viewers
 from grader.visibility import Viewer
 from webapp.competitions.views import CompetitionView
@@ -74,7 +74,7 @@ def show(slug: str, submission_id: int) -> ResponseReturnValue:
         )
         version = lookup.live(competition)
         _ = version.solution  # loaded while the session is open
-        names = other_labels.names(session, competition_id=competition.id)
+        names = intake.other_labels(session, competition_id=competition.id)
         earlier = own_analysis.earlier(session, summary=summary)
         beside = viewers.neighbours_of(session, submission=submission)
         can_select = selections.is_open(competition, now) and not submission.team.is_disqualified

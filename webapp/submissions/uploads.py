@@ -19,7 +19,7 @@ from grader.services import uploads
 from grader.services.competitions import lookup, organizers
 from grader.services.data_files import files
 from grader.services.figures import figures
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import Accepted
 from grader.services.submissions.refusal import refusal
@@ -228,7 +228,7 @@ def check(competition: Competition, upload: Upload) -> Checked | None:
     """
     site = current_site()
     with reading() as session:
-        names = other_labels.names(session, competition_id=competition.id)
+        names = intake.other_labels(session, competition_id=competition.id)
     sha256 = lookup.live(competition).solution.row_ids_sha256
     return site.checker.check(
         upload.stream,

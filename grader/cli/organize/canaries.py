@@ -14,7 +14,7 @@ from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.rescoring import versions
 from grader.services.setup.drafts import NotDraft
-from grader.services.solutions import assessment, canary_rows, canonical, intake
+from grader.services.solutions import assessment, canary_rows, intake, publication
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.canary_rows import CanaryRequest
 
@@ -47,7 +47,7 @@ def canaries(slug: str, count: int | None, from_scored: bool, out: Path | None, 
         found = len(canary_rows.read(solution.canaries))
         if out is not None:
             with out.open("wb") as target:
-                target.writelines(canonical.pieces(installation.storage, solution=solution))
+                target.writelines(publication.canonical_pieces(installation.storage, solution=solution))
         if rows is not None:
             rows.write_text(solution.canaries or "", encoding="utf-8", newline="")
     if not found:

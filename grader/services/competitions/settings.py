@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,15 +14,17 @@ from grader.metrics import MetricSettings
 from grader.models import Competition, CompetitionState, EntryMode, RevealRule, ScoringVersionState
 from grader.services.audit import log
 from grader.services.audit.log import Actor
-from grader.services.competitions import dates, lookup, phases
+from grader.services.competitions import lookup, phases
 from grader.services.competitions import metric as metric_choice
 from grader.services.competitions.settings_model import (
+    FOLLOWING_DATES,
     KINDS,
     MAX_LENGTHS,
     METRIC,
     NAMES,
     OPTIONAL,
     SETTINGS,
+    YEARS,
     CompetitionSettings,
     Kind,
 )
@@ -31,6 +33,7 @@ from grader.text import one_line, without_directions
 from grader.visibility import Phase
 
 KEY_BYTES = 32
+WEEK = timedelta(days=7)
 _COLUMNS = tuple(name for name in NAMES if name not in METRIC)
 _PHASES = tuple(Phase)
 
@@ -104,12 +107,34 @@ class ChangedMeanwhile(OrganizerError):
 def of(competition: Competition) -> CompetitionSettings:
     """Return what is chosen; dates that are those that follow from the close are None."""
     chosen = {name: getattr(competition, name) for name in _COLUMNS}
-    usual = dates.default_dates(competition)
+    usual = default_dates(competition)
     chosen |= {name: None for name, moment in usual.items() if chosen[name] == moment}
     metric = metric_choice.of(competition)
     return CompetitionSettings.model_construct(
         **chosen, identities=metric.identities, min_class_rows=metric.min_class_rows, metric=metric.metric
     )
+
+
+def default_dates(competition: Competition) -> dict[str, datetime]:
+    """Return the dates that follow from the close, by name; none before opening and close are known.
+
+    Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
+    with it. The private leaderboard is revealed 7 days after the close.
+    """
+    opens_at, closes_at = competition.opens_at, competition.closes_at
+    if opens_at is None or closes_at is None or closes_at.year not in YEARS:
+        return {}
+    week_before = closes_at - WEEK
+    deadline = week_before if week_before > opens_at else closes_at
+    return {"entry_deadline": deadline, "merger_deadline": deadline, "reveals_at": closes_at + WEEK}
+
+
+def fill_in_dates(competition: Competition) -> None:
+    """Give a competition the dates that nobody chose, once they follow from the close."""
+    for name, moment in default_dates(competition).items():
+        is_chosen = getattr(competition, name) is not None
+        if not is_chosen and (name != "reveals_at" or competition.reveal_rule is RevealRule.DATE):
+            setattr(competition, name, moment)
 
 
 def locks(competition: Competition, now: datetime) -> dict[str, str]:
@@ -221,7 +246,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
         competition.rules_version = 1
     elif competition.rules != rules:
         competition.rules_version += 1
-    dates.fill_in_dates(competition)
+    fill_in_dates(competition)
     ensure_feedback_key(competition)
 
 
@@ -237,7 +262,7 @@ def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> Competi
 
 def _shown(competition: Competition) -> CompetitionSettings:
     """Return the settings with the dates that hold, chosen or not."""
-    return of(competition).changed(**{name: getattr(competition, name) for name in dates.NAMES})
+    return of(competition).changed(**{name: getattr(competition, name) for name in FOLLOWING_DATES})
 
 
 def _differing(before: CompetitionSettings, after: CompetitionSettings) -> frozenset[str]:

@@ -534,3 +534,4 @@ OPTIONAL = frozenset(
 )
 METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed is _METRIC)
 DATES = tuple(name for name, kind in KINDS.items() if kind is Kind.DATE)
+FOLLOWING_DATES = ("entry_deadline", "merger_deadline", "reveals_at")  # by default they follow the close

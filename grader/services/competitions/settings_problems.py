@@ -1,4 +1,4 @@
-"""Problems of settings: single values, order of dates, conflicts, joined identity names."""
+"""Problems of settings: single values, order of dates, conflicts."""
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from grader.errors import OrganizerError, SeveralProblems
-from grader.models import Competition, EntryMode, RevealRule
-from grader.services.competitions import metric
+from grader.models import EntryMode, RevealRule
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
 # What the model finds, by its kind of error; everything else says its sentences itself.
@@ -121,20 +120,3 @@ def joined_names_hint(name: str) -> str:
         f"If these are {len(parts)} columns, name them separately: one per line in the form, each in its own "
         "quotes in a file."
     )
-
-
-def joined_names_warnings(competition: Competition) -> list[Fault]:
-    """Return a sentence for each chosen identity with commas that no solution is known to have."""
-    names = metric.of(competition).identities or ()
-    return [
-        Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
-        for name in names
-        if joined_names_hint(name) and name not in _columns(competition)
-    ]
-
-
-def _columns(competition: Competition) -> Collection[str]:
-    version = competition.live_scoring_version
-    if version is None:
-        return ()
-    return {line["name"] for line in version.solution.report["identities"]}

@@ -13,9 +13,7 @@ from grader.models import STANDING_ORDER, Competition, ScoringVersion, Split, St
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines as board_lines
-from grader.services.leaderboards import sorting
-from grader.services.leaderboards.lines import BoardRow
-from grader.services.leaderboards.sorting import Sort
+from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.paging import PAGE_SIZE, Paging, paging
 from grader.services.standings import places, shown_scores
 from grader.visibility import Field, Phase, Viewer, visible
@@ -210,7 +208,7 @@ def _board(
         lines, following = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
-        found = sorting.lines(
+        found = board_lines.sorted_lines(
             session,
             version=version,
             split=split,
@@ -264,7 +262,7 @@ def _plain_page(
     split: Split,
     asked: Paging,
     unranked: Sequence[board_lines.Placed],
-) -> tuple[list[sorting.Line], Place | None]:
+) -> tuple[list[board_lines.Line], Place | None]:
     """Return a page directly from the table's index, with its benchmarks, and the place where it ends."""
     found = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
@@ -273,7 +271,7 @@ def _plain_page(
         .limit(asked.page_size)
         .offset(asked.first)
     ).all()
-    lines: list[sorting.Line] = []
+    lines: list[board_lines.Line] = []
     for place, (team_id, _, _) in enumerate(found, asked.first):
         lines += [each.row for each in unranked if each.place == place]
         lines.append((team_id, place + 1))

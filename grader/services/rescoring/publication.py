@@ -30,7 +30,7 @@ from grader.services import notifications
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, settings
-from grader.services.data_files import release
+from grader.services.data_files import files
 from grader.services.jobs import leased_rows
 from grader.services.limits import grants
 from grader.services.notifications import NotificationKind
@@ -195,7 +195,7 @@ def publish(
     unfinished = _count_unfinished(session, version)
     if unfinished:
         raise RescoringIncomplete(unfinished)
-    release.require_checked(session, competition=competition)
+    files.require_checked(session, competition=competition)
     _switch(
         session,
         competition=competition,

@@ -21,7 +21,7 @@ from grader.models import (
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Claim, Mode, Outcome
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 
 # A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
 LOST_SHARE = 10
@@ -131,7 +131,7 @@ def _take(
     if taken is None:
         return []
     token, attempt = taken
-    names = other_labels.names(session, competition_id=jobs[0].scoring_version.competition_id)
+    names = intake.other_labels(session, competition_id=jobs[0].scoring_version.competition_id)
     return [
         scoring.claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode) for job in jobs
     ]

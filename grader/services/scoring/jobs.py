@@ -27,7 +27,7 @@ from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 from grader.services.limits import limits
 from grader.services.scoring import result_mail, score_rows
 from grader.services.scoring.score_rows import Results
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.standings import shown_scores
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
@@ -119,7 +119,7 @@ def claim(
     if taken is None:
         return None
     token, attempt = taken
-    names = other_labels.names(session, competition_id=job.scoring_version.competition_id)
+    names = intake.other_labels(session, competition_id=job.scoring_version.competition_id)
     return claim_of(job, token=token, attempt=attempt, other_labels=names, mode=mode)
 
 

@@ -13,7 +13,7 @@ from grader.feedback.basis import SKETCH_SIZE
 from grader.feedback.leak_budget import LeakBudget, PublicRows
 from grader.models import Competition
 from grader.ranking.order import score_units
-from grader.services.competitions import safe_step
+from grader.services.competitions import settings_warnings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.visibility import Feedback, Step
 
@@ -138,7 +138,7 @@ def feedback_proposals(
     competition: Competition, settings: CompetitionSettings, *, now: datetime
 ) -> Mapping[Audience, Proposal]:
     """Return the proposal for each audience: a coarse mode with the safe step only if prizes are at stake."""
-    safe = safe_step.of(competition)
+    safe = settings_warnings.proposed_step(competition)
     step = safe.step if safe else settings.feedback_step
     budgets = of(competition, settings.changed(feedback_step=step), now=now).budgets
     tiered = budgets.get(Feedback.TIERED)
@@ -154,7 +154,7 @@ def feedback_example(
 
     The files differ by the standard errors that two good models have on the competition's public rows.
     """
-    safe = safe_step.of(competition)
+    safe = settings_warnings.proposed_step(competition)
     error = min(safe.by_chance, LARGEST_ERROR) if safe else USUAL_ERROR
     files = []
     for seed, (gain, noise) in enumerate(_EXAMPLE):

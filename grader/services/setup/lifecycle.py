@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from grader.errors import OrganizerError, SeveralProblems
 from grader.models import Competition, CompetitionState
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, dates, settings
+from grader.services.competitions import acting
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.acting import Act
 from grader.services.competitions.phases import Archived
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, problems, sentences
-from grader.services.data_files import files, release
+from grader.services.data_files import files
 
 SOLUTION = "solution"
 
@@ -90,12 +90,12 @@ def publish(
     competition, now = act.competition, act.now
     if competition.state is not CompetitionState.DRAFT:
         raise AlreadyPublished(competition=competition)
-    lacking = [*missing(competition, now=now), *release.faults(session, competition=competition)]
+    lacking = [*missing(competition, now=now), *files.faults(session, competition=competition)]
     if lacking:
         raise NotReady(lacking)
     competition.opens_at = competition.opens_at or now
-    dates.fill_in_dates(competition)
-    settings.ensure_feedback_key(competition)
+    competition_settings.fill_in_dates(competition)
+    competition_settings.ensure_feedback_key(competition)
     _change(act, CompetitionState.PUBLISHED, "competition.publish", "The competition was published.")
     return competition
 
@@ -168,6 +168,6 @@ def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
 def data_suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> Iterator[Fault]:
     """Return the suggestions on what participants can download and compare with."""
     if not files.list_all(session, competition=competition):
-        yield Fault("There are no data files to download.", (release.DATA,))
+        yield Fault("There are no data files to download.", (files.DATA,))
     if lacks_baseline:
-        yield Fault("There is no baseline besides the sample submission.", (release.DATA,))
+        yield Fault("There is no baseline besides the sample submission.", (files.DATA,))

@@ -7,7 +7,7 @@ from typing import Any
 from grader.canaries import least_chance
 from grader.files import ColumnRole
 from grader.metrics.leaks import Verdict, by_chance
-from grader.services.competitions import safe_step
+from grader.services.competitions import settings_warnings
 from grader.services.solutions.report import LABEL, USAGE
 from grader.text import counted, listed, quoted
 
@@ -219,7 +219,7 @@ def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:
-    if proposal := safe_step.of_report(report):
+    if proposal := settings_warnings.proposed_step_of(report):
         text = f"If the feedback has a step (tiered, ladder or noised): {proposal.sentence}"
         yield _finding(Level.NOTE, "safe_step", text)
 

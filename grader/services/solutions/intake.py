@@ -1,15 +1,18 @@
-"""Store a solution's files with the public commitment; its publishable (canonical) form."""
+"""Storage of an assessed solution: its files, its public commitment, its other labels."""
 
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from grader.files import Solution, write_sample_submission
 from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.metrics import METRIC_CODE_VERSION, MetricSettings
 from grader.models import ScoringVersion, Split
+from grader.models import Solution as SolutionRow
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice, Rules
 from grader.services.solutions import canary_rows, findings
 from grader.services.solutions.assessment import (
@@ -121,3 +124,16 @@ def require_no_stop(stored: StoredSolution) -> None:
     found = findings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])
+
+
+def other_labels(session: Session, *, competition_id: int) -> tuple[str, ...]:
+    """Return the names of the other labels of all solutions that the competition has had, oldest first.
+
+    A submission may have them as columns that are not read, under every scoring version.
+    """
+    reports = session.scalars(
+        select(SolutionRow.report["other_labels"])
+        .where(SolutionRow.competition_id == competition_id)
+        .order_by(SolutionRow.number)
+    )
+    return tuple(dict.fromkeys(name for labels in reports for name in labels or ()))

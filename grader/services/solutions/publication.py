@@ -4,18 +4,24 @@ What is published is the solution of the live scoring version: when another vers
 written too.
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
+from grader.files import RowIds
+from grader.files.solution.canonical_form import canonical_solution, hashes
 from grader.models import Competition, OrganizerJob, OrganizerJobKind, ScoringVersion, Solution
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup
 from grader.services.jobs import organizer_jobs
-from grader.services.solutions import canary_rows
+from grader.services.solutions import canary_rows, intake
+from grader.services.solutions.intake import Commitment
+from grader.services.solutions.truth import Truth
 from grader.services.stored_json import StoredJson
+from grader.storage.stores import Storage
 
 
 class BundleParameters(StoredJson):
@@ -167,4 +173,33 @@ def _write(session: Session, competition: Competition, actor: Actor, now: dateti
         parameters=BundleParameters(with_solution=True, with_results=False).as_dict(),
         created_by=actor.user,
         now=now,
+    )
+
+
+def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]:
+    """Yield the canonical form of a stored solution."""
+    truth = Truth.from_bytes(storage.read(solution.prepared_sha256))
+    row_ids = RowIds.from_bytes(storage.read(solution.row_ids_sha256))
+    return canonical_solution(row_ids, truth.labels, truth.identities, truth.usage)
+
+
+def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
+    """Compute the digest of a stored solution and a commitment to it with a new nonce."""
+    nonce = intake.new_nonce(solution.canaries)
+    digest, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
+    return digest, Commitment(nonce=nonce.hex(), value=value)
+
+
+def without_commitment(session: Session) -> list[Solution]:
+    """Return the solutions without a digest or commitment: clones, whose blobs only workers read."""
+    lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
+    return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))
+
+
+def keep_commitment(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
+    """Write the missing digest and commitment of a solution; existing ones are never replaced."""
+    mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
+    session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
+    session.execute(
+        mine.where(Solution.commitment.is_(None)).values(nonce=commitment.nonce, commitment=commitment.value)
     )

@@ -1,10 +1,11 @@
-"""Report on a solution: rows, label shares, identities, and label leaks by public values."""
+"""Report on a solution: rows, identities, label leaks, changes from the live solution."""
 
 import hashlib
 import math
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.files import ColumnRoles, NearMiss, PublicTable, RowIds
+from grader.files.solution.canonical_form import USAGE_NAMES
 from grader.files.solution.fast_path import BLANK
 from grader.metrics import MetricSettings, PreparedSplit
-from grader.metrics.anatomy import CellCounts, Overlap, count_cells, near_threshold, overlaps, unannotated
+from grader.metrics.anatomy import CellCounts, count_cells, near_threshold, overlaps, unannotated
 from grader.metrics.expected_error import (
     ASSUMED_AUC,
     ASSUMED_CORRELATION,
@@ -25,6 +27,7 @@ from grader.metrics.leaks import Leak, Verdict, VisibleGroups, VisibleOrder
 from grader.models import Split
 from grader.services.competitions.metric import Rules
 from grader.services.solutions.truth import IGNORED, PUBLIC, Truth
+from grader.text import csv_lines
 
 ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
 MODULI = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 100)
@@ -44,6 +47,8 @@ LEAST_OVERLAP = 0.5  # of the smaller identity's rows: a smaller overlap is not 
 LABEL, USAGE = "the label", "Usage"
 TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
 Told = Callable[[str], None]
+MOST_SHOWN_CHANGES = 50
+CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +159,7 @@ def describe(
         "identities": _identities(splits, rules),
         "near_misses": [_near_miss(each) for each in near_misses],
         "thresholds": _thresholds(truth, roles, rules.metric),
-        "overlaps": [_overlap(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
+        "overlaps": [asdict(each) for each in overlaps(members, least_share=LEAST_OVERLAP)[:MOST_OVERLAPS]],
         "slices": [
             {"name": name, "values": len(each.values), "blank": int(np.count_nonzero(each.codes == BLANK))}
             | {"holds_truth_values": {value.casefold() for value in each.values} in TRUTH_VALUES}
@@ -239,15 +244,6 @@ def _errors(cell: CellCounts) -> dict[str, float | None]:
     }
 
 
-def _overlap(overlap: Overlap) -> dict[str, Any]:
-    return {
-        "smaller": overlap.smaller,
-        "larger": overlap.larger,
-        "rows": overlap.rows,
-        "share": overlap.share,
-    }
-
-
 def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:
     """Return the columns with values at the threshold or just below it; the label's always."""
     scored = truth.usage != IGNORED
@@ -328,3 +324,102 @@ def _test(test: PublicTable) -> dict[str, Any]:
         "rows": int(test.positions.size),
         "problems": [problem.as_dict() for problem in test.problems],
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """The rows in which one column differs: their places in the corrected solution, both values as text.
+
+    `is_decisive` tells per row whether the change crosses the threshold; every move of Usage does.
+    """
+
+    column: str
+    rows: NDArray[np.intp]
+    before: list[str]
+    after: list[str]
+    is_decisive: NDArray[np.bool_]
+
+
+def compare(
+    live: Truth,
+    truth: Truth,
+    *,
+    positions: NDArray[np.intp],
+    settings: MetricSettings,
+    label: str,
+    usage: str | None,
+) -> tuple[Change, ...]:
+    """Return every column with rows that differ: the label, the identities, Usage.
+
+    `positions` are the places of the corrected solution's rows in the live one.
+    """
+    found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
+    for name in live.identities:
+        if name in truth.identities:
+            before = live.identities[name][positions]
+            found.append(_number_change(name, before, truth.identities[name], settings.identity_threshold))
+    found.append(_usage_change(usage or "Usage", live.usage[positions], truth.usage))
+    return tuple(change for change in found if change.rows.size)
+
+
+def change_summary(
+    changes: tuple[Change, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
+) -> dict[str, Any]:
+    """Return the changes as JSON-ready data: counts of each column, the first ids, and what they expose."""
+    rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
+    moves = next((_moves(change) for change in changes if change.column == (usage or "Usage")), {})
+    return {
+        "rows": int(rows.size),
+        "row_ids": row_ids.at(rows[:MOST_SHOWN_CHANGES].tolist()),
+        "columns": [
+            {
+                "column": change.column,
+                "rows": int(change.rows.size),
+                "decisive": int(np.count_nonzero(change.is_decisive)),
+                "row_ids": row_ids.at(change.rows[:MOST_SHOWN_CHANGES].tolist()),
+            }
+            for change in changes
+        ],
+        "moves": moves,
+        "exposed_rows": sum(
+            moves.get(f"{before} to {after}", 0)
+            for before, after in (("Public", "Private"), ("Private", "Public"))
+        ),
+        "new_columns": [name for name in truth.identities if name not in live.identities],
+        "lost_columns": [name for name in live.identities if name not in truth.identities],
+    }
+
+
+def changes_csv(changes: tuple[Change, ...], row_ids: RowIds) -> bytes:
+    """Return one line per changed value: id, column, before, after."""
+    return csv_lines([CHANGE_COLUMNS, *_change_lines(changes, row_ids)], line_end="\n").encode()
+
+
+def _change_lines(changes: tuple[Change, ...], row_ids: RowIds) -> Iterator[tuple[str, str, str, str]]:
+    for change in changes:
+        ids = row_ids.at(change.rows.tolist())
+        for row_id, before, after in zip(ids, change.before, change.after, strict=True):
+            yield row_id, change.column, before, after
+
+
+def _number_change(
+    column: str, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
+) -> Change:
+    differs = (before != after) & ~(np.isnan(before) & np.isnan(after))
+    rows = np.flatnonzero(differs)
+    old, new = before[rows], after[rows]
+    return Change(column, rows, _texts(old), _texts(new), (old >= threshold) != (new >= threshold))
+
+
+def _usage_change(column: str, before: NDArray[np.int8], after: NDArray[np.int8]) -> Change:
+    rows = np.flatnonzero(before != after)
+    old, new = ([USAGE_NAMES[code] for code in each[rows]] for each in (before, after))
+    return Change(column, rows, old, new, np.ones(rows.size, np.bool_))
+
+
+def _texts(values: NDArray[np.float64]) -> list[str]:
+    return ["" if value != value else repr(value) for value in values.tolist()]
+
+
+def _moves(change: Change) -> Mapping[str, int]:
+    return Counter(map("{} to {}".format, change.before, change.after))

@@ -13,7 +13,7 @@ from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.exports import bundle as bundles
 from grader.services.exports import bundle_files
-from grader.services.solutions import canonical
+from grader.services.solutions import publication
 from grader.services.solutions.publication import BundleParameters
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.solution_digests import with_digest
@@ -36,7 +36,7 @@ def bundle(work: Work) -> dict[str, Any]:
     files: dict[str, bytes] = {}
     digest = with_digest(work.database, work.storage, solution)
     if asked.with_solution:
-        content = b"".join(canonical.pieces(work.storage, solution=solution))
+        content = b"".join(publication.canonical_pieces(work.storage, solution=solution))
         files[SOLUTION] = content
         work.storage.put(content)
     result = {"with_solution": asked.with_solution, "solution": digest}

@@ -9,7 +9,7 @@ from grader.metrics.prepared import FloatArray
 from grader.models import ScoringVersion, Split, Submission
 from grader.reports import Analysis, Inputs, analyse, formats
 from grader.services.moderation.diagnoses import DiagnosisParameters
-from grader.services.solutions import canary_rows, other_labels
+from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work
 
@@ -73,7 +73,7 @@ def _model(work: Work, live: LiveSolution, submission_id: int) -> _Model:
     """Read a submission without its file name, which is private to the team."""
     with work.database.read() as session:
         submission = session.get_one(Submission, submission_id)
-        names = other_labels.names(session, competition_id=submission.competition_id)
+        names = intake.other_labels(session, competition_id=submission.competition_id)
     data = work.storage.read(submission.sha256)
     return _Model(f"#{submission_id}", read_submission(data, live.row_ids, other_labels=names).predictions)
 

@@ -41,7 +41,7 @@ from grader.services.fair_play.report import (
     FoundTeam,
     Report,
 )
-from grader.services.solutions import canary_rows, other_labels
+from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.storage.stores import BlobMissing
 from grader.worker.organizer_jobs.context import Work
@@ -65,7 +65,7 @@ def look(work: Work) -> dict[str, Any]:
         competition = session.get_one(Competition, work.competition_id)
         version = lookup.live(competition)
         rows, row_ids_sha256 = version.solution.row_count, version.solution.row_ids_sha256
-        slug, names = competition.slug, other_labels.names(session, competition_id=competition.id)
+        slug, names = competition.slug, intake.other_labels(session, competition_id=competition.id)
         found, older = fair_play_files.newest_files(session, competition=competition, rows=rows)
     live = LiveSolution.load(work.storage, version)
     key = hmac.digest(work.settings.secret().encode(), f"fair play of {slug}".encode(), hashlib.sha256)

@@ -19,7 +19,7 @@ from grader.files import (
 )
 from grader.models import Competition, CompetitionState, ScoringVersion
 from grader.services.solutions import assessment, findings, intake, truth
-from grader.services.solutions import changes as solution_changes
+from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.checks import CheckParameters, Purpose, SettingsCheckParameters
 from grader.worker.organizer_jobs.context import Work, problems_of
@@ -108,13 +108,18 @@ def _looked_through(
 
 
 def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Assessed) -> dict[str, Any]:
-    positions = assessment.positions_in(live.row_ids, solution.row_ids)
-    label, usage = solution.roles.label, solution.roles.usage
-    changes = solution_changes.compare(live, assessed.truth, positions=positions, label=label, usage=usage)
-    table = solution_changes.as_csv(changes, solution.row_ids)
+    row_ids, usage = solution.row_ids, solution.roles.usage
+    changes = solution_report.compare(
+        live.truth,
+        assessed.truth,
+        positions=assessment.positions_in(live.row_ids, row_ids),
+        settings=live.rules.metric,
+        label=solution.roles.label,
+        usage=usage,
+    )
     return {
-        "changes": solution_changes.summary(changes, solution.row_ids, live, assessed.truth, usage),
-        "changes_sha256": work.storage.put(table).sha256,
+        "changes": solution_report.change_summary(changes, row_ids, live.truth, assessed.truth, usage),
+        "changes_sha256": work.storage.put(solution_report.changes_csv(changes, row_ids)).sha256,
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from grader.db import Database
 from grader.models import Solution
-from grader.services.solutions import canonical, publication
+from grader.services.solutions import publication
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage
 
 logger = logging.getLogger(__name__)
@@ -14,9 +14,9 @@ logger = logging.getLogger(__name__)
 def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
     """Return a solution's digest; it and the commitment are computed and written where they are missing."""
     if solution.digest is None or solution.commitment is None:
-        digest, commitment = canonical.committed(storage, solution=solution)
+        digest, commitment = publication.committed(storage, solution=solution)
         with database.write() as session:
-            canonical.note(session, solution=solution, digest=digest, commitment=commitment)
+            publication.keep_commitment(session, solution=solution, digest=digest, commitment=commitment)
         return digest
     return solution.digest
 
@@ -27,7 +27,7 @@ def note_missing(database: Database, storage: Storage, *, but: Collection[int] =
     One whose blobs are not whole is named in the log, and left alone where it is among those in `but`.
     """
     with database.read() as session:
-        found = canonical.without_commitment(session)
+        found = publication.without_commitment(session)
     lacking = set()
     for solution in found:
         if solution.id in but:
@@ -49,6 +49,6 @@ def write_missing_files(database: Database, storage: Storage) -> None:
         if solution.digest is None or storage.exists(solution.digest):
             continue
         try:
-            storage.put(b"".join(canonical.pieces(storage, solution=solution)))
+            storage.put(b"".join(publication.canonical_pieces(storage, solution=solution)))
         except (BlobMissing, BlobDamaged) as error:
             logger.warning("The file of solution %s cannot be written: %s", solution.id, error)

@@ -9,7 +9,7 @@ from grader.metrics.analysis.paired_differences import Measured, score_differenc
 from grader.models import Competition, ScoringVersion, Split
 from grader.services.leaderboards import ties
 from grader.services.leaderboards.ties import Place, TiesParameters
-from grader.services.solutions import other_labels
+from grader.services.solutions import intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.worker.organizer_jobs.context import Work
 
@@ -21,7 +21,7 @@ def compare(work: Work) -> dict[str, Any]:
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
         _ = version.solution  # loaded while the session is open
-        names = other_labels.names(session, competition_id=version.competition_id)
+        names = intake.other_labels(session, competition_id=version.competition_id)
         competition = session.get_one(Competition, version.competition_id)
         published = {"published_at": db.now(session).isoformat()} if ties.marks_itself(competition) else {}
         boards = {split: ties.places(session, scoring_version_id=version_id, split=split) for split in Split}

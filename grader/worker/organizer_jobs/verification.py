@@ -6,7 +6,7 @@ from grader.models import ScoringVersion, Submission
 from grader.receipts import Receipt, Settings, read_truth
 from grader.services.closing import verification
 from grader.services.closing.verification import Verified, VerifyParameters
-from grader.services.solutions import canonical
+from grader.services.solutions import publication
 from grader.services.submissions import receipts
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.solution_digests import with_digest
@@ -27,7 +27,7 @@ def verify(work: Work) -> dict[str, Any]:
         solution = version.solution
         submissions = verification.competing(session, version=version)
     truth = read_truth(
-        b"".join(canonical.pieces(work.storage, solution=solution)),
+        b"".join(publication.canonical_pieces(work.storage, solution=solution)),
         Settings.from_dict(version.metric_settings),
     )
     verified = _begun(work, version.number, digest)

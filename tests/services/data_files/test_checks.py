@@ -24,9 +24,9 @@ from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.settings_model import CompetitionSettings
-from grader.services.data_files import checks, findings, release
+from grader.services.data_files import checks
 from grader.services.data_files import files as data_files
-from grader.services.data_files.release import BeingChecked, DataUnchecked, NotHeld, NotTyped
+from grader.services.data_files.files import BeingChecked, DataUnchecked, NotHeld, NotTyped
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts, lifecycle
@@ -79,7 +79,7 @@ def file(service, competition: Competition, name: str = "test.csv") -> DataFile:
 
 def allow(service, competition: Competition, typed: str, **options):
     with service.database.write() as session:
-        release.allow(
+        data_files.allow(
             session,
             competition=competition,
             name="test.csv",
@@ -109,12 +109,12 @@ def test_the_solution_as_a_data_file_is_never_given_out(service, table: pd.DataF
     add(service, competition, csv(table))
     assert file(service, competition).check_state is DataCheckState.WAITING
     with pytest.raises(BeingChecked):
-        release.require_given_out(competition, file(service, competition))
+        data_files.require_given_out(competition, file(service, competition))
     work(service)
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
     with pytest.raises(BeingChecked):
-        release.require_given_out(competition, found)
+        data_files.require_given_out(competition, found)
     kinds = {(each["kind"], name) for each in found.findings["disclosures"] for name in each["names"]}
     assert {("label", "toxicity"), ("identity", "female"), ("Usage", "Usage")} <= kinds
     (entry,) = audited(service, "data.hold")
@@ -126,10 +126,10 @@ def test_the_solution_as_a_data_file_is_never_given_out(service, table: pd.DataF
 def test_a_file_without_hidden_values_is_given_out_after_its_check(service, clean: bytes):
     competition = service.competition()
     add(service, competition, clean)
-    assert not release.is_given_out(competition, file(service, competition))
+    assert not data_files.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
     assert jobs(service)[0].result == {"checked": ["test.csv"]}
 
 
@@ -148,14 +148,14 @@ def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
     competition = service.competition()
     add(service, competition, csv(table[[column, "id"]].rename(columns={column: "x"})))
     work(service)
-    found = findings.found_in(file(service, competition))
+    found = checks.found_in(file(service, competition))
     assert found.phrase == phrase
     assert consequence in found.consequence
     for typed in ("", "yes", "publish"):
         with pytest.raises(NotTyped, match=phrase):
             allow(service, competition, typed)
     allow(service, competition, f" {phrase} ", reason="They are in the text anyway.")
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
     (entry,) = audited(service, "data.allow")
     assert entry.after["typed"] == phrase
     assert entry.after["discloses"] == list(found.discloses)
@@ -176,7 +176,7 @@ def test_what_was_allowed_covers_the_same_and_no_more(service, table: pd.DataFra
     work(service)
     assert file(service, competition).check_state is DataCheckState.ALLOWED
     add(service, competition, csv(table[["id", "muslim"]]))  # another file begins anew
-    assert not release.is_given_out(competition, file(service, competition))
+    assert not data_files.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 
@@ -186,11 +186,11 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service):
     competition = service.competition()
     add(service, competition, b"\x89PNG\0\0")
     work(service)
-    found = findings.found_in(file(service, competition))
+    found = checks.found_in(file(service, competition))
     assert found.unopened == ("test.csv was not checked: it is an image",)
-    assert not release.is_given_out(competition, file(service, competition))
+    assert not data_files.is_given_out(competition, file(service, competition))
     allow(service, competition, "It holds no labels")
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service):
     [("pandas.py", True), ("json.py", True), ("pandas.csv", False), ("first.py", False)],
 )
 def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_warned_of: bool):
-    found = findings.found_in(DataFile(name=name, findings={}))
+    found = checks.found_in(DataFile(name=name, findings={}))
     assert bool(found.warnings) is is_warned_of
     assert found.sentences == found.warnings
 
@@ -234,7 +234,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, sol
     table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
     add(service, competition, csv(table))
     work(service)
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
         competition = lookup.get(session, slug=competition.slug)
         live = lookup.live(competition)
@@ -246,7 +246,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, sol
             actor=SHELL,
             now=service.now,
         )
-    assert release.is_given_out(competition, file(service, competition))  # its bytes are out already
+    assert data_files.is_given_out(competition, file(service, competition))  # its bytes are out already
     with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
         rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
     work(service)
@@ -263,7 +263,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service, table:
     with service.database.write() as session:
         close.reveal(session, competition=competition, actor=SHELL, now=service.now)
         publication.publish(session, competition=competition, actor=SHELL, now=service.now)
-    assert release.is_given_out(service.reload(competition), file(service, competition))
+    assert data_files.is_given_out(service.reload(competition), file(service, competition))
 
 
 def before_the_upgrade(service, competition: Competition, data: bytes):
@@ -289,18 +289,18 @@ def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
     competition = service.competition()
     files = {"clean": clean, "labels": csv(table), "image": b"\x89PNG\0"}
     before_the_upgrade(service, competition, files[what])
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
         assert checks.are_stale(session)
         assert checks.request_all(session, now=service.now) == 1
         assert checks.request_all(session, now=service.now) == 0
-    assert release.is_given_out(competition, file(service, competition))
+    assert data_files.is_given_out(competition, file(service, competition))
     work(service)
     with service.database.read() as session:
         assert not checks.are_stale(session)
     found = file(service, competition)
-    assert release.is_given_out(competition, found) == (what != "labels")
-    assert bool(findings.found_in(found).unopened) == (what == "image")
+    assert data_files.is_given_out(competition, found) == (what != "labels")
+    assert bool(checks.found_in(found).unopened) == (what == "image")
     if what == "image":
         allow(service, competition, "it holds no labels")
         assert file(service, competition).check_state is DataCheckState.ALLOWED
@@ -316,7 +316,7 @@ def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
     blob = service.storage.put(csv(table))
     with service.database.write() as session:
         session.execute(update(DataFile).values(sha256=blob.sha256))
-    assert not release.is_given_out(competition, file(service, competition))
+    assert not data_files.is_given_out(competition, file(service, competition))
     with service.database.write() as session:
         checks.request_all(session, now=service.now)
     work(service)
@@ -332,10 +332,12 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service):
         assert checks.request(session, competition=competition, now=service.now) is None
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
-    assert "its check broke (incident 12ab)" in findings.found_in(found).unopened[0]
+    assert "its check broke (incident 12ab)" in checks.found_in(found).unopened[0]
     assert len(jobs(service)) == 1
     with service.database.write() as session:
-        release.check_again(session, competition=competition, name="test.csv", actor=SHELL, now=service.now)
+        data_files.check_again(
+            session, competition=competition, name="test.csv", actor=SHELL, now=service.now
+        )
     work(service)
     assert file(service, competition).check_state is DataCheckState.PASSED
 

@@ -30,7 +30,7 @@ from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.data_files import files
 from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
-from grader.services.solutions import canonical, intake
+from grader.services.solutions import intake, publication
 from grader.services.submissions import benchmark_entries
 from grader.worker.organizer_jobs import solution_digests
 
@@ -297,7 +297,7 @@ def test_the_same_content_keeps_its_commitment_within_a_competition(service, sol
     assert [len(each.nonce) for each in found] == [64] * 3
     assert found[0].nonce == found[1].nonce != found[2].nonce
     for each in found:
-        content = b"".join(canonical.pieces(service.storage, solution=each))
+        content = b"".join(publication.canonical_pieces(service.storage, solution=each))
         assert hashlib.sha256(bytes.fromhex(each.nonce) + content).hexdigest() == each.commitment
 
 

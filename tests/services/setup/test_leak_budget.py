@@ -7,7 +7,7 @@ import pytest
 from grader.feedback.ladder import safe_step as nearest_step
 from grader.models import Competition
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup, safe_step
+from grader.services.competitions import lookup, settings_warnings
 from grader.services.competitions import settings as competition_settings
 from grader.services.setup import drafts, leak_budget
 from grader.services.setup.leak_budget import Leaks
@@ -59,11 +59,11 @@ def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service)
 
 def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service):
     made = service.competition(feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
-    proposal = safe_step.of(service.reload(made))
+    proposal = settings_warnings.proposed_step(service.reload(made))
     assert proposal.step is nearest_step(proposal.by_chance)
     assert proposal.step is not Step.OF_0_0005
     assert f"we propose the step {proposal.step}" in proposal.sentence
-    (fault,) = safe_step.warnings(service.reload(made))
+    (fault,) = settings_warnings.small_step_warnings(service.reload(made))
     assert fault.names == ("feedback_step",)
     assert fault.sentence.startswith("The step 0.0005 is small for this solution: two good models differ")
     assert fault.sentence.endswith(f"We propose {proposal.step}.")
@@ -78,9 +78,9 @@ def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(servi
     ],
 )
 def test_a_mode_without_a_step_and_a_wide_step_bring_no_warning(service, chosen):
-    assert safe_step.warnings(service.reload(service.competition(**chosen))) == []
+    assert settings_warnings.small_step_warnings(service.reload(service.competition(**chosen))) == []
 
 
 def test_a_report_without_an_error_proposes_nothing():
-    assert safe_step.of_report({}) is None
-    assert safe_step.of_report({"splits": {"public": {"score_error": None}}}) is None
+    assert settings_warnings.proposed_step_of({}) is None
+    assert settings_warnings.proposed_step_of({"splits": {"public": {"score_error": None}}}) is None

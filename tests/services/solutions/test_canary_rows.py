@@ -20,7 +20,7 @@ from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.rescoring import preparation, versions
 from grader.services.rescoring import publication as rescoring_publication
 from grader.services.setup import drafts
-from grader.services.solutions import assessment, canary_rows, canonical, checks, intake, publication
+from grader.services.solutions import assessment, canary_rows, checks, intake, publication
 from grader.services.solutions.assessment import LiveSolution
 from grader.services.solutions.canary_rows import CanariesRefused, CanaryRequest
 from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedFile
@@ -124,7 +124,7 @@ def test_canary_rows_are_ignored_and_have_the_label_of_their_coin(
 
 def test_the_list_lies_apart_and_the_commitment_fixes_it(service, competition: Competition):
     solution = live(service, competition).solution
-    form = b"".join(canonical.pieces(service.storage, solution=solution))
+    form = b"".join(publication.canonical_pieces(service.storage, solution=solution))
 
     assert hashlib.sha256(solution.canaries.encode()).hexdigest() == solution.nonce
     assert hashlib.sha256(bytes.fromhex(solution.nonce) + form).hexdigest() == solution.commitment
@@ -247,14 +247,14 @@ def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(service, comp
         versions.copy_solution(session, source=source, draft=draft, actor=SHELL, now=service.now)
     solution, copied = (live(service, each).solution for each in (competition, draft))
     assert canary_rows.read(copied.canaries) == canary_rows.read(solution.canaries)
-    _, commitment = canonical.committed(service.storage, solution=copied)
+    _, commitment = publication.committed(service.storage, solution=copied)
     assert commitment.nonce == hashlib.sha256(copied.canaries.encode()).hexdigest()
     assert commitment.value != solution.commitment
 
 
 def test_the_recount_leaves_canary_rows_out_too(service, competition: Competition):
     version = live(service, competition)
-    form = b"".join(canonical.pieces(service.storage, solution=version.solution))
+    form = b"".join(publication.canonical_pieces(service.storage, solution=version.solution))
     recounted = read_truth(form, RecountSettings.from_dict(version.metric_settings))
     assert recounted.digest == version.solution.digest
     truth = truth_of(service, version.solution)

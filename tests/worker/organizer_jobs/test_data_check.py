@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from grader.models import Competition, DataCheckState, DataFile, JobState, OrganizerJob
 from grader.services.audit.log import Actor
-from grader.services.data_files import checks, files, findings
+from grader.services.data_files import checks, files
 from grader.worker.children.job_child import JobChild
 from tests.fixtures.patience import eventually
 
@@ -65,7 +65,7 @@ def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(service, com
     """It would find room in the memory of its process: 700 MB for the file, where 512 may be used."""
     file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
-    assert findings.found_in(file).unopened == ("x was not checked: it takes too much memory to be read",)
+    assert checks.found_in(file).unopened == ("x was not checked: it takes too much memory to be read",)
 
 
 def test_a_file_that_finds_room_in_its_memory_is_looked_through(service, competition: Competition):
@@ -83,7 +83,7 @@ def test_a_small_file_has_more_time_than_its_share(service, competition: Competi
 def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(service, competition: Competition):
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
-    told = findings.found_in(file).unopened
+    told = checks.found_in(file).unopened
     assert any("cannot be checked within 20 seconds of processor time" in each for each in told), told
 
 
@@ -111,7 +111,7 @@ def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
         assert checks.request_all(session, now=service.now) == 0
     file = found(service, competition)
     assert file.check_state is DataCheckState.HELD
-    assert "its check broke (incident " in findings.found_in(file).unopened[0]
+    assert "its check broke (incident " in checks.found_in(file).unopened[0]
 
 
 def _ended_by_its_alarm(service, job: OrganizerJob, attempt: int):

@@ -16,7 +16,7 @@ from grader.services.competitions.phases import Stage
 from grader.services.exports import bundle as bundles
 from grader.services.jobs import organizer_jobs
 from grader.services.jobs.organizer_jobs import UnknownOrganizerJob
-from grader.services.leaderboards import chart_points
+from grader.services.leaderboards import score_history
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from webapp.competitions.views import CompetitionView
@@ -222,7 +222,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         jobs = checklist.jobs(session, competition=competition)
         final_number = final_standings.newest(session, competition=competition)
         is_ranked = state.stage not in (Stage.RUNNING, Stage.CLOSED)
-        moves = chart_points.shake_up(session, competition=competition) if is_ranked else []
+        moves = score_history.shake_up(session, competition=competition) if is_ranked else []
     version = competition.live_scoring_version
     return render_template(
         "closing/show.html",

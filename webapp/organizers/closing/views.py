@@ -11,7 +11,7 @@ from grader.ranking.order import score_text
 from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
-from grader.services.leaderboards.chart_points import Move
+from grader.services.leaderboards.score_history import Move
 from webapp.presentation import formats
 
 STAGES = {

@@ -19,7 +19,7 @@ from grader.models import (
 from grader.services.closing import checklist
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
-from grader.services.data_files import release
+from grader.services.data_files import files
 from grader.services.jobs import organizer_jobs
 from grader.services.moderation.activity import Activity, Counts
 from grader.services.scoring.queue_health import Health, Sign, VersionQueue
@@ -210,7 +210,7 @@ def next_act(session: Any, competition: Competition, tasks: Sequence[Task], *, n
 
 
 def _of_draft(session: Any, competition: Competition, now: datetime) -> NextAct:
-    faults = [*lifecycle.missing(competition, now=now), *release.faults(session, competition=competition)]
+    faults = [*lifecycle.missing(competition, now=now), *files.faults(session, competition=competition)]
     review = url_for("organize_publishing.show", slug=competition.slug)
     if not faults:
         return NextAct("A draft. Nothing is missing.", "Review and publish", review)

@@ -11,13 +11,12 @@ from grader.files import ColumnRole
 from grader.models import CompetitionState, Role
 from grader.models.competitions import TEXTS
 from grader.services.accounts.api_tokens import Scope
-from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
-from grader.services.competitions.settings_model import CompetitionSettings
+from grader.services.competitions import settings_warnings
+from grader.services.competitions.settings_model import FOLLOWING_DATES, CompetitionSettings
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
-from grader.services.data_files import findings, release
 from grader.services.figures import figures
 from grader.services.jobs import organizer_jobs
 from grader.services.people import names
@@ -257,7 +256,7 @@ def organized_data(slug: str) -> DataAnswer:
         files = data_files.list_all(session, competition=competition)
         benchmarks = benchmark_entries.list_all(session, competition=competition)
         return DataAnswer(
-            files=[answers.data_file(each, findings.found_in(each)) for each in files],
+            files=[answers.data_file(each, data_checks.found_in(each)) for each in files],
             benchmarks=[
                 BenchmarkLine(id=each.id, name=each.description, status=each.status) for each in benchmarks
             ],
@@ -288,7 +287,7 @@ def remove_data_file(slug: str, name: str) -> Any:
 @organizers_operation(Role.EDITOR, status=204, tag=TAG)
 def allow_data_file(slug: str, name: str, json: ReleaseRequest) -> Any:
     """Release a data file that its check holds back; `typed` is the `phrase` of the file."""
-    act(slug, release.allow, name=name, typed=json.typed, reason=json.reason)
+    act(slug, data_files.allow, name=name, typed=json.typed, reason=json.reason)
     return "", 204
 
 
@@ -296,7 +295,7 @@ def allow_data_file(slug: str, name: str, json: ReleaseRequest) -> Any:
 @organizers_operation(Role.EDITOR, status=202, answers=DataFileStored, tag=TAG)
 def check_data_file(slug: str, name: str) -> Any:
     """Check a data file again."""
-    act(slug, release.check_again, name=name)
+    act(slug, data_files.check_again, name=name)
     url = url_for("api.organized_data", slug=slug)
     return DataFileStored(name=name, url=url), 202, {"Location": url}
 
@@ -398,17 +397,15 @@ def _settings(slug: str) -> dict[str, Any]:
         competition, now = competition_of(session, slug), db.now(session)
         found = competition_settings.of(competition)
         warnings = [
-            *dates.warnings(competition, now),
-            *settings_problems.joined_names_warnings(competition),
-            *safe_step.warnings(competition),
+            *settings_warnings.warnings(competition, now),
         ]
         return {
             "version": competition_settings.version_of(found),
             "settings": SettingsShown.model_construct(**dict(found)),
             "locked": competition_settings.locks(competition, now),
-            "dates": {name: getattr(competition, name) for name in dates.NAMES},
+            "dates": {name: getattr(competition, name) for name in FOLLOWING_DATES},
             "warnings": [organizing.fault(each) for each in warnings],
-            "safe_step": safe_step_answer(safe_step.of(competition)),
+            "safe_step": safe_step_answer(settings_warnings.proposed_step(competition)),
             "leak_budget": leak_budget_answer(leak_budget.of(competition, found, now=now)),
         }
 
@@ -426,7 +423,7 @@ def _change(slug: str, changes: Mapping[str, Any], *, is_confirmed: bool) -> Any
         changed = competition_settings.change(
             session, competition=competition, changes=changes, actor=actor(), now=now
         )
-        doubtful = dates.to_confirm(competition, changed, now)
+        doubtful = settings_warnings.to_confirm(competition, changed, now)
         if doubtful and not is_confirmed:
             raise ConfirmationNeeded(doubtful)
     if changed.intersection(TEXTS):
@@ -441,10 +438,10 @@ def _publication(slug: str) -> Publication:
         is_draft = competition.state is CompetitionState.DRAFT
         lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
         missing = lifecycle.missing(competition, now=now) if is_draft else []
-        missing += release.faults(session, competition=competition) if is_draft else []
+        missing += data_files.faults(session, competition=competition) if is_draft else []
         advice = [
             *lifecycle.settings_suggestions(competition_settings.of(competition)),
-            *safe_step.warnings(competition),
+            *settings_warnings.small_step_warnings(competition),
             *lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline),
         ]
         return Publication(

@@ -11,7 +11,6 @@ from grader.errors import OrganizerError, ParticipantError
 from grader.models import DataCheckState, DataFile, OrganizerJob, Role
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
-from grader.services.data_files import findings, release
 from grader.services.jobs import organizer_jobs
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.refusal import NothingToScore
@@ -41,7 +40,7 @@ class FileCheckView:
 
     def __init__(self, file: DataFile, *, is_waiting: bool) -> None:
         self.name = file.name
-        self.found = findings.found_in(file)
+        self.found = data_checks.found_in(file)
         sentences = self.found.sentences
         self.first, self.others = sentences[:SHOWN_SENTENCES], sentences[SHOWN_SENTENCES:]
         self.words, self.pill = WORDS[file.check_state]
@@ -78,8 +77,8 @@ class ChecksView:
 
 blueprint = Blueprint("organize_data", __name__, url_prefix="/competitions/<slug>/organize/data")
 REFUSALS = (
-    release.NotHeld,
-    release.NotTyped,
+    data_files.NotHeld,
+    data_files.NotTyped,
     data_files.InvalidDataFile,
     uploads.FileMissing,
 )
@@ -134,7 +133,7 @@ def allow(slug: str) -> ResponseReturnValue:
     name = request.form.get("name", "")
     try:
         with writing() as session:
-            release.allow(
+            data_files.allow(
                 session,
                 competition=competition_of(session, slug),
                 name=name,
@@ -155,7 +154,7 @@ def check_again(slug: str) -> ResponseReturnValue:
     """Check a file again."""
     name = request.form.get("name", "")
     with writing() as session:
-        release.check_again(
+        data_files.check_again(
             session,
             competition=competition_of(session, slug),
             name=name,

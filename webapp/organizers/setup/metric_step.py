@@ -14,8 +14,8 @@ from grader.services.competitions.metric import Rules
 from grader.services.competitions.settings_model import METRIC, CompetitionSettings
 from grader.services.jobs import organizer_jobs
 from grader.services.rescoring import versions
-from grader.services.solutions import checks, identity_choice
-from grader.services.solutions.identity_choice import Candidate
+from grader.services.solutions import checks
+from grader.services.solutions.checks import Candidate
 
 UNTICKED = ("identities", "min_class_rows")  # settings that are typed where there is nothing to tick
 
@@ -81,7 +81,7 @@ def of(
     described = report(session, competition)
     if described is None:
         return None
-    found = identity_choice.candidates(described, min_class_rows=settings.min_class_rows)
+    found = checks.candidates(described, min_class_rows=settings.min_class_rows)
     job = pending_check(session, competition)
     names = _chosen(found, settings, job) if sent is None else sent
     lines = [_line(each, described["splits"], names) for each in found]
@@ -92,7 +92,7 @@ def of(
         others=tuple(line for line in lines if line.why_not),
         errors=tuple(
             ErrorLine(split, _error(both[0], 4), _error(both[1], 4) if len(both) > 1 else "")
-            for split, both in identity_choice.expected_errors(version, job).items()
+            for split, both in checks.expected_errors(version, job).items()
         ),
         pending=None if job is None else _pending(job),
     )
@@ -102,7 +102,7 @@ def report(session: Any, competition: Competition) -> Mapping[str, Any] | None:
     """Return the report with the identities to tick; only a draft has one, for its metric may change."""
     if competition.state is not CompetitionState.DRAFT:
         return None
-    return identity_choice.newest_report(session, competition=competition)
+    return checks.newest_report(session, competition=competition)
 
 
 def chosen(
@@ -192,7 +192,7 @@ def save(
     everything: dict[str, Any] = {"session": session, "competition": competition, "actor": actor, "now": now}
     if competition.live_scoring_version is None:
         changed = competition_settings.change(**everything, changes=changes)
-        job = identity_choice.check(**everything, choice=after.metric_choice) if is_other else None
+        job = checks.check_choice(**everything, choice=after.metric_choice) if is_other else None
         if job is None:
             return changed, None
         url = url_for("organize_solution.show", slug=competition.slug, job_id=job.id)
@@ -212,5 +212,5 @@ def save(
             return changed, Told("Saved. Your choice is in use now.", url, goes_on=True)
         if organizer_jobs.is_open(pending):
             return changed, Told("Your choice is still being checked.", url)
-    identity_choice.check(**everything, choice=after.metric_choice)
+    checks.check_choice(**everything, choice=after.metric_choice)
     return changed, Told("Your choice is being checked with the solution.", url)

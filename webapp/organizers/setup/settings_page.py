@@ -11,10 +11,11 @@ from wtforms import Field
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
 from grader.ranking.order import SCORE_DECIMALS, score_text
-from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import settings_warnings
 from grader.services.competitions.settings_model import (
     DATES,
+    FOLLOWING_DATES,
     KINDS,
     METRIC_IS_FIXED,
     CompetitionSettings,
@@ -109,9 +110,9 @@ def save(slug: str, step: str) -> ResponseReturnValue:
                     session, competition, before, changes, actor=actor(), now=now
                 )
             written = [changes[name] for name in changed if KINDS.get(name) is Kind.TEXT]
-            past = dates.warnings_of_change(competition, changed, now)
-            joined = settings_problems.joined_names_warnings(competition) if "identities" in changed else []
-            if doubtful := dates.to_confirm(competition, changed, now):
+            past = settings_warnings.date_warnings_of_change(competition, changed, now)
+            joined = settings_warnings.joined_names_warnings(competition) if "identities" in changed else []
+            if doubtful := settings_warnings.to_confirm(competition, changed, now):
                 confirm(_takes_effect_soon(competition, page, doubtful, now))
     if is_stale:
         return _page(slug, page, is_sent=True, is_stale=True), 412
@@ -187,7 +188,7 @@ def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
     with reading() as session:
         competition, now = competition_of(session, slug), db.now(session)
         locks = competition_settings.locks(competition, now)
-        shown = {fault.sentence for fault in dates.warnings(competition, now)}
+        shown = {fault.sentence for fault in settings_warnings.date_warnings(competition, now)}
     beside = [f for f in past if f.sentence in shown and not any(name in locks for name in f.names)]
     words = [fault.sentence for fault in past if fault not in beside]
     if beside:
@@ -276,11 +277,9 @@ def _page(
         job = metric_step.pending_check(session, competition) if ticks else None
         entered = {name: form[name].data for name in DATES if name in form} if is_refused else {}
         warnings = [
-            *dates.warnings(competition, now, entered=entered),
-            *settings_problems.joined_names_warnings(competition),
-            *safe_step.warnings(competition),
+            *settings_warnings.warnings(competition, now, entered=entered),
         ]
-        proposal = safe_step.of(competition)
+        proposal = settings_warnings.proposed_step(competition)
         leaks = leak_budget.of(competition, settings, now=now) if step.key == METRIC_STEP else None
         asks = "feedback" in form
         if asks and proposal and not is_refused and not settings.feedback.has_step:
@@ -312,7 +311,7 @@ def _page(
         ticks_etag=_status(job).headers["ETag"] if job else "",
         groups=groups,
         following={
-            name: getattr(competition, name) for name in dates.NAMES if getattr(settings, name) is None
+            name: getattr(competition, name) for name in FOLLOWING_DATES if getattr(settings, name) is None
         },
         dates={name: getattr(competition, name) for name in DATES},
         metric_is_fixed=METRIC_IS_FIXED,

@@ -8,10 +8,10 @@ from typing import Any
 from flask import url_for
 
 from grader.models import Competition, CompetitionState
-from grader.services.competitions import dates, safe_step, settings_problems
 from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import settings_warnings
 from grader.services.competitions.settings_problems import Fault
-from grader.services.data_files import release
+from grader.services.data_files import files
 from grader.services.setup import lifecycle
 from grader.services.submissions import benchmark_entries
 
@@ -203,15 +203,16 @@ def next_page(key: str, slug: str) -> str:
 
 def _missing(session: Any, competition: Competition, now: datetime) -> Iterable[Fault]:
     yield from lifecycle.missing(competition, now=now)
-    yield from release.faults(session, competition=competition)
+    yield from files.faults(session, competition=competition)
 
 
 def _advice(session: Any, competition: Competition, is_draft: bool, now: datetime) -> Iterable[Fault]:
     yield from lifecycle.settings_suggestions(competition_settings.of(competition))
-    yield from safe_step.warnings(competition)
-    yield from settings_problems.joined_names_warnings(competition)
+    yield from settings_warnings.small_step_warnings(competition)
+    yield from settings_warnings.joined_names_warnings(competition)
     if is_draft:
-        yield from (fault for fault in dates.warnings(competition, now) if "closes_at" not in fault.names)
+        past = settings_warnings.date_warnings(competition, now)
+        yield from (fault for fault in past if "closes_at" not in fault.names)
     lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
     yield from lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline)
 
@@ -225,7 +226,7 @@ def _lacks(key: str, faults: Sequence[Fault], slug: str) -> Iterable[Lack]:
 
 def _step_of(fault: Fault) -> str:
     """Return the step where a fault can be mended."""
-    if release.DATA in fault.names:
+    if files.DATA in fault.names:
         return DATA
     if lifecycle.SOLUTION in fault.names:
         return SOLUTION

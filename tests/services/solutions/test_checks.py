@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.services.solutions.identity_choice import candidates
+from grader.services.solutions.checks import candidates
 
 
 def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500):

@@ -1,0 +1,162 @@
+"""Warnings about settings that are allowed: past and near dates, joined identity names, a small step."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from grader.feedback.ladder import safe_step
+from grader.metrics.expected_error import paired_standard_error
+from grader.models import Competition, CompetitionState
+from grader.services.competitions import metric, phases
+from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, SETTINGS
+from grader.services.competitions.settings_problems import Fault, joined_names_hint
+from grader.visibility import Phase, Step
+
+SOON = timedelta(days=1)  # also catches a time that was entered in the wrong time zone
+_OF_A_DRAFT = {
+    "opens_at": "the competition opens as soon as it is published",
+    "closes_at": "the competition cannot be published like this",
+    "entry_deadline": "nobody could join",
+    "merger_deadline": "teams could neither grow nor merge",
+    "reveals_at": "the private leaderboard would be revealed at the close",
+}
+_UNTIL_THE_CLOSE = {
+    "entry_deadline": "nobody can join any more",
+    "merger_deadline": "teams can neither grow nor merge any more",
+}
+_AFTER_THE_CLOSE = {
+    "reveals_at": "the private leaderboard is revealed automatically as soon as everything is scored",
+}
+_SOON = {
+    "opens_at": "the competition opens",
+    "closes_at": "no submission is accepted from then on",
+    "entry_deadline": "nobody can join from then on",
+    "merger_deadline": "teams can neither grow nor merge from then on",
+    "reveals_at": "the private leaderboard is revealed automatically",
+}
+
+
+def warnings(
+    competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
+) -> list[Fault]:
+    """Return all warnings; `entered` are dates that are about to replace the stored ones."""
+    return [
+        *date_warnings(competition, now, entered=entered),
+        *joined_names_warnings(competition),
+        *small_step_warnings(competition),
+    ]
+
+
+def date_warnings(
+    competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
+) -> list[Fault]:
+    """Return a sentence for each date of a competition in the past that has an effect.
+
+    `entered` are dates that are about to be saved in place of the stored ones.
+    """
+    return list(_found(competition, now, _effects(competition, now), entered))
+
+
+def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
+    """Return the warnings that a change brought: of the dates in it, and of those that follow the close."""
+    names = set(changed) & set(DATES)
+    if names & {"opens_at", "closes_at"}:
+        names |= set(FOLLOWING_DATES)
+    effects = {"opens_at": "the competition is open now"} | dict(_effects(competition, now))
+    return [fault for fault in _found(competition, now, effects, {}) if set(fault.names) & names]
+
+
+def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
+    """Return the effects of changed dates in the past or within a day; a draft needs no confirmation."""
+    if competition.state is CompetitionState.DRAFT:
+        return []
+    found = date_warnings_of_change(competition, changed, now)
+    for name, effect in _SOON.items():
+        moment = getattr(competition, name)
+        if name in changed and moment is not None and now < moment <= now + SOON:
+            when = f"less than a day away ({moment:%Y-%m-%d %H:%M} UTC)"
+            found.append(Fault(f"The {SETTINGS[name].words} is {when}: {effect}.", (name,)))
+    return found
+
+
+def _effects(competition: Competition, now: datetime) -> Mapping[str, str]:
+    if competition.state is CompetitionState.DRAFT:
+        return _OF_A_DRAFT
+    match phases.phase(competition, now):
+        case Phase.SCHEDULED | Phase.OPEN:
+            return _UNTIL_THE_CLOSE
+        case Phase.CLOSED:
+            return _AFTER_THE_CLOSE
+        case _:
+            return {}
+
+
+def _found(
+    competition: Competition,
+    now: datetime,
+    effects: Mapping[str, str],
+    entered: Mapping[str, datetime | None],
+) -> Iterator[Fault]:
+    for name, effect in effects.items():
+        moment = entered.get(name, getattr(competition, name))
+        if moment is not None and moment <= now:
+            yield Fault(
+                f"The {SETTINGS[name].words} is in the past ({moment:%Y-%m-%d %H:%M} UTC): {effect}.",
+                (name,),
+            )
+
+
+def joined_names_warnings(competition: Competition) -> list[Fault]:
+    """Return a sentence for each chosen identity with commas that no solution is known to have."""
+    version = competition.live_scoring_version
+    known = () if version is None else [line["name"] for line in version.solution.report["identities"]]
+    return [
+        Fault(f"{name!r} is read as the name of one column. {joined_names_hint(name)}", ("identities",))
+        for name in metric.of(competition).identities or ()
+        if joined_names_hint(name) and name not in known
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A step, and by how much two good models differ by chance on the public rows."""
+
+    step: Step
+    by_chance: float
+
+    @property
+    def sentence(self) -> str:
+        """The proposal with its reason."""
+        return (
+            f"For your solution we propose the step {self.step}: two good models differ by chance by about "
+            f"{self.by_chance:.4f}."
+        )
+
+
+def proposed_step(competition: Competition) -> Proposal | None:
+    """Return what is proposed for the solution in use; None without one."""
+    version = competition.live_scoring_version
+    return None if version is None else proposed_step_of(version.solution.report)
+
+
+def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
+    """Return what is proposed for a solution with this report; None where its error is not known."""
+    error = report.get("splits", {}).get("public", {}).get("score_error")
+    if error is None:
+        return None
+    by_chance = paired_standard_error(error, report["assumed"]["correlation"])
+    return Proposal(safe_step(by_chance), by_chance)
+
+
+def small_step_warnings(competition: Competition) -> list[Fault]:
+    """Return a sentence if the mode has a step and it is smaller than the proposed one."""
+    proposal, step = proposed_step(competition), competition.feedback_step
+    if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
+        return []
+    sentence = (
+        f"The step {step} is small for this solution: two good models differ by chance by about "
+        f"{proposal.by_chance:.4f}. A smaller step shows luck and leaks labels. We propose {proposal.step}."
+    )
+    return [Fault(sentence, ("feedback_step",))]
