@@ -11,7 +11,7 @@ from grader import db
 from grader.models import Competition, CompetitionState, Split
 from grader.services.competitions import organizers
 from grader.services.paging import page_of_list
-from grader.services.standings import places
+from grader.services.standings.places import Standings
 from grader.services.teams import participations, rosters
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
@@ -102,13 +102,11 @@ def _line(session: Any, competition: Competition) -> dict[str, Any]:
     version = competition.live_scoring_version
     rank, team_count = 0, 0
     if version is not None:
-        team_count = places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC)
+        standings = Standings(session, version.id, Split.PUBLIC)
+        team_count = standings.count_teams()
         team = rosters.find_team(session, competition=competition, user=g.user)
-        entry = team and places.standing_of(
-            session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id
-        )
-        if entry:
-            rank = places.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+        if team is not None and (found := standings.ranked_entry_of(team.id)):
+            rank = found[1]
     return {
         "id": competition.id,
         "ref": competition.slug,

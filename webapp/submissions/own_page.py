@@ -15,7 +15,8 @@ from grader.services.competitions.pauses import SubmissionsPaused
 from grader.services.leaderboards import score_history, submission_results, team_results
 from grader.services.limits import limits
 from grader.services.solutions import intake
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.services.submissions import accepting, refusal, repeats, selections
 from grader.services.submissions import refusal as rules
 from grader.services.submissions.situation import Situation
@@ -262,10 +263,11 @@ def _places(session: Any, found: Situation, phase: Phase) -> tuple[Entry | None,
     version, team = lookup.live(found.competition), found.team
     if team is None:
         return None, None
-    own = places.standing_of(session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team.id)
+    standings = Standings(session, version.id, Split.PUBLIC)
+    own = standings.entry_of(team.id)
     if not visible_fields(Viewer.PARTICIPANT, phase, found.competition.feedback) >= _BOARD:
         return own, None
-    first = places.first(session, scoring_version_id=version.id, split=Split.PUBLIC)
+    first = standings.first()
     return own, None if first is None or first.team_id == team.id else first
 
 

@@ -36,7 +36,8 @@ from grader.services.competitions import lookup, phases, settings
 from grader.services.competitions.phases import Archived
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
-from grader.services.standings import final_standings, places, rows
+from grader.services.standings import final_standings, rows
+from grader.services.standings.places import Standings
 from grader.services.webhooks import outbox as webhooks
 from grader.services.webhooks.outbox import Event
 from grader.visibility import Phase
@@ -232,9 +233,7 @@ def reveal(
     return Revealed(
         competition,
         closed_now,
-        team_count=places.count_teams(
-            session, scoring_version_id=lookup.live(competition).id, split=Split.PRIVATE
-        ),
+        team_count=Standings(session, lookup.live(competition).id, Split.PRIVATE).count_teams(),
         failed_count=counts[SubmissionStatus.FAILED],
     )
 
@@ -391,8 +390,7 @@ def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -
     if not readers:
         return
     private, public = (
-        places.ranks(session, scoring_version_id=version_id, split=split)
-        for split in (Split.PRIVATE, Split.PUBLIC)
+        Standings(session, version_id, split).ranks() for split in (Split.PRIVATE, Split.PUBLIC)
     )
     bodies = (
         (

@@ -50,10 +50,11 @@ def public_change_text(before: Any, after: Any, changed: Collection[str], rules_
 
 def _sentences(before: Any, after: Any, changed: Collection[str], version: int) -> Iterable[str]:
     for name, setting in SETTINGS.items():
-        if setting.public and name in changed:
-            shown = _date if KINDS[name] is Kind.DATE else _limit
+        is_date = KINDS.get(name) is Kind.DATE
+        if name in changed and (is_date or setting.public):
+            shown = _date if is_date else _limit
             new, old = shown(getattr(after, name)), shown(getattr(before, name))
-            yield f"The {setting.public} is {new}; it was {old}."
+            yield f"The {setting.public or setting.words} is {new}; it was {old}."
     if "rules" in changed:
         yield f"The rules changed; they are version {version} now."
     if "reveal_rule" in changed:

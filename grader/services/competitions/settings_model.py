@@ -5,7 +5,7 @@ that of the file; the form's order is in the web's steps.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
@@ -48,20 +48,21 @@ class Fixed(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """The texts about a setting.
 
-    `words` name it in the middle of a sentence. `label` and `help` are those of the form; the TOML file, the
-    docs and the API show them as `description`. `key` is its place in the TOML file. The public log tells
-    changes of those with `public` words. `choices` have the form's words for each value; `day` is the time
-    of a date alone.
+    `key` is its place in the TOML file. `label` and `help` are those of the form; the TOML file, the docs and
+    the API show them as `description`. `words` name it in the middle of a sentence. The public log shows
+    changes of dates, and of settings with `public` words. `choices` have the form's words for each value;
+    `day` is the time of a date without one.
     """
 
-    words: str = ""
-    label: str
-    help: str = ""
     key: str
+    label: str
+    words: str = ""
+    _: KW_ONLY
+    help: str = ""
     public: str = ""
     fixed: Fixed | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +127,8 @@ def is_web_address(text: str) -> bool:
 
 _COUNTED = Field(ge=1, le=MAX_COUNT)
 Line = Annotated[str, Kind.LINE]
-Text = Annotated[str, Kind.TEXT]
+Name = Annotated[str, Kind.LINE, Field(max_length=64)]
+Text = Annotated[str, Kind.TEXT, Field(max_length=TEXT_MAX_LENGTH)]
 Count = Annotated[int, Kind.COUNT, _COUNTED]
 Limit = Annotated[int | None, Kind.LIMIT, _COUNTED]
 Date = Annotated[Annotated[datetime, AfterValidator(_dated)] | None, Kind.DATE]
@@ -145,19 +147,16 @@ class CompetitionSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: Annotated[
-        Line,
-        Field(max_length=200),
-        AfterValidator(_titled),
-        Setting(words="title", label="Title", key="title"),
+        Line, Field(max_length=200), AfterValidator(_titled), Setting("title", "Title", "title")
     ] = ""
     contact: Annotated[
         Line,
         Field(max_length=500),
         Setting(
-            words="contact",
-            label="Contact",
+            "contact",
+            "Contact",
+            "contact",
             help="An e-mail address or a web page, shown to everybody. Optional.",
-            key="contact",
         ),
     ] = ""
     discussion_url: Annotated[
@@ -165,21 +164,21 @@ class CompetitionSettings(BaseModel):
         Field(max_length=500),
         AfterValidator(_linked),
         Setting(
-            words="address of the discussion",
-            label="Discussion",
+            "discussion",
+            "Discussion",
+            "address of the discussion",
             help="The address of a forum, starting with https://. Optional.",
-            key="discussion",
         ),
     ] = ""
     feedback: Annotated[
         Feedback,
         Kind.CHOICE,
         Setting(
-            words="feedback",
-            label="Feedback",
+            "feedback",
+            "Feedback",
+            "feedback",
             help="In open a participant sees what helps to improve a model. The other modes protect the "
             "public labels: choose one if prizes are at stake and teams may send many files.",
-            key="feedback",
             fixed=_SHOWN,
             choices={
                 Feedback.OPEN: "open (default): everybody sees the public score and its four terms; a team "
@@ -199,52 +198,44 @@ class CompetitionSettings(BaseModel):
         Step,
         Kind.CHOICE,
         Setting(
-            words="step of the feedback",
-            label="Step",
+            "feedback_step",
+            "Step",
+            "step of the feedback",
             help="Only for tiered, ladder and noised: the width of a band, the improvement that a ladder "
             "requires, or the spread of the noise.",
-            key="feedback_step",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
         ),
     ] = Step.OF_0_002
     positive_name: Annotated[
-        Line,
-        Field(max_length=64),
+        Name,
         Setting(
-            words="name of the positive class",
-            label="Name of the positive class",
+            "classes.positive",
+            "Name of the positive class",
+            "name of the positive class",
             help="For rows whose label reaches the threshold, such as “toxic”.",
-            key="classes.positive",
         ),
     ] = "positive"
     negative_name: Annotated[
-        Line,
-        Field(max_length=64),
-        Setting(
-            words="name of the negative class",
-            label="Name of the negative class",
-            key="classes.negative",
-        ),
+        Name,
+        Setting("classes.negative", "Name of the negative class", "name of the negative class"),
     ] = "negative"
     row_name: Annotated[
-        Line,
-        Field(max_length=64),
+        Name,
         Setting(
-            words="name of the rows",
-            label="Name of the rows",
+            "classes.rows",
+            "Name of the rows",
+            "name of the rows",
             help="What the rows of the test set are, in the plural, such as “comments”. By default, “rows”.",
-            key="classes.rows",
         ),
     ] = ""
     opens_at: Annotated[
         Date,
         Setting(
-            words="opening",
-            public="opening",
-            label="Opens",
+            "dates.opens",
+            "Opens",
+            "opening",
             help="By default, the competition opens when you publish it.",
-            key="dates.opens",
             fixed=_OPENED,
             day=START_OF_DAY,
         ),
@@ -252,43 +243,28 @@ class CompetitionSettings(BaseModel):
     closes_at: Annotated[
         Date,
         Setting(
-            words="close",
-            public="close",
-            label="Closes",
+            "dates.closes",
+            "Closes",
+            "close",
             help="By default, the competition does not close automatically.",
-            key="dates.closes",
             fixed=_OVER,
         ),
     ] = None
     entry_deadline: Annotated[
         Date,
-        Setting(
-            words="entry deadline",
-            public="entry deadline",
-            label="Entry deadline",
-            help=_USUAL,
-            key="dates.entry_deadline",
-            fixed=_OVER,
-        ),
+        Setting("dates.entry_deadline", "Entry deadline", "entry deadline", help=_USUAL, fixed=_OVER),
     ] = None
     merger_deadline: Annotated[
         Date,
-        Setting(
-            words="merger deadline",
-            public="merger deadline",
-            label="Merger deadline",
-            help=_USUAL,
-            key="dates.merger_deadline",
-            fixed=_OVER,
-        ),
+        Setting("dates.merger_deadline", "Merger deadline", "merger deadline", help=_USUAL, fixed=_OVER),
     ] = None
     reveal_rule: Annotated[
         RevealRule,
         Kind.CHOICE,
         Setting(
-            words="rule of the reveal",
-            label="Who reveals the private leaderboard",
-            key="dates.reveal",
+            "dates.reveal",
+            "Who reveals the private leaderboard",
+            "rule of the reveal",
             fixed=_REVEALED,
             choices={
                 RevealRule.DATE: "automatically on a date, unless an organizer does it before",
@@ -299,11 +275,10 @@ class CompetitionSettings(BaseModel):
     reveals_at: Annotated[
         Date,
         Setting(
-            words="date of the reveal",
-            public="date of the reveal",
-            label="Date of the reveal",
+            "dates.reveals",
+            "Date of the reveal",
+            "date of the reveal",
             help="By default, 7 days after the close.",
-            key="dates.reveals",
             fixed=_REVEALED,
         ),
     ] = None
@@ -311,9 +286,9 @@ class CompetitionSettings(BaseModel):
         EntryMode,
         Kind.CHOICE,
         Setting(
-            words="entry mode",
-            label="Who may join",
-            key="entry.mode",
+            "entry.mode",
+            "Who may join",
+            "entry mode",
             choices={
                 EntryMode.OPEN: "anybody with an account",
                 EntryMode.CODE: "anyone who knows the code",
@@ -325,66 +300,55 @@ class CompetitionSettings(BaseModel):
         str | None,
         Kind.LINE,
         Field(max_length=64),
-        Setting(
-            words="entry code",
-            label="Code",
-            help="Only needed for entry by code.",
-            key="entry.code",
-        ),
+        Setting("entry.code", "Code", "entry code", help="Only needed for entry by code."),
     ] = None
     max_team_size: Annotated[
         Count,
         Setting(
-            words="team size",
-            label="Members per team",
+            "entry.team_size",
+            "Members per team",
+            "team size",
             help="With 1, there are no teams.",
-            key="entry.team_size",
             public="maximum team size",
         ),
     ] = 5
     max_daily_submissions: Annotated[
         Limit,
         Setting(
-            words="daily limit",
-            label="Submissions per UTC day",
-            key="limits.daily",
-            public="limit of submissions per day",
+            "limits.daily", "Submissions per UTC day", "daily limit", public="limit of submissions per day"
         ),
     ] = 5
     max_total_submissions: Annotated[
         Limit,
         Setting(
-            words="total limit",
-            label="Submissions in total",
-            key="limits.total",
-            public="limit of submissions in total",
+            "limits.total", "Submissions in total", "total limit", public="limit of submissions in total"
         ),
     ] = None
     max_pending_submissions: Annotated[
         Count,
         Setting(
-            words="limit of pending submissions",
-            label="Pending submissions at once",
-            key="limits.pending",
+            "limits.pending",
+            "Pending submissions at once",
+            "limit of pending submissions",
             public="limit of pending submissions",
         ),
     ] = 5
     max_hourly_rejections: Annotated[
         Count,
         Setting(
-            words="hourly limit of rejected files",
-            label="Rejected files per hour",
-            key="limits.rejections_an_hour",
+            "limits.rejections_an_hour",
+            "Rejected files per hour",
+            "hourly limit of rejected files",
             public="limit of rejected files per hour",
         ),
     ] = 30
     selection_count: Annotated[
         Count,
         Setting(
-            words="number of selected submissions",
-            label="Selected submissions",
+            "limits.selections",
+            "Selected submissions",
+            "number of selected submissions",
             help="The best of them counts on the private leaderboard.",
-            key="limits.selections",
             public="number of selected submissions",
             fixed=_OVER,
         ),
@@ -392,85 +356,72 @@ class CompetitionSettings(BaseModel):
     takes_late_submissions: Annotated[
         Check,
         Setting(
-            words="choice of late submissions",
-            label="Score files sent after the reveal as late submissions, without a rank",
+            "limits.late",
+            "Score files sent after the reveal as late submissions, without a rank",
+            "choice of late submissions",
             help="From late scores on both splits people can work out the labels.",
-            key="limits.late",
         ),
     ] = True
     marks_ties: Annotated[
         Check,
         Setting(
-            words="choice of marked ties",
-            label="Mark statistically tied teams after the reveal",
+            "limits.ties",
+            "Mark statistically tied teams after the reveal",
+            "choice of marked ties",
             help="A worker compares the first 100 teams, each with the team above. Ranks do not change.",
-            key="limits.ties",
             fixed=_REVEALED,
         ),
     ] = True
     identities: Annotated[
         Names,
         Setting(
-            words="choice of identities",
-            label="Columns of the solution",
+            "metric.identities",
+            "Columns of the solution",
+            "choice of identities",
             help="By default, the solution check proposes them.",
-            key="metric.identities",
             fixed=_METRIC,
         ),
     ] = None
     min_class_rows: Annotated[
         Count,
         Setting(
-            words="minimum size in rows",
-            label="Minimum size",
+            "metric.min_class_rows",
+            "Minimum size",
+            "minimum size in rows",
             help="Propose identities with at least this many rows of each class in each split.",
-            key="metric.min_class_rows",
             fixed=_METRIC,
         ),
     ] = MIN_CLASS_ROWS
     metric: Annotated[
-        MetricSettings,
-        Setting(words="formula of the metric", label="Formula", key="metric", fixed=_METRIC),
+        MetricSettings, Setting("metric", "Formula", "formula of the metric", fixed=_METRIC)
     ] = Field(default_factory=MetricSettings)
     overview: Annotated[
         Text,
-        Field(max_length=TEXT_MAX_LENGTH),
-        Setting(
-            words="overview",
-            label="Overview",
-            help="Markdown.",
-            key="texts.overview",
-        ),
+        Setting("texts.overview", "Overview", "overview", help="Markdown."),
     ] = ""
     evaluation: Annotated[
         Text,
-        Field(max_length=TEXT_MAX_LENGTH),
         Setting(
-            words="text on the evaluation",
-            label="Evaluation",
+            "texts.evaluation",
+            "Evaluation",
+            "text on the evaluation",
             help="Shown above the description of the metric, which is added automatically. Markdown.",
-            key="texts.evaluation",
         ),
     ] = ""
     rules: Annotated[
-        Text,
+        str,
+        Kind.TEXT,
         Field(max_length=50_000),
         Setting(
-            words="text of the rules",
-            label="Rules",
+            "texts.rules",
+            "Rules",
+            "text of the rules",
             help="People must accept the rules to join, and again when the rules change. Markdown.",
-            key="texts.rules",
         ),
     ] = ""
     data_description: Annotated[
         Text,
-        Field(max_length=TEXT_MAX_LENGTH),
-        Setting(
-            words="text on the data",
-            label="Data",
-            help="Shown above the list of files. Markdown.",
-            key="texts.data",
-        ),
+        Setting("texts.data", "Data", "text on the data", help="Shown above the list of files. Markdown."),
     ] = ""
 
     def changed(self, **changes: Any) -> Self:
@@ -487,26 +438,24 @@ class CompetitionSettings(BaseModel):
 
 # The formula is one setting with these parts; each has its own input and, but for the weights, its own key.
 WEIGHTS = {
-    "overall_auc": Setting(label="Overall AUC", key="metric.weights"),
-    "subgroup_auc": Setting(label="Subgroup AUC", key="metric.weights"),
-    "bpsn_auc": Setting(label="BPSN AUC", key="metric.weights"),
-    "bnsp_auc": Setting(label="BNSP AUC", key="metric.weights"),
+    "overall_auc": Setting("metric.weights", "Overall AUC"),
+    "subgroup_auc": Setting("metric.weights", "Subgroup AUC"),
+    "bpsn_auc": Setting("metric.weights", "BPSN AUC"),
+    "bnsp_auc": Setting("metric.weights", "BNSP AUC"),
 }
 METRIC_PARTS = {
     "power": Setting(
-        label="Power p of the means",
+        "metric.power",
+        "Power p of the means",
         help="-5 stays close to the weakest identity. inf and -inf are allowed.",
-        key="metric.power",
     ),
     "label_threshold": Setting(
-        label="Threshold of the label",
-        help="A row is positive at this value or above.",
-        key="metric.label_threshold",
+        "metric.label_threshold", "Threshold of the label", help="A row is positive at this value or above."
     ),
     "identity_threshold": Setting(
-        label="Threshold of identities",
+        "metric.identity_threshold",
+        "Threshold of identities",
         help="A row mentions an identity at this value or above.",
-        key="metric.identity_threshold",
     ),
 } | WEIGHTS
 

@@ -35,7 +35,8 @@ from grader.services.leaderboards import submission_results
 from grader.services.leaderboards.lines import TERMS
 from grader.services.leaderboards.submission_results import SplitResult
 from grader.services.solutions.publication import BundleParameters
-from grader.services.standings import final_standings, places
+from grader.services.standings import final_standings
+from grader.services.standings.places import Standings
 from grader.services.submissions import receipts
 from grader.visibility import Phase, Viewer, visible_fields
 
@@ -178,7 +179,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
 
 
 def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BoardLine, ...]:
-    ranks = places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC)
+    ranks = Standings(session, version.id, Split.PUBLIC).ranks()
     loaded = board_lines.load(
         session, version=version, split=Split.PUBLIC, ranks=ranks, terms=TERMS, now=now
     ).rows

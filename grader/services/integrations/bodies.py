@@ -27,7 +27,7 @@ from grader.models import (
 from grader.services.competitions import lookup, phases
 from grader.services.integrations import subscriptions
 from grader.services.leaderboards import submission_results
-from grader.services.standings import places
+from grader.services.standings.places import Standings
 from grader.services.webhooks.outbox import Event
 from grader.text import counted
 from grader.visibility import Field, visible_fields
@@ -219,15 +219,11 @@ def _revealed(case: _Case) -> _Told:
     version_id = lookup.live(case.competition).id
     if case.team_id is not None:
         for split in Split:
-            ranks = places.ranks(
-                case.session, scoring_version_id=version_id, split=split, team_ids=[case.team_id]
-            )
+            ranks = Standings(case.session, version_id, split).ranks([case.team_id])
             fields[f"{split.value}_rank"] = ranks.get(case.team_id)
         if rank := fields["private_rank"]:
             sentence = f"the private leaderboard is revealed. Your team is ranked {rank:,}."
-    fields["team_count"] = places.count_teams(
-        case.session, scoring_version_id=version_id, split=Split.PRIVATE
-    )
+    fields["team_count"] = Standings(case.session, version_id, Split.PRIVATE).count_teams()
     return fields, sentence, f"{case.page}/leaderboard"
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.models import Competition, Split, Webhook
-from grader.services.standings import places
+from grader.services.standings.places import Standings
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import Event
 
@@ -90,7 +90,7 @@ def _ranks(session: Session, competition: Competition) -> Mapping[int, int]:
     version_id = competition.live_scoring_version_id
     if version_id is None:
         return {}
-    return places.ranks(session, scoring_version_id=version_id, split=_split(competition))
+    return Standings(session, version_id, _split(competition)).ranks()
 
 
 def _split(competition: Competition) -> Split:

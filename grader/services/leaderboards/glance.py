@@ -24,6 +24,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import phases
 from grader.services.standings import places, shown_scores
+from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 TOP = 5
@@ -101,7 +102,7 @@ def of(session: Session, *, competition: Competition, team: Team | None, now: da
         best=order.score_text(max(scores), decimals),
         split=split,
         top=_top(session, version_id, split, decimals),
-        own=_own(session, version_id, split, team, decimals) if team is not None else None,
+        own=_own(Standings(session, version_id, split), team, decimals) if team is not None else None,
         scores=scores,
         decimals=decimals,
     )
@@ -179,13 +180,14 @@ def _top(session: Session, version_id: int, split: Split, decimals: int) -> list
     ]
 
 
-def _own(session: Session, version_id: int, split: Split, team: Team, decimals: int) -> OwnPlace | None:
-    entry = places.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
-    if entry is None:
+def _own(standings: Standings, team: Team, decimals: int) -> OwnPlace | None:
+    found = standings.ranked_entry_of(team.id)
+    if found is None:
         return None
-    above = places.above(session, scoring_version_id=version_id, split=split, entry=entry)
+    entry, rank = found
+    above = standings.above(entry)
     return OwnPlace(
-        rank=places.rank_of(session, scoring_version_id=version_id, split=split, entry=entry),
+        rank=rank,
         score=order.score_text(entry.score_units, decimals),
         score_units=entry.score_units,
         gap=order.score_text(above.score_units - entry.score_units, decimals) if above else None,

@@ -15,7 +15,8 @@ from grader.services.competitions import lookup, phases
 from grader.services.leaderboards import lines as board_lines
 from grader.services.leaderboards.lines import BoardRow, Sort
 from grader.services.paging import PAGE_SIZE, Paging, paging
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -196,7 +197,8 @@ def _board(
         raise HiddenColumn(name=asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
     version = lookup.live(competition)
-    team_count, best = places.count_and_best(session, scoring_version_id=version.id, split=split)
+    standings = Standings(session, version.id, split)
+    team_count, best = standings.count_and_best()
     unranked = board_lines.benchmark_rows(
         session, competition=competition, version=version, split=split, terms=terms
     )
@@ -204,7 +206,7 @@ def _board(
     if asked.is_plain:
         place = paging(team_count, page=asked.page, page_size=asked.page_size)
         if asked.after is not None:
-            place = _from(session, version, split, asked, team_count)
+            place = _from(standings, asked.after, asked.page_size, team_count)
         lines, following = _plain_page(session, version, split, place, unranked)
         found_count = team_count
     else:
@@ -222,7 +224,7 @@ def _board(
         place = paging(len(found), page=asked.page, page_size=asked.page_size)
         lines = found[place.first : place.first + place.page_size]
     ranks = dict(line for line in lines if not isinstance(line, BoardRow))
-    own = _own(session, version, split, asked.own_team_id, ranks)
+    own = _own(standings, asked.own_team_id, ranks)
     decimals = shown_scores.decimals(competition, split)
     loaded = board_lines.load(
         session, version=version, split=split, ranks=ranks | own, terms=terms, now=now, decimals=decimals,
@@ -248,12 +250,10 @@ def _board(
     )
 
 
-def _from(session: Session, version: ScoringVersion, split: Split, asked: Asked, count: int) -> Paging:
+def _from(standings: Standings, after: Place, page_size: int, count: int) -> Paging:
     """Return the page that begins after a place, wherever that is now."""
-    assert asked.after is not None  # noqa: S101
-    last = Entry(NOBODY, LAST, asked.after.score_units, asked.after.submitted_at)
-    start = places.rank_of(session, scoring_version_id=version.id, split=split, entry=last) - 1
-    return Paging(start // asked.page_size + 1, asked.page_size, count, start)
+    start = standings.rank_of(Entry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
+    return Paging(start // page_size + 1, page_size, count, start)
 
 
 def _plain_page(
@@ -282,13 +282,7 @@ def _plain_page(
     return lines, None if is_last else Place(found[-1].score_units, found[-1].submitted_at)
 
 
-def _own(
-    session: Session, version: ScoringVersion, split: Split, team_id: int | None, shown: Mapping[int, int]
-) -> dict[int, int]:
-    """Return the own team's rank if it has one and is not among the shown."""
-    if team_id is None or team_id in shown:
-        return {}
-    entry = places.standing_of(session, scoring_version_id=version.id, split=split, team_id=team_id)
-    if entry is None:
-        return {}
-    return {team_id: places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)}
+def _own(standings: Standings, team_id: int | None, shown: Mapping[int, int]) -> dict[int, int]:
+    """Return the viewer's team with its rank if it has one and is not among the shown."""
+    found = None if team_id is None or team_id in shown else standings.ranked_entry_of(team_id)
+    return {} if found is None else {found[0].team_id: found[1]}

@@ -28,8 +28,8 @@ from grader.models import (
 from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.people.names import folded
-from grader.services.standings import places, rows, shown_scores
-from grader.services.standings import places as placing
+from grader.services.standings import rows, shown_scores
+from grader.services.standings.places import Standings
 from grader.text import one_line
 from grader.visibility import Feedback
 
@@ -168,7 +168,7 @@ def earlier_ranks(
 ) -> dict[int, int]:
     """Return the ranks that changes are counted from: at the start of the day, or on the public one."""
     if split is Split.PRIVATE:
-        return places.ranks(session, scoring_version_id=version.id, split=Split.PUBLIC, team_ids=team_ids)
+        return Standings(session, version.id, Split.PUBLIC).ranks(team_ids)
     return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 
@@ -254,7 +254,7 @@ def benchmark_rows(
         Entry(each.team_id, each.id, _units(competition, split, score.score), each.submitted_at)
         for each, _, score in found
     ]
-    places = placing.places_of(session, scoring_version_id=version.id, split=split, entries=entries)
+    places = Standings(session, version.id, split).places_of(entries)
     decimals = shown_scores.decimals(competition, split)
     placed = zip(entries, found, places, strict=True)
     return [

@@ -23,7 +23,8 @@ from grader.models import (
 from grader.ranking import order, selection
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.visibility import Field
 
 TEAM_COUNT = 5
@@ -53,16 +54,14 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
         raise UnrankedTeam(team_id=team_id)
     competition = session.get_one(Competition, team.competition_id)
     version = competition.live_scoring_version
-    if version is None or not places.standing_of(
-        session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=team_id
-    ):
+    if version is None or not Standings(session, version.id, Split.PUBLIC).entry_of(team_id):
         raise UnrankedTeam(team_id=team_id)
     return team, competition
 
 
 def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
     """Return the steps of other teams: of all, or of so many that are evenly spaced over the ranks."""
-    ranked = places.ranked_teams(lookup.live(competition).id, Split.PUBLIC).subquery()
+    ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
     query = select(ranked.c.team_id).where(ranked.c.rank % every == 0, ranked.c.team_id.not_in(but))

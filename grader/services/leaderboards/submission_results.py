@@ -26,7 +26,8 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, lines
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer, visible_fields
 
@@ -123,11 +124,9 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
     if public is None and Field.PUBLIC_RANK not in allowed:
         return Summary(private=results.get(Split.PRIVATE), **earlier_ids)
     before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
-    standing = places.standing_of(
-        session, scoring_version_id=version.id, split=Split.PUBLIC, team_id=submission.team_id
-    )
+    standings = Standings(session, version.id, Split.PUBLIC)
+    standing, team_rank = standings.ranked_entry_of(submission.team_id) or (None, None)
     stands = standing is not None and standing.submission_id == submission.id
-    team_rank = _rank(session, version, standing) if standing is not None else None
     if public is None:
         return Summary(
             private=results.get(Split.PRIVATE),
@@ -144,8 +143,8 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
         team_rank=team_rank,
         gain_units=public.score_units - before.score_units if before else None,
         rank=team_rank if stands else None,
-        previous_rank=_rank(session, version, before_shown) if stands and before_shown else None,
-        team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PUBLIC),
+        previous_rank=standings.rank_of(before_shown) if stands and before_shown else None,
+        team_count=standings.count_teams(),
         would_rank=_late_rank(session, submission, version, results, own.shown),
         shown_units=own.shown.score_units if own.shown else None,
         **earlier_ids,
@@ -284,11 +283,7 @@ def _late_rank(
         )
     if entry is None:
         return None
-    return places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
-
-
-def _rank(session: Session, version: ScoringVersion, entry: Entry) -> int:
-    return places.rank_of(session, scoring_version_id=version.id, split=Split.PUBLIC, entry=entry)
+    return Standings(session, version.id, split).rank_of(entry)
 
 
 class NotCounted(ParticipantError):
@@ -329,14 +324,13 @@ def get_counted(
     )
     if standing is None:
         raise NotCounted(submission_id=submission_id)
+    standings = Standings(session, version.id, Split.PRIVATE)
     return Counted(
         submission_id=submission_id,
         team_id=standing.team_id,
         team=standing.team.name,
-        rank=places.rank_of(
-            session, scoring_version_id=version.id, split=Split.PRIVATE, entry=to_entry(standing)
-        ),
-        team_count=places.count_teams(session, scoring_version_id=version.id, split=Split.PRIVATE),
+        rank=standings.rank_of(to_entry(standing)),
+        team_count=standings.count_teams(),
         submitted_at=standing.submission.submitted_at,
         results=split_results(
             session,

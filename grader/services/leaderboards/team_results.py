@@ -16,7 +16,8 @@ from grader.services.leaderboards import lines, score_history
 from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.score_history import UnrankedTeam
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
@@ -74,25 +75,19 @@ def of_team(
     version_id = lookup.live(competition).id
     own = shown_scores.scored(session, scoring_version_id=version_id, team_ids=[team.id], kinds=_SHOWN)
     choices = selection.choose(own, selection_count=competition.selection_count)
-    private, rank = _place(session, version_id, Split.PRIVATE, team)
-    _, public_rank = _place(session, version_id, Split.PUBLIC, team)
+    standings = Standings(session, version_id, Split.PRIVATE)
+    private, rank = standings.ranked_entry_of(team.id) or (None, None)
+    _, public_rank = Standings(session, version_id, Split.PUBLIC).ranked_entry_of(team.id) or (None, None)
     return TeamResults(
         team=team.name,
         lines=_lines(session, own, choices, private),
         rank=rank,
         public_rank=public_rank,
-        team_count=places.count_teams(session, scoring_version_id=version_id, split=Split.PRIVATE),
+        team_count=standings.count_teams(),
         selection_count=competition.selection_count,
-        missed=_missed(session, version_id, own, choices, private),
+        missed=_missed(standings, own, choices, private),
         disqualification=team.disqualification_reason if team.disqualified_at else None,
     )
-
-
-def _place(session: Session, version_id: int, split: Split, team: Team) -> tuple[Entry | None, int | None]:
-    entry = places.standing_of(session, scoring_version_id=version_id, split=split, team_id=team.id)
-    if entry is None:
-        return None, None
-    return entry, places.rank_of(session, scoring_version_id=version_id, split=split, entry=entry)
 
 
 def _lines(
@@ -119,7 +114,7 @@ def _lines(
 
 
 def _missed(
-    session: Session, version_id: int, own: list[Scored], choices: tuple[Choice, ...], counted: Entry | None
+    standings: Standings, own: list[Scored], choices: tuple[Choice, ...], counted: Entry | None
 ) -> Missed | None:
     entry = selection.best_unselected(own, choices)
     if entry is None or counted is None:
@@ -127,7 +122,7 @@ def _missed(
     return Missed(
         submission_id=entry.submission_id,
         score=order.score_text(entry.score_units),
-        rank=places.rank_of(session, scoring_version_id=version_id, split=Split.PRIVATE, entry=entry),
+        rank=standings.rank_of(entry),
         is_better=order.order(entry) < order.order(counted),
     )
 
@@ -184,9 +179,7 @@ def get_profile(
         members=_members(session, team_id),
         public=public,
         private=private,
-        team_count=places.count_teams(
-            session, scoring_version_id=version_id, split=Split.PRIVATE if private else Split.PUBLIC
-        ),
+        team_count=Standings(session, version_id, Split.PRIVATE if private else Split.PUBLIC).count_teams(),
         steps=history.steps if public else (),
     )
 
@@ -220,17 +213,16 @@ def _line(
     version = competition.live_scoring_version
     if version is None:
         return None
-    entry = places.standing_of(session, scoring_version_id=version.id, split=split, team_id=team_id)
-    if entry is None:
+    found = Standings(session, version.id, split).ranked_entry_of(team_id)
+    if found is None:
         return None
-    rank = places.rank_of(session, scoring_version_id=version.id, split=split, entry=entry)
     field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
     has_terms = visible(field, viewer, phases.phase(competition, now), competition.feedback)
     loaded = lines.load(
         session,
         version=version,
         split=split,
-        ranks={team_id: rank},
+        ranks={team_id: found[1]},
         terms=lines.TERMS if has_terms else (),
         now=now,
         decimals=shown_scores.decimals(competition, split),

@@ -20,7 +20,7 @@ from grader.models import (
 from grader.ranking import order
 from grader.services.competitions import lookup
 from grader.services.paging import PAGE_SIZE, Page, page_of_query
-from grader.services.standings import places
+from grader.services.standings.places import Standings
 
 
 class UnknownFinalBoard(ParticipantError):
@@ -70,7 +70,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
     )
     session.add(board)
     session.flush()
-    public_ranks = places.ranks(session, scoring_version_id=version_id, split=Split.PUBLIC)
+    public_ranks = Standings(session, version_id, Split.PUBLIC).ranks()
     lines = session.execute(
         select(Standing.team_id, Team.name, Standing.submission_id, Standing.score_units)
         .join(Team, Team.id == Standing.team_id)

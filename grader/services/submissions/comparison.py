@@ -14,7 +14,8 @@ from grader.services.competitions import lookup
 from grader.services.leaderboards import leaderboard, lines, submission_results
 from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.submission_results import NotCounted, SplitResult
-from grader.services.standings import places, shown_scores
+from grader.services.standings import shown_scores
+from grader.services.standings.places import Standings
 from grader.services.submissions import accepting, viewers
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.visibility import Field, Phase, Viewer, visible_fields
@@ -96,7 +97,7 @@ def own_counted(session: Session, *, competition: Competition, team: Team | None
     version = competition.live_scoring_version
     if team is None or version is None or phase is not Phase.REVEALED:
         return None
-    entry = places.standing_of(session, scoring_version_id=version.id, split=Split.PRIVATE, team_id=team.id)
+    entry = Standings(session, version.id, Split.PRIVATE).entry_of(team.id)
     return entry.submission_id if entry else None
 
 

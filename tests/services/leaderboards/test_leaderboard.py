@@ -13,7 +13,7 @@ from grader.services.competitions.metric import Rules
 from grader.services.leaderboards import leaderboard, submission_results
 from grader.services.leaderboards.leaderboard import NotRevealed
 from grader.services.leaderboards.submission_results import Summary
-from grader.services.standings import places
+from grader.services.standings.places import Standings
 from grader.services.standings.rows import to_entry
 from grader.visibility import Field, Phase, Viewer
 
@@ -117,14 +117,9 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service, competition):
     expected = [line.entry.team_id for line in order.rank(entries)]
     assert [row.team_id for row in rows] == expected
     with service.database.read() as session:
+        standings = Standings(session, competition.live_scoring_version_id, Split.PUBLIC)
         for row, entry in zip(rows, sorted(entries, key=order.order), strict=True):
-            rank = places.rank_of(
-                session,
-                scoring_version_id=competition.live_scoring_version_id,
-                split=Split.PUBLIC,
-                entry=entry,
-            )
-            assert rank == row.rank
+            assert standings.rank_of(entry) == row.rank
 
 
 def test_the_private_board_is_refused_before_the_reveal(service, competition):

@@ -11,7 +11,8 @@ from grader.models import STANDING_ORDER, Split, Standing
 from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
-from grader.services.standings import places, rows
+from grader.services.standings import rows
+from grader.services.standings.places import Standings
 
 pytestmark = pytest.mark.both_databases
 
@@ -42,8 +43,8 @@ def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(servic
             expected = order.rank(board)
             in_order = session.scalars(select(Standing).order_by(*STANDING_ORDER))
             assert [rows.to_entry(row) for row in in_order] == [line.entry for line in expected]
-            assert places.ranks(session, **on) == {line.entry.team_id: line.rank for line in expected}
-            found = places.places_of(session, entries=[line.entry for line in expected], **on)
+            assert Standings(session, **on).ranks() == {line.entry.team_id: line.rank for line in expected}
+            found = Standings(session, **on).places_of([line.entry for line in expected])
             assert found == [line.rank for line in expected]
 
 

@@ -10,7 +10,8 @@ from grader.models import ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.order import Entry
 from grader.services.competitions import lookup
-from grader.services.standings import places, rows
+from grader.services.standings import rows
+from grader.services.standings.places import Standings
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
 
@@ -40,7 +41,6 @@ def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
 
 def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
     service, live, entries = board
-    on = {"scoring_version_id": live, "split": Split.PUBLIC}
     tried = [
         Entry(team, submission, units, service.now + minutes * MINUTE)
         for team, units, minutes, submission in product(
@@ -53,30 +53,29 @@ def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
         for entry in tried
     ]
     with service.database.read() as session:
+        public = Standings(session, live, Split.PUBLIC)
         found = [
             place
             for first in range(0, len(tried), 60)
-            for place in places.places_of(session, entries=tried[first : first + 60], **on)
+            for place in public.places_of(tried[first : first + 60])
         ]
         assert found == expected
         some = range(0, len(tried), 7)
-        assert [places.rank_of(session, entry=tried[each], **on) for each in some] == found[::7]
-        assert places.places_of(session, entries=[], **on) == []
+        assert [public.rank_of(tried[each]) for each in some] == found[::7]
+        assert public.places_of([]) == []
 
 
 def test_a_board_is_asked_for_its_own_teams(board):
     service, live, entries = board
-    public = {"scoring_version_id": live, "split": Split.PUBLIC}
-    private = {"scoring_version_id": live, "split": Split.PRIVATE}
     ranked = {line.entry.team_id: line.rank for line in order.rank(entries)}
     first, *_, last = (entry.team_id for entry in entries)
     with service.database.read() as session:
-        assert places.ranks(session, **public) == ranked
-        assert places.ranks(session, team_ids=[last, 99], **public) == {last: ranked[last]}
-        assert places.ranks(session, team_ids=[], **public) == {}
-        assert [places.count_teams(session, **on) for on in (public, private)] == [5, 4]
-        assert places.standing_of(session, team_id=first, **public) == entries[0]
-        assert places.standing_of(session, team_id=last, **public) == entries[4]
-        assert places.standing_of(session, team_id=last, **private) is None
-        nowhere = session.query(ScoringVersion).count() + 1
-        assert places.count_teams(session, scoring_version_id=nowhere, split=Split.PUBLIC) == 0
+        public, private = (Standings(session, live, split) for split in (Split.PUBLIC, Split.PRIVATE))
+        assert public.ranks() == ranked
+        assert public.ranks([last, 99]) == {last: ranked[last]}
+        assert public.ranks([]) == {}
+        assert [each.count_teams() for each in (public, private)] == [5, 4]
+        assert public.entry_of(first) == entries[0]
+        assert public.ranked_entry_of(last) == (entries[4], ranked[last])
+        assert private.ranked_entry_of(last) is None
+        assert Standings(session, session.query(ScoringVersion).count() + 1, Split.PUBLIC).count_teams() == 0
