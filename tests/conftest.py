@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fixtures import compiled_once
+
 # What loads leaves no garbage, and looking for some is a sixth of the start: see `pytest_collection`.
 gc.disable()
 
@@ -18,6 +20,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # Hypothesis looks for counterexamples here, not for a machine that is busy.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+compiled_once.share_templates()
+compiled_once.share_routes()
+compiled_once.share_statements()
 
 pytest_plugins = (
     "tests.fixtures.guarded",
