@@ -116,7 +116,7 @@ def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """Return sentences that say why cells have no value, from the line of each and its reason."""
     lines: dict[str, dict[str, None]] = {}
     for line, reason in reasons:
-        lines.setdefault(reason.rstrip("."), {})[line] = None
+        lines.setdefault(reason.rstrip("."), {}).setdefault(line)
     return [f"{UNDEFINED} {reason}: {listed(list(names))}." for reason, names in lines.items()]
 
 

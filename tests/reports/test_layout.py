@@ -18,7 +18,7 @@ SUMMED = Chart("<svg id='2'/>", table("Summed", ("x",), [("1",)]), is_summed_up=
 REPORT = Analysis(
     "A <report>",
     ("400 rows",),
-    (Section("one", "One & all", ("Said.",), (SCORES, CURVE, SUMMED)), Section("two", "Two")),
+    (Section("one", "One & all", ("Said.", "Twice."), (SCORES, CURVE, SUMMED)), Section("two", "Two")),
 )
 
 
@@ -30,6 +30,7 @@ def test_a_report_as_text_has_columns_of_one_width_and_numbers_on_the_right():
         "One & all",
         "=========",
         "Said.",
+        "Twice.",
         "",
         "Scores",
         "                 met",
@@ -63,7 +64,9 @@ def test_a_page_has_every_section_and_each_chart_with_its_table():
         '<nav><ul><li><a href="#one">One &amp; all</a></li><li><a href="#two">Two</a></li></ul></nav>' in page
     )
     assert "<header><h1>A &lt;report&gt;</h1><p>400 rows.</p></header>" in page
-    assert '<section id="one"><h2>One &amp; all</h2><p>Said.</p><div class="wide"><table>' in page
+    assert (
+        '<section id="one"><h2>One &amp; all</h2><p>Said.</p><p>Twice.</p><div class="wide"><table>' in page
+    )
     assert '<td class="cool2" title="too &quot;few&quot;">0.5</td>' in page
     assert '<tr><th scope="row">cat</th><td>7</td><td>-</td></tr></tbody></table></div>' in page
     assert (

@@ -1,0 +1,170 @@
+"""Reports with every section, compared with recorded ones.
+
+`python -m tests.reports.test_recorded` records them anew, after an intended change.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.files import Solution, read_solution
+from grader.files.solution.column_roles import ColumnRole
+from grader.metrics import MetricSettings
+from grader.reports import Analysis, Inputs, analyse, plain_text
+from grader.reports.blocks import Chart, Table
+
+FOLDER = Path(__file__).with_name("recorded")
+ROWS = 120
+ROLES = {
+    "id": ColumnRole.ID,
+    "toxic": ColumnRole.LABEL,
+    "insult": ColumnRole.OTHER_LABEL,
+    "cat": ColumnRole.IDENTITY,
+    "dog": ColumnRole.IDENTITY,
+    "<rare>": ColumnRole.IDENTITY,
+    "length": ColumnRole.SLICE,
+    "pair": ColumnRole.PAIR,
+    "role": ColumnRole.SLICE,
+    "group": ColumnRole.SLICE,
+    "Usage": ColumnRole.USAGE,
+}
+
+
+def solution(first: str = "anti", second: str = "pro") -> Solution:
+    """Return rows in fixed patterns; the first 40 are pairs, which Usage ignores."""
+    lines = [",".join(ROLES)]
+    for row in range(ROWS):
+        pair, usage = ",,", "Public" if row % 2 else "Private"
+        if row < 40:
+            pair, usage = f"{row // 2},{(first, second)[row % 2]},{'FM'[row % 4 // 2]}", "Ignored"
+        insult = (row * 7 % 10) / 10
+        cat, dog = "" if row % 11 == 5 else int(row % 3 == 0), (row * 3 % 8) / 8
+        size = ("long", "short", "tiny")[row % 7 % 3]
+        lines.append(
+            f"r{row},{row * 5 % 12 < 5:d},{insult},{cat},{dog},{row in (50, 53):d},{size},{pair},{usage}"
+        )
+    return read_solution("\n".join(lines).encode(), roles=ROLES)
+
+
+def _predictions(truth: Solution, seed: int) -> Any:
+    return np.round(truth.labels + (np.arange(ROWS) * seed % 31) / 20, 3)
+
+
+def _compared() -> Inputs:
+    truth = solution()
+    ours, theirs = _predictions(truth, 7), _predictions(truth, 17)
+    return Inputs(
+        truth,
+        {"toxic": ours, "insult": 1 - ours},
+        {"toxic": theirs},
+        names=("ours", "theirs"),
+        fuzzed=Inputs(truth, {"toxic": np.round(ours * 0.9, 3), "insult": 1 - ours}),
+        minimum_size=3,
+        lowest=1,
+        skewed="cat",
+        categories={"cat": "felines"},
+    )
+
+
+def _twins() -> Inputs:
+    truth = solution("original", "fuzzed")
+    return Inputs(
+        truth, {"toxic": _predictions(truth, 7)}, split="public", pair_columns=("role", None), lowest=2
+    )
+
+
+def _alone() -> Inputs:
+    truth = replace(solution(), other_labels={}, pair=None, slices={})
+    return Inputs(
+        truth,
+        {"toxic": np.where(np.arange(ROWS) % 2, 1e-5, 2e-5)},
+        {"toxic": np.full(ROWS, 0.5)},
+        background="annotated",
+        settings=MetricSettings(undefined="skip", power=-1),
+        order="name",
+    )
+
+
+def _nobody() -> Inputs:
+    truth = solution()
+    return Inputs(
+        truth, {"toxic": np.full(ROWS, 1500.0)}, split="private", minimum_size=ROWS, roles=("pro", "anti")
+    )
+
+
+def _data() -> Inputs:
+    return Inputs(solution(), minimum_size=1)
+
+
+def _data_of_one_label() -> Inputs:
+    truth = replace(solution(), other_labels={})
+    settings = MetricSettings(label_threshold=0.3, identity_threshold=0.7)
+    return Inputs(truth, split="private", background="annotated", settings=settings)
+
+
+def _data_without_identities() -> Inputs:
+    return Inputs(replace(solution(), identities={}))
+
+
+CASES: dict[str, Callable[[], Inputs]] = {
+    each.__name__.strip("_"): each
+    for each in (_compared, _twins, _alone, _nobody, _data, _data_of_one_label, _data_without_identities)
+}
+
+
+def recorded(report: Analysis) -> str:
+    """Return a report as text, with a digest of the data of each section and of each chart with its table."""
+    data = [
+        f"data {key} {_digest(f'{name}: {_rounded(leaf)}' for name, leaf in _leaves(value, ''))}"
+        for key, value in report.as_dict().items()
+    ]
+    charts = [
+        f"chart {block.table.caption!r} {_digest([_without_decimals(block.svg), repr(block.table)])}"
+        for section in report.sections
+        for block in section.blocks
+        if isinstance(block, Chart)
+    ]
+    tables = [
+        f"tables {section.key} {_digest(repr(block) for block in section.blocks if isinstance(block, Table))}"
+        for section in report.sections
+    ]
+    return "\n".join([plain_text(report), "", *data, *tables, *charts, ""])
+
+
+def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    nested = enumerate(value) if isinstance(value, list | tuple) else ()
+    items = value.items() if isinstance(value, dict) else nested
+    if not items:
+        yield key, value
+    for name, each in items:
+        yield from _leaves(each, f"{key}.{name}")
+
+
+def _rounded(value: Any) -> str:
+    """Return a leaf of JSON with no more digits than every platform computes alike."""
+    return f"{round(value, 6) + 0.0:.5g}" if isinstance(value, float) else json.dumps(value)
+
+
+def _without_decimals(svg: str) -> str:
+    return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.0f}", svg)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_report_is_as_recorded(name: str):
+    assert recorded(analyse(CASES[name]())) == (FOLDER / f"{name}.txt").read_text()
+
+
+if __name__ == "__main__":
+    for name, inputs in CASES.items():
+        (FOLDER / f"{name}.txt").write_text(recorded(analyse(inputs())))
