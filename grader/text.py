@@ -1,4 +1,4 @@
-"""Texts: clean plain text, wording of messages, times, and CSV that is safe in spreadsheets."""
+"""Text helpers: plain text, wording of messages, times, and CSV safe in spreadsheets."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Find columns of a data file that disclose the solution, by their values and not by their names."""
+"""Leak check of data files: columns that disclose the solution by their values."""
 
 from grader.disclosure.examination import Disclosure, Examined, examine
 from grader.disclosure.hidden import Hidden, Kind, Target

@@ -1,4 +1,4 @@
-"""Test whether a column agrees with a hidden one, however it is named, coded or scaled."""
+"""Agreement of a column with hidden values, whatever its name, coding or scale."""
 
 import math
 from dataclasses import dataclass

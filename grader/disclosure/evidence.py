@@ -151,7 +151,7 @@ class Gathered:
 
     def presence(self) -> Values:
         """Return whether each row is in the table at all."""
-        return Values(np.arange(self._is_there.size, dtype=np.intp), self._is_there.astype(np.uint8), None)
+        return Values(np.arange(self._is_there.size), self._is_there.astype(np.uint8), None)
 
     def _fit(self) -> None:
         while self.size > FEWEST_ROWS and self._bytes > MEMORY_BYTES:
@@ -286,7 +286,7 @@ class _InOrder:
         draws = [random.permutation(length)[:ALIGNED_ROWS] for length in lengths]
         drawn = np.unique(np.concatenate(draws))
         drawn = np.union1d(drawn, drawn + 1)  # the place is one more where a line of names comes first
-        slots = np.full(lengths[-1] + 1, -1, np.intp)
+        slots = np.full(lengths[-1] + 1, -1)
         slots[drawn] = random.permutation(drawn.size)
         return cls(slots, Gathered(drawn.size))
 

@@ -1,4 +1,4 @@
-"""Hidden facts of a competition as yes-or-no questions: is a row positive, or public?"""
+"""Hidden values of a competition as yes-or-no targets, such as a positive or a public row."""
 
 import enum
 import hashlib
@@ -109,7 +109,7 @@ class Hidden:
     @cached_property
     def drawn(self) -> NDArray[np.intp]:
         """Places of the rows that are looked at, in a random order, so that any first part is a draw too."""
-        return np.random.default_rng(0).permutation(len(self.ids))[:MOST_ROWS].astype(np.intp)
+        return np.random.default_rng(0).permutation(len(self.ids))[:MOST_ROWS]
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -119,7 +119,7 @@ class Hidden:
     @cached_property
     def numbers(self) -> NDArray[np.intp]:
         """From each place to the number in `drawn`, -1 where the row is not looked at."""
-        found = np.full(len(self.ids), -1, np.intp)
+        found = np.full(len(self.ids), -1)
         found[self.drawn] = np.arange(self.drawn.size)
         return found
 
@@ -166,7 +166,7 @@ def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[Order]:
 
 
 def _bases(ids: Sequence[str]) -> Iterator[NDArray[np.intp]]:
-    yield np.arange(len(ids), dtype=np.intp)
+    yield np.arange(len(ids))
     yield np.array(sorted(range(len(ids)), key=ids.__getitem__), np.intp)
     if all(text.isascii() and text.isdigit() and len(text) <= LARGEST_INTEGER_DIGITS for text in ids):
-        yield np.argsort(np.array([int(text) for text in ids], np.int64), kind="stable").astype(np.intp)
+        yield np.argsort(np.array([int(text) for text in ids], np.int64), kind="stable")

@@ -1,4 +1,4 @@
-"""Open archives and compressed streams inside a data file, also nested ones."""
+"""Archives and compressed streams inside a data file, also nested ones."""
 
 import bz2
 import gzip

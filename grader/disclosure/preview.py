@@ -1,6 +1,6 @@
 """Preview of a data file: the first rows and the column statistics of its first table.
 
-The preview is computed once, while the leak check reads the file, from a bounded sample of its first rows.
+The leak check computes the preview once, from a bounded sample of the first rows that it reads.
 """
 
 import math

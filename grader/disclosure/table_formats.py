@@ -1,4 +1,4 @@
-"""Read delimited text, JSON and Parquet as tables."""
+"""Delimited text, JSON and Parquet as tables."""
 
 import csv
 import io

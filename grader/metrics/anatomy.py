@@ -1,4 +1,4 @@
-"""Counts in a solution: subgroup cells, blank values, values near the threshold, overlaps."""
+"""Counts in a solution: subgroup cells, blanks, values near the threshold, overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

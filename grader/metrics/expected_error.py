@@ -1,14 +1,15 @@
 """Expected standard error of an AUC or score, from a solution's counts alone.
 
-The rows of a split are one draw of many; another draw of the same size would give a model another score. How
-far that moves depends on the counts of each cell, which the solution tells, and on the AUC, which is assumed.
+The rows of a split are a sample, and another sample of the same size would give a model another score. The
+size of this change depends on the counts of each cell, which the solution contains, and on the AUC, which
+is assumed.
 
 References
 ----------
 J. A. Hanley and B. J. McNeil, The meaning and use of the area under a receiver operating characteristic (ROC)
 curve, Radiology 143 (1982): the variance of one AUC from its counts.
-E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows, which
-makes the sum of several AUCs a sum over rows too.
+E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows, so
+the sum of several AUCs is also a sum over rows.
 """
 
 import math

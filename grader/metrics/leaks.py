@@ -1,7 +1,8 @@
-"""Test whether row order, ids or hashes leak the labels (AUC against them).
+"""Label leaks through row order, ids or hashes, measured as AUCs.
 
-An order tells it where the truth comes first or last; groups, such as the last digit of an id, tell it where
-its share differs between them, which no order need show: `id % 2` is no larger for large ids.
+An order leaks the labels if positive rows come first or last. Groups, such as the last digit of an id, leak
+them if the share of positive rows differs between groups. An order may not show such a leak: `id % 2` does
+not grow with the id.
 """
 
 import enum

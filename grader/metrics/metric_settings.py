@@ -1,4 +1,4 @@
-"""Parameters of the metric and their allowed values: power, weights, thresholds, undefined cells."""
+"""Metric parameters and their allowed values: power, weights, thresholds, undefined cells."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Sort predictions and count the ordered pairs for every AUC of a submission."""
+"""Pair counts of a submission for every AUC, by sorting its predictions."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Score from stored dense ranks, without sorting predictions again (rescoring)."""
+"""Scores from stored dense ranks, without another sort of the predictions (rescoring)."""
 
 from dataclasses import dataclass
 from typing import Any

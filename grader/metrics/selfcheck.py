@@ -1,4 +1,4 @@
-"""Metric version, and a self-check that this machine computes the expected values."""
+"""Metric version, and a self-check of this machine against golden values."""
 
 import hashlib
 import json

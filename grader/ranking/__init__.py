@@ -1,1 +1,1 @@
-"""Ranking from values: order of teams, which submissions count, comparison of versions."""
+"""Ranking by value: order of teams, counted submissions, comparison of versions."""

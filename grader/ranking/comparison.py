@@ -1,8 +1,8 @@
-"""Compare two rankings: score and rank changes, who enters and leaves a top k, selections.
+"""Comparison of two rankings: score and rank changes, top k, selections.
 
-Pure, like the boards: both scoring versions are ranked by the same function, from the same submissions, picks
-and disqualifications, so that every difference comes from the scores. Before the close the private board is
-the one that there would be if the competition closed now.
+The same function ranks both scoring versions, from the same submissions, selections and disqualifications,
+so that every difference comes from the scores. Before the close, the private board is the one that would
+result if the competition closed now.
 """
 
 import heapq

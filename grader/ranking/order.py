@@ -1,10 +1,11 @@
-"""Score rounding (decimals shown) and rank order of teams, with the tie-break of equal scores.
+"""Score rounding (decimals shown), rank order of teams, and tie-breaks.
 
-A score is displayed with 5 decimals and kept as an integer number of 0.00001; a term with 4; a cell of a
-per-identity table with 2, as the papers print. Rounding is half even on the exact value of the float.
+A score is displayed with 5 decimals and stored as an integer number of 0.00001. A term has 4 decimals, and
+a cell of a per-identity table has 2, as in the papers. Rounding is half even on the exact value of the
+float.
 
-Ranking goes by the displayed score, higher first; equal scores by the earlier acceptance, then by the lower
-submission id. Ranks run 1..n and are never shared, so that a board is a total order that everybody can check.
+Teams are ranked by the displayed score, higher first. Equal scores are ordered by earlier acceptance, then
+by lower submission id. Ranks run from 1 to n and are never shared, so that everyone can check the order.
 """
 
 from collections.abc import Iterable

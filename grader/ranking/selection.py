@@ -1,7 +1,8 @@
-"""Which submissions count for a team: both leaderboards from scored and selected submissions.
+"""Counted submissions of each team, and both leaderboards made from them.
 
-Every number of a leaderboard follows from here. The database keeps each team's entry as a row, so that a page
-need not compute 10,000 of them; tests compare those rows with these functions after random histories.
+These functions define every number of a leaderboard. The database stores each team's entry as a row, so
+that a page does not compute 10,000 entries. Tests compare these rows with these functions after random
+histories.
 """
 
 import enum

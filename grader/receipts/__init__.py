@@ -1,7 +1,7 @@
 """Score receipts, and their verification by a second implementation in pure Python.
 
-This is the second implementation of the score: slow, and written without a line of `grader.metrics` and
-`grader.files`, so that an error in either shows. It needs neither NumPy nor a server.
+This is the second implementation of the score: slow, and without any code of `grader.metrics` and
+`grader.files`, so that a difference reveals an error in either. It needs neither NumPy nor a server.
 """
 
 from grader.receipts.reading import UnreadableFile, read_predictions

@@ -1,4 +1,4 @@
-"""Read a solution for the second implementation: labels, identities, Usage and digest."""
+"""Solution reader of the second implementation: labels, identities, Usage and digest."""
 
 import csv
 import hashlib

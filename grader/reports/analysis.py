@@ -1,4 +1,4 @@
-"""Create an analysis report from a solution and the predictions of up to two models."""
+"""Analysis report from a solution and the predictions of up to two models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -68,6 +68,7 @@ def test_a_target_that_a_column_gives_away_is_found_and_no_other(values: Values,
     assert agreeing(values, TRUTHS, RAW) == found
     if found:
         assert Bounds(TRUTHS, RAW).may_agree(values)
+    assert agreeing(values, ~TRUTHS, RAW) == found  # the rarer class then are the negative rows
 
 
 def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is():

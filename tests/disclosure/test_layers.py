@@ -285,3 +285,32 @@ def test_a_source_goes_where_it_is_told_and_names_the_failures_of_storage():
 
     with pytest.raises(NotReadNow, match=r"^\[Errno 5\] gone$"):
         Source(Failing()).readinto(bytearray(1))
+
+
+def test_the_limits_are_bytes_and_processor_time(monkeypatch: pytest.MonkeyPatch):
+    clock = [100.0]
+    monkeypatch.setattr("grader.disclosure.source.time.process_time", lambda: clock[0])
+    told: list[int] = []
+    budget = Budget(10_000_000_000, seconds_per_gigabyte=2, least_seconds=1, size=10**9, tell=told.append)
+    budget._begun_at = 100.0
+    for spent, seconds in ((0, 2), (3 * 10**9, 6), (10**10, 20)):
+        budget.spend(spent - budget.spent)
+        clock[0] = 100.0 + seconds
+        budget.go_on()
+        clock[0] += 0.001
+        with pytest.raises(
+            GivenUp, match=f"^it cannot be checked within {seconds} seconds of processor time$"
+        ):
+            budget.go_on()
+        clock[0] = 100.0
+    assert told == [0, 3 * 10**9, 10**10]
+    with pytest.raises(GivenUp, match=r"^it holds more than 10\.0 GB unpacked$"):
+        budget.spend(1)
+    small = Budget(least_seconds=5, seconds_per_gigabyte=10**9, size=1)
+    small._begun_at = 100.0
+    small.spend(1000)  # 50 times its size counts: 50 seconds
+    clock[0] = 150.0
+    small.go_on()
+    clock[0] = 150.1
+    with pytest.raises(GivenUp):
+        small.go_on()

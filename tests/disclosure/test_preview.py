@@ -42,6 +42,13 @@ def test_the_first_rows_and_the_statistics_of_each_column_are_shown():
     assert ids["distinct"] == 6
 
 
+@pytest.mark.parametrize("value", ["inf", "nan", "1e999", "9" * 41, "x"])
+def test_a_column_with_a_value_that_is_no_finite_number_has_no_mean(value: str):
+    lines = [f"{row},{row}" for row in range(250)]
+    found = preview("\n".join(["id,x", *lines, f"250,{value}", "251,7"]).encode())
+    assert (found["rows"], found["columns"][1]) == (252, {"name": "x", "blank": 0, "distinct": 251})
+
+
 @pytest.mark.parametrize(
     "data",
     [

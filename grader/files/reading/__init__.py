@@ -1,1 +1,1 @@
-"""Shared by all file readers: compression, encoding, numbers, ids, lines of problems."""
+"""Shared parts of the file readers: compression, encoding, numbers, ids, problems."""

@@ -1,6 +1,6 @@
-"""Open a plain, gzip or ZIP upload as a stream, with size limits against zip bombs.
+"""Plain, gzip and ZIP uploads as streams, with size limits against zip bombs.
 
-Every stream counts what it gives out and stops at the cap, so a bomb costs no more than an honest file.
+Every stream counts the bytes it returns and stops at the cap, so a bomb costs no more than a valid file.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Header faults common to submission and solution: a line above it, bad encoding, invisible characters."""
+"""Header problems of both files: lines above it, bad encoding, invisible characters."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Number format of predictions and labels: finite decimals; why a text is no number (comma, NaN)."""
+"""Number format of predictions and labels, and reasons why a text is not a number."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Row ids to predict, indexed for joining, and reasons why an id is unknown."""
+"""Row ids to predict, indexed for joins, and reasons why an id is unknown."""
 
 import heapq
 import re

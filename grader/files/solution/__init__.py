@@ -1,1 +1,1 @@
-"""Read a solution file: column roles, labels, identities, Usage, and its problems."""
+"""Solution reader: column roles, labels, identities, Usage and problems."""

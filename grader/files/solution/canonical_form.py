@@ -1,8 +1,8 @@
-"""Canonical CSV of a solution: its sha256 digest and commitment do not depend on the original format.
+"""Canonical CSV of a solution: digest and commitment independent of the original format.
 
-The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. So
-`sha256sum` of a published solution gives its digest. A commitment hashes a secret nonce before it: it names a
-solution that is still hidden, and nobody can try guesses of the labels against it.
+The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. The
+`sha256sum` of a published solution is therefore its digest. A commitment hashes a secret nonce before the
+form, so it identifies a hidden solution without allowing anyone to test guesses of the labels.
 """
 
 import hashlib

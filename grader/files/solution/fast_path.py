@@ -1,6 +1,6 @@
 """Fast reader of a clean solution CSV; leaves doubtful ones to the slow reader.
 
-`read_plain` gives up at the first doubt and `grader.files.solution.explaining_path`, which explains, decides.
+`read_plain` returns None for any doubtful file, which `grader.files.solution.explaining_path` then reads.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Read a predictions file with a column for each label, for `fairboard analyze`."""
+"""Predictions file with a column for each label, for `fairboard analyze`."""
 
 from array import array
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Read the participants' table, such as test.csv, and compare its ids with the solution's."""
+"""Participants' table, such as test.csv: its ids compared with the solution's."""
 
 import csv
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Read and validate a solution, or an analysis table with its own predictions."""
+"""Solution reader, also for an analysis table with its own predictions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

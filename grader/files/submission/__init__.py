@@ -1,1 +1,1 @@
-"""Read a submission file: header, predictions, missing ids, and its problems."""
+"""Submission reader: header, predictions, missing ids and problems."""

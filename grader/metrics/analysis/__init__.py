@@ -1,6 +1,6 @@
-"""Bias analyses from the papers, besides the score; need only NumPy.
+"""Bias analyses from the papers, in addition to the score; they need only NumPy.
 
-Each module holds one idea; all of them start from `Rows`.
+Each module contains one analysis. All of them start from `Rows`.
 """
 
 from grader.metrics.analysis.rows import Background, Rows

@@ -1,4 +1,4 @@
-"""Rows with several labels and identities, without predictions, and raters' fractions."""
+"""Annotations: rows with several labels and identities, and the raters' fractions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Counterfactual pairs: which of two rows a model scores higher."""
+"""Counterfactual pairs: how often a model scores each row of a pair higher."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

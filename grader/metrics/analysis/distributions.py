@@ -1,4 +1,4 @@
-"""Histograms of predictions by subgroup and label (Figure 1 and Table 7 of Borkan et al., 2019)."""
+"""Histograms of predictions by subgroup and class (Borkan et al., 2019, Figure 1, Table 7)."""
 
 import math
 from collections.abc import Iterator, Sequence

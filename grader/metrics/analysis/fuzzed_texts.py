@@ -1,4 +1,4 @@
-"""Fuzzed set against the original: the effect of exchanged identity words on every metric."""
+"""Fuzzed texts against the originals: effect of exchanged identity words on every metric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

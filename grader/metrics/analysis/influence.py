@@ -1,11 +1,11 @@
 r"""Influence of each row on the score (DeLong), for variances.
 
-An AUC that compares sets A and B is a mean over their rows: of the placement :math:`V(a)`, the fraction
-of B below a, and of :math:`V(b)`, the fraction of A above b. The influence of a row is its centered
-placement over the size of its set, and the variance is the sum of their squares, each set's times
-n / (n - 1). The sum of several AUCs has the sum of their influences, and a smooth function of them the sum
-weighted by its derivatives: so a row that mentions two identities counts once in the variance of the score,
-with all that hangs on it.
+An AUC that compares sets A and B is a mean over their rows: of the placement :math:`V(a)`, the fraction of
+B below a, and of :math:`V(b)`, the fraction of A above b. The influence of a row is its centered placement
+over the size of its set, and the variance is the sum of their squares, each set's times n / (n - 1). The
+influence on a sum of AUCs is the sum of the influences, and the influence on a smooth function of AUCs is
+the sum weighted by its derivatives. A row that mentions two identities therefore counts once in the
+variance of the score.
 
 Placement counts are doubled, so that a tie, which counts one half, is an integer.
 """

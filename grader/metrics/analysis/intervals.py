@@ -1,10 +1,10 @@
-"""Confidence intervals of AUCs, scores and whole bias reports, and a bootstrap to check them."""
+"""Confidence intervals of AUCs, scores and whole reports, with a bootstrap as a check."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,14 @@ class Estimate:
         return asdict(self)
 
 
+class Jsonable(Protocol):
+    """A value that returns JSON-ready data."""
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+
+Found = TypeVar("Found", bound=Jsonable)
+Rows = TypeVar("Rows")
 NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
@@ -140,13 +148,19 @@ def is_checked_overall(values: BiasReport) -> bool:
 def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple[int, int]]:
     """Return how many rows are in the two sets behind each cell of an identity."""
     n1, n0 = line.positives, line.size - line.positives
-    b1, b0 = values.positives - n1, values.rows - values.positives - n0
+    return by_cell(n1, n0, values.positives - n1, values.rows - values.positives - n0)
+
+
+def by_cell(
+    subgroup1: Rows, subgroup0: Rows, background1: Rows, background0: Rows
+) -> dict[Cell, tuple[Rows, Rows]]:
+    """Return the two sets behind each cell, given positive (1) and negative (0) rows."""
     return {
-        "subgroup_auc": (n1, n0),
-        "bpsn_auc": (b1, n0),
-        "bnsp_auc": (n1, b0),
-        "positive_aeg": (b1, n1),
-        "negative_aeg": (b0, n0),
+        "subgroup_auc": (subgroup1, subgroup0),
+        "bpsn_auc": (background1, subgroup0),
+        "bnsp_auc": (subgroup1, background0),
+        "positive_aeg": (background1, subgroup1),
+        "negative_aeg": (background0, subgroup0),
     }
 
 
@@ -172,29 +186,26 @@ def _expit(value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class UncertaintyReport:
-    """A bias report and the estimates of all its values.
+class ByTerm(Generic[Found]):
+    """An estimate or a difference of the score and of all values behind it.
 
     Attributes
     ----------
-    report : BiasReport
-        The values, as everywhere.
     level : float
         Of the intervals.
-    score, overall_auc : Estimate
+    score, overall_auc : Estimate or Difference
         Of the score and its first term.
-    power_means : mapping of str to Estimate
-        The three other terms.
-    cells : mapping of str to mapping of Cell to Estimate
-        For each identity its three AUCs and two AEGs.
+    power_means : mapping of str to the same
+        Of the three other terms.
+    cells : mapping of str to mapping of Cell to the same
+        For each identity, of its three AUCs and two AEGs.
     """
 
-    report: BiasReport
     level: float
-    score: Estimate
-    overall_auc: Estimate
-    power_means: Mapping[BiasAuc, Estimate]
-    cells: Mapping[str, Mapping[Cell, Estimate]]
+    score: Found
+    overall_auc: Found
+    power_means: Mapping[BiasAuc, Found]
+    cells: Mapping[str, Mapping[Cell, Found]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
@@ -208,6 +219,13 @@ class UncertaintyReport:
                 for name, cells in self.cells.items()
             },
         }
+
+
+@dataclass(frozen=True, slots=True)
+class UncertaintyReport(ByTerm[Estimate]):
+    """A bias report, in `report`, and the estimates of all its values."""
+
+    report: BiasReport
 
 
 def uncertainty_report(

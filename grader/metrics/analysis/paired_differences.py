@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from grader.metrics.analysis.influence import CELLS, Influences, Sets, influences
 from grader.metrics.analysis.intervals import (
     LEVEL,
+    ByTerm,
+    by_cell,
     is_checked_cell,
     is_checked_mean,
     is_checked_overall,
@@ -21,7 +23,7 @@ from grader.metrics.metric_settings import MetricSettings
 from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 from grader.metrics.ranks import RankArray, count_ranks, dense_ranks
 from grader.metrics.reports import BiasReport, report
-from grader.metrics.subgroups import BIAS_AUCS, BiasAuc, Cell
+from grader.metrics.subgroups import BIAS_AUCS, Cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +63,10 @@ class Difference:
         return asdict(self) | {"is_tied": self.is_tied}
 
 
-@dataclass(frozen=True, slots=True)
-class PairedReport:
-    """The differences of two submissions, the candidate minus the baseline.
+class PairedReport(ByTerm[Difference]):
+    """The differences of two submissions, the candidate minus the baseline."""
 
-    Attributes
-    ----------
-    level : float
-        Of the intervals.
-    score, overall_auc : Difference
-        Of the score and its first term.
-    power_means : mapping of str to Difference
-        Of the three other terms.
-    cells : mapping of str to mapping of Cell to Difference
-        For each identity, of its five cells.
-    """
-
-    level: float
-    score: Difference
-    overall_auc: Difference
-    power_means: Mapping[BiasAuc, Difference]
-    cells: Mapping[str, Mapping[Cell, Difference]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
-        return {
-            "level": self.level,
-            "score": self.score.as_dict(),
-            "overall_auc": self.overall_auc.as_dict(),
-            "power_means": {term: each.as_dict() for term, each in self.power_means.items()},
-            "subgroups": {
-                name: {cell: each.as_dict() for cell, each in cells.items()}
-                for name, cells in self.cells.items()
-            },
-        }
+    __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,13 +184,7 @@ def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]
     mentions[members] = True
     subgroup1, subgroup0 = np.flatnonzero(mentions & positive), np.flatnonzero(mentions & ~positive)
     background1, background0 = np.flatnonzero(~mentions & positive), np.flatnonzero(~mentions & ~positive)
-    return {
-        "subgroup_auc": (subgroup1, subgroup0),
-        "bpsn_auc": (background1, subgroup0),
-        "bnsp_auc": (subgroup1, background0),
-        "positive_aeg": (background1, subgroup1),
-        "negative_aeg": (background0, subgroup0),
-    }
+    return by_cell(subgroup1, subgroup0, background1, background0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,14 +205,7 @@ class _Standings:
         count = self.positive.size
         subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
         background1, background0 = self.positive - subgroup1, self.negative - subgroup0
-        doubled: dict[Cell, tuple[IndexArray, IndexArray]] = {
-            "subgroup_auc": (subgroup1, subgroup0),
-            "bpsn_auc": (background1, subgroup0),
-            "bnsp_auc": (subgroup1, background0),
-            "positive_aeg": (background1, subgroup1),
-            "negative_aeg": (background0, subgroup0),
-        }
-        return _Placed(self.ranks, doubled)
+        return _Placed(self.ranks, by_cell(subgroup1, subgroup0, background1, background0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Pinned AUC, its parts, and why not to rely on it."""
+"""Pinned AUC, its parts, and a warning that it is not robust."""
 
 import math
 from dataclasses import asdict, dataclass

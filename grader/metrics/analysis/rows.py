@@ -1,4 +1,4 @@
-"""One model's predictions with labels and identities, and their pair counts for any background."""
+"""One model's predictions with labels and identities, and their pair counts by background."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
