@@ -119,7 +119,12 @@ def test_the_wheel_has_every_package_and_no_test(wheel: Path):
 
 def test_the_wheel_has_every_chapter_of_the_documentation(wheel: Path):
     docs = ROOT / "docs"
-    kept = (*docs.glob("*.md"), *docs.glob("images/*"), *docs.glob("notebooks/*.ipynb"))
+    kept = (
+        *docs.glob("*.md"),
+        *docs.glob("images/*"),
+        *docs.glob("notebooks/*.ipynb"),
+        *docs.glob("examples/*.py"),
+    )
     shipped = "webapp/documentation/shipped/"
     names = {name.removeprefix(shipped) for name in ZipFile(wheel).namelist() if name.startswith(shipped)}
     assert names == {path.relative_to(docs).as_posix() for path in kept}

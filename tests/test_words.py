@@ -1,4 +1,4 @@
-"""One word for one idea: no page, e-mail, error, help or chapter has a word that the glossary rules out."""
+"""Words and patterns that the style guide rules out, in pages, e-mails, errors, help and documentation."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from grader.cli import main
 from grader.services.mail import letters
 
 ROOT = Path(__file__).parents[1]
-GLOSSARY = ROOT / "docs" / "glossary.md"
+GUIDE = ROOT / "CONTRIBUTING.md"
 TEMPLATES = ROOT / "webapp" / "templates"
 SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
 # Places where a ruled-out word means something else: the file, the words around it, and what it means there.
@@ -22,14 +22,28 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "grader/settings.py": ("<board@example.org>",),
     "docs/operations.md": ("<board@example.org>",),  # an address
     "grader/services/exports/bundle_files.py": ("boards/ both",),  # a folder's name
-    "grader/demo/corpus.py": ("tell {who} the same", "{who} told us"),  # comments to classify
+}
+
+
+# Manners of speaking that read as a translation; see CONTRIBUTING.md. Checked in the documentation.
+PATTERNS = {
+    "a clause without a noun as the subject": (
+        r"(?:^|[.:] )(?:What|Whatever|Who) (?!is |are |does |do |can |should )[^?|]{3,160}[.|]"
+    ),
+    "a sentence that starts with its object": r"(?:^|[.] )(?:Of (?:all|many|the)|Where )[^?|]{3,160}[.]",
+    "a literary connective": (
+        r", for (?:it|he|she|they|this|that|nobody|there) |\b(?:the most that|so many of|by now)\b"
+    ),
+    "a clause instead of a noun": r"\bwhat (?:is left|is lost|is here|talks to|it is|was left)\b",
+    "an unusual verb": r"\b(?:is|are) answered\b|\b(?:come|came|comes) back as\b|\bis taken for\b",
+    "a pronoun that is missing": r"\bthe own\b|\bsubmissions of today\b",
 }
 
 
 def ruled_out() -> dict[str, str]:
-    """Return the words that the glossary rules out, each with the word to use."""
-    text = GLOSSARY.read_text()
-    table = text[text.index("## Words to avoid") :]
+    """Return the words that the guide rules out, each with the word to use."""
+    text = GUIDE.read_text()
+    table = text[text.index("### Words to avoid") : text.index("## Add a feature")]
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, flags=re.MULTILINE)[1:]
     return {word: use for use, words in rows for word in re.findall(r"`([^`]+)`", words)}
 
@@ -61,7 +75,7 @@ def of_template(path: Path) -> Iterator[str]:
 
 def of_chapter(path: Path) -> Iterator[str]:
     """Yield the prose of a Markdown file: no code, no addresses, and not the table of words to avoid."""
-    text = path.read_text().partition("## Words to avoid")[0]
+    text = path.read_text().partition("### Words to avoid")[0]
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^ {4,}(?![-*] ).*$", "", text, flags=re.MULTILINE) if path.parent.name == "docs" else text
     text = re.sub(r"`[^`]*`", "``", text)
@@ -111,7 +125,7 @@ def found_in(place: str, text: str, word: str) -> Iterator[str]:
             yield f"{place}: … {around} …"
 
 
-def test_no_text_uses_a_word_that_the_glossary_rules_out():
+def test_no_text_uses_a_word_that_the_guide_rules_out():
     words = ruled_out()
     texts = list(everything())
     found = [
@@ -120,6 +134,18 @@ def test_no_text_uses_a_word_that_the_glossary_rules_out():
         for place, text in texts
         for around in found_in(place, text, word)
     ]
+    assert not found, "\n".join(found)
+
+
+def test_the_documentation_has_no_pattern_that_the_guide_rules_out():
+    found = []
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        if path.name != "CHANGELOG.md":
+            text = " ".join("".join(of_chapter(path)).split())
+            for kind, pattern in PATTERNS.items():
+                found += [
+                    f"{path.relative_to(ROOT)}: {kind}: {match[0]}" for match in re.finditer(pattern, text)
+                ]
     assert not found, "\n".join(found)
 
 

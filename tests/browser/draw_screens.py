@@ -1,5 +1,6 @@
 """`make screenshots`: pictures of the pages at both widths and themes, with 0, 1, 15 and 10,000 teams."""
 
+import base64
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import func, select
 from grader.models import Role, Submission
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
-from tests.browser.looks import DESK, draw
+from tests.browser.looks import draw
 from tests.browser.test_screens import OVERVIEW, populate
 from tests.fixtures import crowds
 
@@ -87,21 +88,42 @@ def test_a_crowd(live, browser: Browser, screens: Path, crowd: str):
         page.context.close()
 
 
+STEPS = """
+<body style="margin:0; font:600 26px/1.3 system-ui, sans-serif; color:{ink}; background:{paper}">
+<div style="display:flex; gap:32px; padding:24px">{figures}</div></body>
+"""
+STEP = """
+<figure style="margin:0"><figcaption style="margin:0 0 12px 4px">{number}. {caption}</figcaption>
+<img src="data:image/png;base64,{image}" style="width:640px; border:1px solid {edge}"></figure>
+"""
+
+
 def test_pictures_of_the_readme(live, browser: Browser, screens: Path):
-    """Draw what README shows, one screen of a desk in both themes; for `make pictures`."""
+    """Draw the three steps that README shows, in both themes; for `make pictures`."""
     ann, _ = _fill(live, CROWDS["fifteen"])
     page = _page_of(live, browser, ann)
-    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+    page.set_viewport_size({"width": 1200, "height": 900})
     with live.database.read() as session:
         newest = session.scalar(select(func.max(Submission.id)))
-    for name, path in (
-        ("leaderboard", f"{HERE}/leaderboard"),
-        ("submission", f"{HERE}/submissions/{newest}"),
-    ):
-        page.goto(path)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.screenshot(path=screens / f"{name}-{scheme}.png")
+    steps = {
+        "Upload": f"{HERE}/submissions",
+        "See what to improve": f"{HERE}/submissions/{newest}",
+        "Compete": f"{HERE}/leaderboard",
+    }
+    for scheme, colours in {
+        "light": {"ink": "#1f2328", "paper": "#ffffff", "edge": "#d0d7de"},
+        "dark": {"ink": "#e6edf3", "paper": "#0d1117", "edge": "#30363d"},
+    }.items():
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        figures = ""
+        for number, (caption, path) in enumerate(steps.items(), start=1):
+            page.goto(path)
+            image = base64.b64encode(page.screenshot()).decode()
+            figures += STEP.format(number=number, caption=caption, image=image, **colours)
+        sheet = browser.new_page(viewport={"width": 2034, "height": 570})
+        sheet.set_content(STEPS.format(figures=figures, **colours))
+        sheet.screenshot(path=screens / f"steps-{scheme}.png", full_page=True)
+        sheet.close()
 
 
 def test_every_fate(live, browser: Browser, screens: Path):

@@ -95,8 +95,8 @@ def groups() -> tuple[Group, ...]:
 
 @cache
 def files() -> dict[str, Path]:
-    """Return the pictures and notebooks that pages show and give out, by their path within docs/."""
-    found = (*DOCS.glob("images/*"), *DOCS.glob("notebooks/*.ipynb"))
+    """Return the images, notebooks and examples, by their path within docs/."""
+    found = (*DOCS.glob("images/*"), *DOCS.glob("notebooks/*.ipynb"), *DOCS.glob("examples/*.py"))
     return {path.relative_to(DOCS).as_posix(): path for path in found}
 
 
@@ -106,6 +106,12 @@ def _names() -> dict[str, str]:
     found = sorted([*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.ipynb")])
     names = {path.relative_to(DOCS).as_posix(): path.stem for path in found}
     return names | {CONTENTS: ""} | {path: name for path, (name, _) in MADE.items()}
+
+
+def contents(site: str) -> str:
+    """Return the table of contents as Markdown with the addresses of a site."""
+    text = _text(CONTENTS).replace("\\\n  ", ": ")
+    return re.sub(r"\]\(([^)]+)\)", lambda link: f"]({site}{_address_in(CONTENTS, link[1])})", text)
 
 
 def _chapter(path: str, name: str) -> Chapter:

@@ -5,10 +5,20 @@ import mimetypes
 from flask import Blueprint, Flask, Response, abort, current_app, render_template
 from flask.typing import ResponseReturnValue
 
-from webapp.documentation.chapters import ADDRESS, Chapter, address, anchor_of_term, chapters, files, groups
+from webapp.documentation.chapters import (
+    ADDRESS,
+    Chapter,
+    address,
+    anchor_of_term,
+    chapters,
+    contents,
+    files,
+    groups,
+)
 from webapp.documentation.search import search as found_in
 from webapp.http.parameters import asked_text
 from webapp.http.responses import conditional
+from webapp.http.site import site_link
 
 blueprint = Blueprint("documentation", __name__, url_prefix=ADDRESS)
 LAYOUT = "DOCUMENTATION_LAYOUT"  # of an application that is no site: see `__main__`
@@ -17,6 +27,7 @@ LAYOUT = "DOCUMENTATION_LAYOUT"  # of an application that is no site: see `__mai
 def init_app(app: Flask) -> None:
     """Register the pages; give all templates `docs_url`, so that a help text leads to its chapter."""
     app.register_blueprint(blueprint)
+    app.add_url_rule("/llms.txt", "documentation.contents", _contents)
     app.add_template_global(docs_url)
     app.add_template_global(glossary_url)
     app.config.setdefault(LAYOUT, "base.html")
@@ -53,12 +64,17 @@ def search() -> ResponseReturnValue:
     return _page("documentation/search.html", None, query=query, hits=hits, hit_count=count)
 
 
-@blueprint.get("/<any(images, notebooks):folder>/<file>")
+@blueprint.get("/<any(images, notebooks, examples):folder>/<file>")
 def file(folder: str, file: str) -> ResponseReturnValue:
-    """Send a picture or a notebook of the chapters."""
+    """Send an image, a notebook or an example of the chapters."""
     path = files().get(f"{folder}/{file}") or abort(404)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return conditional(Response(path.read_bytes(), mimetype=kind))
+
+
+def _contents() -> ResponseReturnValue:
+    """Send the table of contents as Markdown, for language models: https://llmstxt.org."""
+    return Response(contents(site_link("documentation.index").removesuffix(ADDRESS)), mimetype="text/plain")
 
 
 def _page(template: str, chapter: Chapter | None, **shown: object) -> str:

@@ -226,7 +226,7 @@ class CompetitionSettings(BaseModel):
             "classes.rows",
             "Name of the rows",
             "name of the rows",
-            help="What the rows of the test set are, in the plural, such as “comments”. By default, “rows”.",
+            help="Plural noun for the rows of the test set, such as “comments”. By default, “rows”.",
         ),
     ] = ""
     opens_at: Annotated[

@@ -82,7 +82,7 @@ def test_a_chapter_has_one_title_and_headings_in_their_order(client: FlaskClient
     assert page.headings[0] == 1
     assert page.headings.count(1) == 1
     steps = [after - before for before, after in zip(page.headings, page.headings[1:], strict=False)]
-    assert max(steps) <= 1
+    assert max(steps, default=0) <= 1
     assert [anchor for anchor, uses in Counter(page.anchors).items() if uses > 1] == []
 
 
@@ -121,6 +121,16 @@ def test_what_is_no_chapter_and_no_picture_is_not_found(client: FlaskClient):
     assert again.status_code == 304
 
 
+def test_llms_txt_lists_every_chapter_with_its_address(client: FlaskClient):
+    listed = client.get("/llms.txt").text
+    assert listed.startswith("# ")
+    addresses = re.findall(r"\]\(http://localhost(/docs/[^)]+)\): ", listed)
+    assert {*addresses, "/docs"} >= {chapter.address for chapter in chapters().values()} - {
+        "/docs/analysis-reference"
+    }
+    assert {client.get(address).status_code for address in addresses} == {200}
+
+
 def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
     templates = "".join(path.read_text() for path in (ROOT / "webapp" / "templates").rglob("*.html"))
     for page, _, anchor in re.findall(r'docs_url\("([^"]*)"(, "([^"]*)")?\)', templates):
@@ -139,9 +149,9 @@ def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
     ("query", "best"),
     [
         ("bpsn auc", ("Glossary", "BPSN AUC")),
-        ("Backups", ("For operators", "Backups")),
+        ("back up", ("Operations", "Back up and restore")),
         ("bias_report", ("Reference of grader.metrics", "bias_report")),
-        ("webhooks participants", ("For participants", "Webhooks")),
+        ("webhooks events", ("The API", "Webhooks")),
     ],
 )
 def test_the_best_section_is_found_first(query: str, best: tuple[str, str]):

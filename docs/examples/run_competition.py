@@ -1,0 +1,70 @@
+"""Take a competition from its draft to the results bundle over the API.
+
+Needs httpx; the variables FAIRBOARD_SERVER and FAIRBOARD_TOKEN (scopes read and organize); and the files
+solution.csv, corrected.csv and train.csv.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import httpx
+
+site = httpx.Client(
+    base_url=os.environ["FAIRBOARD_SERVER"],
+    headers={"Authorization": f"Bearer {os.environ['FAIRBOARD_TOKEN']}"},
+    timeout=600,
+)
+API = "/api/v1/competitions/toxic/organize"
+
+
+def call(method, path, **options):
+    """Send a request and return its JSON; stop with the server's message on an error."""
+    response = site.request(method, path, **options)
+    if response.is_error:
+        raise SystemExit(response.json()["message"])
+    return response.json() if response.content else None
+
+
+def wait(path, is_done):
+    """Poll an address until its JSON fulfils a condition."""
+    while not is_done(found := call("GET", path)):
+        time.sleep(2)
+    return found
+
+
+def check_solution(path):
+    """Upload a solution and wait for its check."""
+    content = Path(path).read_bytes()
+    check = call("POST", f"{API}/solution", content=content, headers={"Content-Type": "text/csv"})
+    found = wait(check["url"], lambda found: found["job"]["is_final"])
+    if found["why_not"] is not None:
+        raise SystemExit(found["why_not"])
+    return check
+
+
+call("POST", "/api/v1/competitions", json={"slug": "toxic", "title": "Toxic comments"})
+dates = {"opens_at": "2030-01-01T00:00:00Z", "closes_at": "2030-02-01T00:00:00Z"}
+call("PATCH", f"{API}/settings", json=dates)
+call("POST", check_solution("solution.csv")["url"] + "/accept")
+train = {"file": ("train.csv", Path("train.csv").read_bytes())}
+call("POST", f"{API}/data", files=train, data={"description": "Comments"})
+wait(f"{API}/data", lambda found: all(file["state"] == "passed" for file in found["files"]))
+call("POST", f"{API}/state/publish", json={"confirm": True})
+
+# A label was wrong: preview the effect of a corrected solution, then publish it.
+check = check_solution("corrected.csv")
+version = call("POST", f"{API}/rescoring", json={"solution": check["id"], "reason": "A label was wrong."})
+wait(version["url"], lambda found: found["progress"]["is_final"])
+print(call("GET", version["url"] + "/difference")["sentences"])
+call("POST", version["url"] + "/publish", json={"notice": "One label was wrong."})
+
+# After the close.
+wait(f"{API}/close", lambda found: found["stage"] == "settled")
+call("POST", f"{API}/close/verify")
+wait(f"{API}/close", lambda found: found["agrees"])
+call("POST", f"{API}/close/reveal", json={"confirm": True})
+call("POST", f"{API}/close/finalize", json={"confirm": True})
+bundle = call("POST", f"{API}/close/bundle", json={"with_solution": False})
+done = wait(bundle["url"], lambda found: found["url"])
+Path(done["file_name"]).write_bytes(site.get(done["url"]).content)
