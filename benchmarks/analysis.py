@@ -1,4 +1,4 @@
-"""What the report with an interval for every value costs beside the bare score, and what the rest adds.
+"""Benchmark of the report with confidence intervals, against the bare score.
 
     .venv/bin/python benchmarks/analysis.py
 

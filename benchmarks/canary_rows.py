@@ -1,4 +1,4 @@
-"""Measure how much of a leak canary rows show, and how often they name honest files.
+"""Benchmark of canary rows: detected share of a leak, and false alarms on honest files.
 
 python benchmarks/canary_rows.py [--files 1000]
 """

@@ -1,4 +1,4 @@
-"""How long does it take to look through a data file of 1 GB, and in how much memory?
+"""Benchmark of the disclosure check of a 1 GB data file: time and memory.
 
     python benchmarks/disclosure.py [--gigabytes 1] [--rows 200000] [--only NAME ...]
 

@@ -1,4 +1,4 @@
-"""What each mode of feedback leaks to attackers and shows to honest teams, and what scoring in it costs.
+"""Benchmark of each mode of feedback: leaks to attackers, use to honest teams, cost.
 
 Run ``python benchmarks/fair_play.py``; `--modes`, `--files`, `--seeds`, `--rows` and `--step` limit it. All
 competitions are drawn, see grader/simulation. Every figure is a mean over them with its 95 % interval.

@@ -1,4 +1,4 @@
-"""From the bytes of a submission to the reports of both splits, against the way of the notebooks.
+"""Benchmark from the bytes of a submission to both reports, against the notebooks' code.
 
 Run ``python benchmarks/files.py``, or let ``benchmarks/scoring.py`` print the rows. The reference
 reads the submission with pandas, merges it with the solution by id and runs the public kernel on

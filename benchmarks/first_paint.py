@@ -1,4 +1,4 @@
-"""How soon the five great pages are painted, and how far they move, beside a static page of the same style.
+"""Benchmark of the first paint and layout shift of the five main pages.
 
 Run ``python benchmarks/first_paint.py``; it needs Chromium. A competition of 15 teams in a temporary folder
 is served by a thread. Each page is opened in a fresh context, cold, in turns with the static page: what

@@ -1,4 +1,4 @@
-"""What a file costs that was made to cost: processor time of the reader, against an honest file.
+"""Benchmark of hostile files: the reader's processor time, against an honest file.
 
 Run ``python benchmarks/hostile_files.py``. Each file is as large as a submission may be, or uncompresses
 to as much; the honest one is as pandas writes it. The aim is that no file takes three seconds of a processor;

@@ -1,4 +1,4 @@
-"""Made-up predictions, labels and identities with the proportions of the Jigsaw competition."""
+"""Generated predictions, labels and identities with the proportions of the Jigsaw data."""
 
 from dataclasses import dataclass
 

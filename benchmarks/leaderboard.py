@@ -1,4 +1,4 @@
-"""A board page of a large competition, beside a Flask hello-world measured in the same run.
+"""Benchmark of a leaderboard page of a large competition, against a Flask hello-world.
 
 Run ``python benchmarks/leaderboard.py`` for SQLite in a temporary folder, or with ``--database URL`` for an
 empty PostgreSQL database. It fills in 10,000 teams and 130,000 scored submissions, then asks for pages

@@ -1,4 +1,4 @@
-"""What a flood of wrong passwords does to uploads: 100 logins a second against honest teams, side by side.
+"""Benchmark of uploads during 100 logins a second with wrong passwords.
 
 Run ``python benchmarks/logins.py``; it takes about a minute. A site as `serve` runs it (SQLite, two web
 processes, Argon2id with its own settings) takes uploads of 2,000 rows one after the other, first in peace and

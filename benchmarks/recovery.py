@@ -1,4 +1,4 @@
-"""How long a score takes whose workers are killed while it is computed, against scores that nobody disturbs.
+"""Benchmark of recovery: time to a score if the workers are killed during scoring.
 
 Run ``python benchmarks/recovery.py [--database postgresql] [--busy 8]``; it takes about two minutes. It
 starts an installation with ``fairboard serve`` and its own Valkey, and kills both Celery workers with their

@@ -1,4 +1,4 @@
-"""The reference: the metric in the way public notebooks compute it.
+"""Reference implementation: the metric as public notebooks compute it.
 
 A data frame is filtered for each identity and each subset, and scikit-learn computes the AUC.
 """

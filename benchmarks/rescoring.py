@@ -1,4 +1,4 @@
-"""How much faster a rescoring is than scoring every file again the way of the notebooks.
+"""Benchmark of a rescoring, against scoring every file again as the notebooks do.
 
 Run ``python benchmarks/rescoring.py`` on an otherwise idle machine; it needs 1 GB in the folder for
 temporary files. It fills a SQLite database with submissions and rescores them with corrected solutions

@@ -1,4 +1,4 @@
-"""How much faster the grader scores than the way of the public notebooks, measured side by side.
+"""Benchmark of scoring, against the code of the public notebooks.
 
 Run ``python benchmarks/scoring.py``; ``--rows`` limits it to the smaller works, and the last table
 takes a file's way from its bytes to both reports. Every figure is a

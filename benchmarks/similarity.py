@@ -1,4 +1,4 @@
-"""How long it takes to look through 10,000 submissions for fair play, against counting their scores.
+"""Benchmark of the fair-play scan of 10,000 submissions, against scoring them.
 
     python benchmarks/similarity.py [FILES] [ROWS] [TEAMS]
 

@@ -1,4 +1,4 @@
-"""How long honest people wait while hundreds of clients take the server's time, by web server.
+"""Benchmark of response times under hundreds of slow clients, by web server.
 
 Run ``python benchmarks/slow_clients.py`` on an otherwise idle machine. Each server serves the same site on
 SQLite, with two processes of 16 threads, to 200 half heads, 100 slow bodies and 200 silent connections from

@@ -1,4 +1,4 @@
-"""How soon a command over HTTP is at work: its first request, or the answer to an agent's first message.
+"""Benchmark of start-up: time to a command's first request and to an agent's first response.
 
 Run ``python benchmarks/start.py``; it takes about half a minute. Each figure is the median of some runs, and
 its ratio to ``python -c "import httpx, click"`` in the same run. Nothing leaves this machine.

@@ -1,4 +1,4 @@
-"""How long others' requests take while 500 programs wait for results and for events, against without them.
+"""Benchmark of response times while 500 programs wait for results and events.
 
 Run ``python benchmarks/waiting.py`` on an otherwise idle machine. Fairboard's own server, two processes of 16
 threads on SQLite, serves three people who read a leaderboard and a submission one after the other. In turns a

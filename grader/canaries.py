@@ -1,4 +1,4 @@
-"""Canary rows: rows that enter no score, whose label is a secret coin, to find files made from a leak.
+"""Canary rows: unscored rows with secret random labels, which reveal files made from a leak.
 
 The coins depend on nothing that an honest file contains, so that every choice of the rows with coin 1 is
 equally likely given its predictions. The probability is counted, not estimated, and holds for any model, also

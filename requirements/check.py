@@ -1,4 +1,4 @@
-"""Check without a network that the locks are whole and satisfy pyproject.toml.
+"""Offline check that the lock files are complete and satisfy pyproject.toml.
 
 A newer release upstream is no fault. `make lint` runs this, and `uv pip check` beside it, which
 follows the requirements of the locked packages themselves.

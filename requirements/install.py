@@ -1,4 +1,4 @@
-"""Make an environment from hash-locked requirements, with a count and an estimate of the time left.
+"""Installer of hash-locked requirements, with progress and the estimated time left.
 
     python requirements/install.py .venv --stamp .runnable app.lock build.lock
 

@@ -1,1 +1,1 @@
-"""Draw charts as inline SVG: classes and attributes only, so that a strict policy lets them through."""
+"""Charts as inline SVG: classes and attributes only, as a strict CSP requires."""

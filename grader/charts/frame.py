@@ -1,10 +1,9 @@
-"""Charts in the frame of the reports: lines, rates, bars and points over two axes."""
+"""Charts of reports: lines, rates, bars and points over two axes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from grader.charts.axes import Axis
-from grader.charts.svg import Area, Place, foot, foot_name, levels, picture, points, polyline, text
+from grader.charts.svg import Area, Axis, Place, foot, foot_name, levels, picture, points, polyline, text
 
 WIDTH, HEIGHT = 420, 280
 BOX = Area(left=58, right=408, top=14, bottom=234)

@@ -1,14 +1,24 @@
-"""Chart of who is accurate and fair: overall AUC across, worst bias term up, and whom nobody beats in both.
+"""Scatter plot of overall AUC and worst bias term, with the Pareto front.
 
-A point is a team, as displayed. Many teams are drawn as squares, the darker the more of them there are.
+A point is the displayed result of a team. Many teams are drawn as a grid of shaded squares.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.charts.axes import Axis, robust_floor
-from grader.charts.svg import Area, foot, label, levels, picture, polyline, shortened, spread
+from grader.charts.svg import (
+    Area,
+    Axis,
+    foot,
+    label,
+    levels,
+    picture,
+    polyline,
+    robust_floor,
+    shortened,
+    spread,
+)
 
 WIDTH, HEIGHT = 640, 400
 AREA = Area(left=66, right=470, top=14, bottom=346)

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from grader.charts.axes import Axis
-from grader.charts.svg import Area
+from grader.charts.svg import Area, Axis
 
 WIDTH, HEIGHT = 560, 18
 _AREA = Area(left=8, right=WIDTH - 8, top=0, bottom=HEIGHT)
@@ -21,7 +20,7 @@ def shared_axis(values: Iterable[float]) -> Axis:
 
 
 def dumbbell(before: float, after: float, axis: Axis) -> str:
-    """Draw one line; its numbers stand beside it, so that it says nothing to those who cannot see it."""
+    """Draw one row; it is hidden from screen readers, because the table has its numbers."""
     left, right = _AREA.x(axis, before), _AREA.x(axis, after)
     middle = HEIGHT / 2
     direction = "rose" if after > before else "fell" if after < before else "same"

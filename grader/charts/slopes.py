@@ -1,4 +1,4 @@
-"""Slope chart of ranks: a line for each team from its rank before to its rank after, the moved ones named.
+"""Slope chart of two rankings: one line for each team, with names of those that moved.
 
 The picture is narrow, so that its texts can be read on a phone. Few teams all have a name; of many only the
 first, the reader's own and those that moved most, and all others are one quiet path.

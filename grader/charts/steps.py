@@ -1,4 +1,4 @@
-"""Chart of the best public score of teams over time, as steps.
+"""Step chart of the teams' best public scores over time.
 
 It is drawn from displayed values alone, so that it shows no more than its table. Where there are too many
 teams for a line each, the others are a band: the best scores of 80 % of them lie in it.
@@ -9,8 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from grader.charts.axes import SHOWN_VALUES, Axis, robust_floor, time_marks
-from grader.charts.svg import Area, Place, label, levels, picture, points, polyline, shortened, spread, text
+from grader.charts.svg import (
+    SHOWN_VALUES,
+    Area,
+    Axis,
+    Place,
+    label,
+    levels,
+    picture,
+    points,
+    polyline,
+    robust_floor,
+    shortened,
+    spread,
+    text,
+    time_marks,
+)
 from grader.ranking.order import SCORE_DECIMALS, Entry, score_text
 
 WIDTH, HEIGHT = 640, 400

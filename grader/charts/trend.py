@@ -1,4 +1,4 @@
-"""Chart of one team's own shown scores, file after file: a dot for each, and a line of the best so far.
+"""Chart of one team's own shown scores in the order of its files, with the best so far.
 
 It is drawn from displayed values alone, so that it shows no more than its table.
 """
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
-from grader.charts.axes import Axis
-from grader.charts.svg import Area, Place, levels, picture, polyline, text
+from grader.charts.svg import Area, Axis, Place, levels, picture, polyline, text
 from grader.ranking.order import SCORE_DECIMALS, score_text
 
 WIDTH, HEIGHT = 380, 184

@@ -1,4 +1,4 @@
-"""The `fairboard` command: what each subcommand is called and which module has it."""
+"""Table of the `fairboard` command's subcommands and their modules."""
 
 import click
 
@@ -35,25 +35,27 @@ main = CommandGroup(
             "login": Entry("grader.cli.client.login", "Store a site and an API token.", "client"),
             "logout": Entry("grader.cli.client.login", "Delete the stored site and token.", "client"),
             "submit": Entry(
-                "grader.cli.client.submit", "Send a file and print its score and rank.", "client"
+                "grader.cli.client.participant", "Send a file and print its score and rank.", "client"
             ),
-            "check": Entry("grader.cli.client.submit", "Check a file; this uses no submission.", "client"),
+            "check": Entry(
+                "grader.cli.client.participant", "Check a file; this uses no submission.", "client"
+            ),
             "submissions": Entry("grader.cli.client.participant", "List your team's submissions.", "client"),
             "submission": Entry("grader.cli.client.participant", "Show one submission.", "client"),
             "select": Entry("grader.cli.client.participant", "Select a submission for the end.", "client"),
             "leaderboard": Entry("grader.cli.client.participant", "Print the leaderboard.", "client"),
             "download": Entry("grader.cli.client.participant", "Download the data files.", "client"),
             "team": Entry("grader.cli.client.participant", "Show your entry, team and limits.", "client"),
-            "mcp": Entry("grader.cli.client.mcp", "Let an agent take part (MCP).", "client"),
+            "mcp": Entry("grader.cli.client.participant", "Let an agent take part (MCP).", "client"),
         },
         "The service": {
-            "serve": Entry("grader.cli.operate.service", "Run the site with its queue, worker and sweeper."),
-            "demo": Entry("grader.cli.operate.service", "Run a generated demo competition."),
+            "serve": Entry("grader.cli.service", "Run the site with its queue, worker and sweeper."),
+            "demo": Entry("grader.cli.service", "Run a generated demo competition."),
             "sweeper": Entry(
-                "grader.cli.operate.service", ("Score submissions that waited too long or were abandoned.")
+                "grader.cli.service", ("Score submissions that waited too long or were abandoned.")
             ),
-            "settings": Entry("grader.cli.operate.service", "Show all settings and their values."),
-            "doctor": Entry("grader.cli.operate.doctor", "Find out what is wrong and what to do about it."),
+            "settings": Entry("grader.cli.service", "Show all settings and their values."),
+            "doctor": Entry("grader.cli.maintenance", "Find out what is wrong and what to do about it."),
         },
         "Competitions and people": {
             "competition": Entry(
@@ -78,13 +80,13 @@ main = CommandGroup(
             ),
         },
         "What is stored": {
-            "migrate": Entry("grader.cli.operate.stored", "Bring the database to this version's tables."),
-            "backup": Entry("grader.cli.operate.stored", "Write a backup, while the service runs."),
-            "restore": Entry("grader.cli.operate.stored", "Fill an empty installation from a backup."),
-            "orphans": Entry("grader.cli.operate.stored", "List or delete blobs that no row refers to."),
+            "migrate": Entry("grader.cli.maintenance", "Bring the database to this version's tables."),
+            "backup": Entry("grader.cli.maintenance", "Write a backup, while the service runs."),
+            "restore": Entry("grader.cli.maintenance", "Fill an empty installation from a backup."),
+            "orphans": Entry("grader.cli.maintenance", "List or delete blobs that no row refers to."),
         },
         "The shell": {
-            "completion": Entry("grader.cli.completion", "Print the script that completes this command."),
+            "completion": Entry("grader.cli.group", "Print the script that completes this command."),
         },
     },
 )

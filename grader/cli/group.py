@@ -1,6 +1,6 @@
-"""Load subcommands when called, and map errors to exit codes.
+"""Command groups: lazy import of subcommands, exit codes of errors, shell completion.
 
-Exit code 2 says that a file was rejected, so click's usage errors, which would be 2 too, end with 1.
+Exit code 2 means that a file was rejected, so usage errors, for which click uses 2, end with 1.
 """
 
 import os
@@ -11,19 +11,19 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, get_completion_class
 
 from grader.errors import FairboardError
 
 REJECTED = 2
 SERVER = "FAIRBOARD_SERVER"
-NAMES_SERVER = "grader.cli.names_server"  # of a context: whether the line names one
-WHOLE = 200  # characters: no first sentence has as many
+NAMES_SERVER = "grader.cli.names_server"  # key of a context: whether the command line names a server
+WHOLE = 200  # characters, more than any first sentence has
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a command lives (`module` holds it under its name), what it is for, and which extra it needs."""
+    """The module that defines a command under its name, its summary, and the extra that it needs."""
 
     module: str
     summary: str
@@ -42,7 +42,7 @@ def imported(module: str, attribute: str, words: str, extra: str) -> click.Comma
 
 
 def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
-    """Return what to say where a package of an extra is not installed."""
+    """Return the error for a missing package of an extra."""
     return click.ClickException(
         f"`{words}` needs {error.name}, which is not installed: Install the wheel that "
         f"`make wheel` builds with all that the {extra} needs, pip install "
@@ -51,7 +51,7 @@ def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickEx
 
 
 class SubcommandGroup(click.Group):
-    """A group whose help shows the first sentence of each command whole."""
+    """A group whose help shows the whole first sentence of each command."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -61,9 +61,9 @@ class SubcommandGroup(click.Group):
 
 
 class PartlyLocalGroup(SubcommandGroup):
-    """A group over HTTP that also offers the commands which exist only for this machine's installation.
+    """A group of commands over HTTP, with further commands that only work on the local installation.
 
-    `local` has for each of them its module and its summary; `help` and completion import none.
+    `local` maps each of these to its module and summary; help and completion import none of them.
     """
 
     def __init__(self, *args: Any, local: Mapping[str, tuple[str, str]], **options: Any) -> None:
@@ -97,7 +97,7 @@ class PartlyLocalGroup(SubcommandGroup):
 
 
 class CommandGroup(click.Group):
-    """A group, in sections, that imports none of its commands before one is called."""
+    """A group with sections that imports a command only when it is called."""
 
     def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, Entry]], **options: Any) -> None:
         super().__init__(name, **options)
@@ -111,7 +111,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a line, and note whether the line names a server."""
+        """Find the command of a line, and record whether the line names a server."""
         words = args[: args.index("--")] if "--" in args else args
         names_server = any(word == "--server" or word.startswith("--server=") for word in words)
         ctx.meta[NAMES_SERVER] = names_server or bool(os.environ.get(SERVER))
@@ -166,3 +166,23 @@ def _fail(error: FairboardError) -> NoReturn:
     for problem in error.problems:
         click.echo(f"- {problem.message}", err=True)
     raise click.exceptions.Exit(REJECTED) from error
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the script that completes `fairboard` in SHELL.
+
+    \b
+    fairboard completion bash > ~/.local/share/bash-completion/completions/fairboard
+    fairboard completion zsh > ~/.zfunc/_fairboard
+    fairboard completion fish > ~/.config/fish/completions/fairboard.fish
+    """
+    found = get_completion_class(shell)
+    root = context.find_root()
+    if found is None:  # pragma: no cover - click has them all
+        raise click.ClickException(f"There is no completion for {shell}.")
+    # Not `source()`: for bash it starts one to ask for its version.
+    script = found(root.command, {}, "fairboard", "_FAIRBOARD_COMPLETE")
+    click.echo(script.source_template % script.source_vars())

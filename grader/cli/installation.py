@@ -1,4 +1,4 @@
-"""Open an installation for a command: settings, data folder, database, schema check."""
+"""An installation opened for a command: settings, data folder, database, schema check."""
 
 import os
 import re
@@ -85,7 +85,7 @@ def opened_database(settings: Settings) -> Iterator[Database]:
 
 @contextmanager
 def database_failures_in_a_sentence() -> Iterator[None]:
-    """Say that the database cannot be used where it cannot be reached, or is damaged."""
+    """Turn the errors of an unreachable or damaged database into a ClickException."""
     try:
         yield
     except OperationalError as error:
@@ -108,7 +108,7 @@ def database_failures_in_a_sentence() -> Iterator[None]:
 
 @contextmanager
 def _storage_failures_in_a_sentence() -> Iterator[None]:
-    """Say that the files cannot be reached where the storage does not answer."""
+    """Turn the error of an unreachable storage into a ClickException."""
     try:
         yield
     except StorageUnavailable as error:
@@ -117,7 +117,7 @@ def _storage_failures_in_a_sentence() -> Iterator[None]:
 
 @contextmanager
 def running_out_of_room_in_a_sentence() -> Iterator[None]:
-    """Say that a disk is full where one is."""
+    """Turn the errors of a full disk into a ClickException."""
     try:
         yield
     except (OSError, SQLAlchemyError) as error:
@@ -127,10 +127,9 @@ def running_out_of_room_in_a_sentence() -> Iterator[None]:
 
 
 def make_data_folder(settings: Settings) -> None:
-    """Make the data folder where it is not there yet; raise a sentence where it cannot be.
+    """Create the data folder if it does not exist; raise ClickException if that fails.
 
-    From then on whatever this process and its children make is readable by their user alone: the folder may
-    have been made before, for everybody.
+    The umask also protects new files in a folder that was created earlier with public permissions.
     """
     os.umask(0o077)
     try:
@@ -143,7 +142,7 @@ def make_data_folder(settings: Settings) -> None:
 
 
 def require_entry(settings: Settings, rights: int) -> None:
-    """Raise a sentence where this process lacks `rights` (of `os.access`) on the data folder."""
+    """Raise ClickException if this process lacks `rights` (of `os.access`) on the data folder."""
     if not os.access(settings.data_dir, rights):
         owner = settings.data_dir.stat().st_uid
         raise click.ClickException(

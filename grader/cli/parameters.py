@@ -1,12 +1,13 @@
-"""Types of option values: lists of names, weights, times, paths, input files."""
+"""Types of option values, such as times and input files, and the options of the metric."""
 
 import csv
 import re
 import shutil
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,7 +15,8 @@ from grader.storage import local_paths
 from grader.text import utc
 
 if TYPE_CHECKING:
-    from grader.metrics import Weights
+    from grader.metrics import MetricSettings, UndefinedPolicy, Weights
+
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -149,3 +151,55 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--power",
+        type=float,
+        default=-5.0,
+        show_default=True,
+        help="Exponent of the power means; 0 is the geometric mean, inf and -inf the largest and smallest.",
+    ),
+    click.option(
+        "--weights",
+        type=WeightList(),
+        default="0.25,0.25,0.25,0.25",
+        show_default=True,
+        help="Weights of the overall, subgroup, BPSN and BNSP AUC; they sum to 1.",
+    ),
+    click.option(
+        "--threshold",
+        type=float,
+        default=0.5,
+        show_default=True,
+        help="A label or an identity is true at this value or above.",
+    ),
+)
+
+
+def metric_options(command: Command) -> Command:
+    """Give a command the options power, weights and threshold."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def metric_settings(
+    power: float, weights: "Weights", threshold: float, undefined: "UndefinedPolicy" = "error"
+) -> "MetricSettings":
+    """Build the settings; a value that the metric refuses is a usage error."""
+    from grader.metrics import MetricSettings
+
+    try:
+        return MetricSettings(
+            power=power,
+            weights=weights,
+            label_threshold=threshold,
+            identity_threshold=threshold,
+            undefined=undefined,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error

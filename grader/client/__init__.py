@@ -1,4 +1,4 @@
-"""A Fairboard server from Python, over HTTP: competitions, data files, submissions, leaderboards."""
+"""Python client of a Fairboard server: competitions, data files, submissions, leaderboards."""
 
 from grader.client.client import Client
 from grader.client.errors import (

@@ -1,4 +1,4 @@
-"""`Client`: what a participant does on a Fairboard server."""
+"""`Client`: the client of participants."""
 
 import time
 from collections.abc import Iterator, Mapping

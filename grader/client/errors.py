@@ -1,4 +1,4 @@
-"""What can go wrong between a client and its server: refused, failed, not reached, not scored in time."""
+"""Errors of the client: refused, failed, unreachable, not scored in time."""
 
 import re
 from collections.abc import Mapping

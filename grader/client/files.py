@@ -1,4 +1,4 @@
-"""Files on their way: a table written as a submission, an upload that is counted, a download that goes on."""
+"""Uploads with progress, tables as submission files, and resumable downloads."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""`Organizer`: what organizers do in one competition; `Client.organize` returns it."""
+"""`Organizer`: the client of a competition's organizers, returned by `Client.organize`."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

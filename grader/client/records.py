@@ -1,4 +1,4 @@
-"""What a server says of competitions, submissions, leaderboards and teams, with types."""
+"""Typed records of the API: competitions, submissions, leaderboards, teams."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""Requests to a server that survive a cut connection: one error shape, retries, pages of lists."""
+"""HTTP transport of the client: retries, errors, pagination, limits on responses."""
 
 import time
 import uuid

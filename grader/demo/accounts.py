@@ -1,4 +1,4 @@
-"""Make the accounts of the demo with their API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
+"""Accounts of the demo with API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
 
 Commands would take two processes for each account, and a second of processor time for each of those.
 """

@@ -1,31 +1,30 @@
-"""Create the demo competition in a new service: accounts, solution, submissions, by commands and the API.
+"""The demo competition: its files, accounts and submissions, and the progress of creating them.
 
-Every step looks first at what is already there, so that a second start, or one after a broken first, goes on.
+Every step first checks what exists, so that a second or an interrupted start continues.
 """
 
 import contextlib
+import json
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from grader.client import Refused
 from grader.demo.dataset import generate
 from grader.demo.models import MODELS, Model, write_predictions
 from grader.demo.oracle import Entry
-from grader.demo.progress import Progress, Steps
-from grader.demo.service import CommandFailed, Installation
+from grader.demo.service import SLUG, CommandFailed, Installation
 from grader.errors import OrganizerError
 
-SLUG = "demo"
 FILES = Path(__file__).with_name("files")
 ORGANIZER = "organizer"
 NEWCOMER = "newcomer"
 ACCOUNTS = (NEWCOMER, ORGANIZER, *dict.fromkeys(model.team for model in MODELS))
 SCORING_TIMEOUT_SECONDS = 180
-POLL_SECONDS = 0.3
 
 Say = Callable[[str], None]
 
@@ -34,6 +33,50 @@ class DemoFailed(OrganizerError):
     """The demo could not be completed."""
 
     public_name = "demo_failed"
+
+
+class Steps:
+    """Prints numbered steps."""
+
+    def __init__(self, count: int, say: Callable[[str], None]) -> None:
+        self._count, self._say = count, say
+        self._number = 0
+        self._started_at = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first step."""
+        return time.monotonic() - self._started_at
+
+    def begin(self, what: str) -> None:
+        """Print the number and the description of the next step."""
+        self._number += 1
+        self._say(f"[{self._number:2}/{self._count}] {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Passwords and tokens of the accounts, and the submission of each model; `path` is for its owner."""
+
+    path: Path
+    passwords: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    submissions: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path, *, resume: bool) -> "Progress":
+        """Return the progress of an earlier start, or an empty one."""
+        path = folder / "progress.json"
+        kept = json.loads(path.read_text()) if resume and path.exists() else {}
+        return cls(path, **kept)
+
+    def write(self) -> None:
+        """Write the file atomically."""
+        draft = self.path.with_suffix(".draft")
+        draft.touch(mode=0o600)
+        kept = {name: value for name, value in asdict(self).items() if name != "path"}
+        draft.write_text(json.dumps(kept, indent=2))
+        draft.replace(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +109,7 @@ def steps(say: Say) -> Steps:
 
 
 def write_files(demo: Demo) -> None:
-    """Write the competition's files where they are not there yet."""
+    """Write the competition's files unless they exist."""
     demo.steps.begin("writing the comments")
     demo.predictions(MODELS[0]).parent.mkdir(parents=True, exist_ok=True)
     if not demo.corrected_solution.exists():  # the last one written
@@ -76,7 +119,7 @@ def write_files(demo: Demo) -> None:
 def set_up(demo: Demo) -> Progress:
     """Create the competition, enter the teams, send what every model predicts, and wait for the scores."""
     demo.steps.begin("creating the competition, with a check of its data files")
-    is_there = demo.installation.api().has(SLUG)
+    is_there = _is_published(demo)
     if not is_there:
         create_competition(demo)
     progress = Progress.of(demo.folder, resume=is_there)
@@ -87,12 +130,22 @@ def set_up(demo: Demo) -> Progress:
         demo.steps.begin(f"{model.team} learns and sends {model.name}.csv: {model.description}")
         if model.name not in progress.submissions:
             write_predictions(model, train, test, demo.predictions(model))
-            api = demo.installation.api(progress.tokens[model.team])
-            progress.submissions[model.name] = api.submit(SLUG, demo.predictions(model), model.description)
+            with demo.installation.client(progress.tokens[model.team]) as client:
+                sent = client.submit(demo.predictions(model), description=model.description)
+            progress.submissions[model.name] = sent.id
             progress.write()
     demo.steps.begin("waiting for the last scores")
     _wait_until_scored(demo, progress)
     return progress
+
+
+def _is_published(demo: Demo) -> bool:
+    with demo.installation.client() as visitor:
+        try:
+            visitor.pages()
+        except Refused:
+            return False
+    return True
 
 
 def create_competition(demo: Demo) -> None:
@@ -126,12 +179,8 @@ def _ensure_accounts(demo: Demo, progress: Progress) -> None:
 
 
 def _wait_until_scored(demo: Demo, progress: Progress) -> None:
-    deadline = time.monotonic() + SCORING_TIMEOUT_SECONDS
     for model in MODELS:
-        api = demo.installation.api(progress.tokens[model.team])
-        while (answer := api.submission(progress.submissions[model.name]))["status"] == "pending":
-            if time.monotonic() > deadline:
-                raise DemoFailed(f"{model.name}.csv is still not scored after {SCORING_TIMEOUT_SECONDS} s.")
-            time.sleep(POLL_SECONDS)
-        if answer["status"] != "scored":
-            raise DemoFailed(f"{model.name}.csv was {answer['status']}: {answer['problems']}")
+        with demo.installation.client(progress.tokens[model.team]) as client:
+            found = client.wait(progress.submissions[model.name], timeout_seconds=SCORING_TIMEOUT_SECONDS)
+        if found.status != "scored":
+            raise DemoFailed(f"{model.name}.csv was {found.status}: {found.problems}")

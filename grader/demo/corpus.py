@@ -1,4 +1,4 @@
-"""Templates of the demo's comments: kind and unkind sentences about people of many identities.
+"""Templates of the demo's comments: kind and unkind sentences about many identities.
 
 Dixon et al. (2018) and Borkan et al. (2019) measure unintended bias on sentences made from
 templates, because there the truth is known. These are our own. They are mild, and they are hard in

@@ -43,19 +43,7 @@ TEST_FORUM = Forum(
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The demo's tables.
-
-    Attributes
-    ----------
-    train : DataFrame
-        ``id``, ``comment_text``, ``target`` (share of raters who found it toxic), one column per identity.
-    test : DataFrame
-        ``id``, ``comment_text``: all that participants get.
-    solution : DataFrame
-        ``id``, ``target``, the identities, ``Usage``: what the organizer keeps.
-    corrected_solution : DataFrame
-        The same ids after some labels were rated again and some rows withdrawn (Usage ``Ignored``).
-    """
+    """The demo's tables; `corrected_solution` has some labels changed and some rows ``Ignored``."""
 
     train: pd.DataFrame
     test: pd.DataFrame

@@ -1,4 +1,4 @@
-"""End a process when the demo ends, however it ended.
+"""Guardian process of the demo: ends the service when the demo ends for any reason.
 
 It holds the reading end of a pipe whose only writer is the demo: the end of the file is the end of the demo.
 """

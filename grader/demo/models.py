@@ -1,4 +1,4 @@
-"""Models of the demo's teams (scikit-learn); none of them sees a hidden label.
+"""Models of the demo's teams (scikit-learn), none of which uses a hidden label.
 
 They differ in what they look at (words, pairs of words, letters), in how they learn, and in what
 they do about the bias of the training comments, so that overall AUC and the bias terms put them in

@@ -1,4 +1,4 @@
-"""Run the demo: serve the demo competition until Ctrl-C, or check it and stop."""
+"""The demo run: serve the demo competition until Ctrl-C, or check it and stop."""
 
 import contextlib
 import os
@@ -16,17 +16,16 @@ from grader.demo.competition import (
     ACCOUNTS,
     NEWCOMER,
     ORGANIZER,
-    SLUG,
     Demo,
     DemoFailed,
+    Progress,
     Say,
     set_up,
     steps,
     write_files,
 )
-from grader.demo.progress import Progress
-from grader.demo.service import Installation, ServiceFailed, last_lines, serving
-from grader.errors import OrganizerError
+from grader.demo.service import SLUG, Installation, ServiceFailed, last_lines, serving
+from grader.errors import FairboardError
 from grader.settings import PREFIX, Settings
 
 LOGINS = "logins.txt"
@@ -60,7 +59,7 @@ def run_check(say: Say) -> list[str]:
 
 
 def tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> None:
-    """Print a login link for the newcomer and the file with all passwords."""
+    """Print a login link for the newcomer and the path of the file with all passwords."""
     address = settings.base_url or demo.installation.address
     passwords = {
         name: progress.passwords.get(name, "(password unknown: made by an earlier demo)") for name in ACCOUNTS
@@ -100,13 +99,13 @@ What an organizer can do next, in another shell:
 
 @contextlib.contextmanager
 def _running(demo: Demo) -> Iterator[subprocess.Popen[bytes]]:
-    _end_in_order_when_told_to()
+    _interrupt_on_signals()
     write_files(demo)
     demo.steps.begin(f"starting the service on {demo.installation.address}")
     with serving(demo.installation, _log(demo)) as server:
         try:
             yield server
-        except OrganizerError as error:
+        except FairboardError as error:
             raise DemoFailed(f"{error.message}\n{last_lines(_log(demo))}") from error
         finally:
             demo.say("Stopping the service.")
@@ -116,7 +115,7 @@ def _log(demo: Demo) -> Path:
     return demo.folder / "serve.log"
 
 
-def _end_in_order_when_told_to() -> None:
+def _interrupt_on_signals() -> None:
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 

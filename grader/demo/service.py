@@ -1,4 +1,4 @@
-"""Start the service and run commands for the demo, in separate processes."""
+"""The service and the commands of the demo, in separate processes."""
 
 import contextlib
 import json
@@ -9,9 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.demo.api import Api, Unreachable
+import httpx
+
+from grader.client import Client
 from grader.errors import OrganizerError
 
+SLUG = "demo"
 START_TIMEOUT_SECONDS = 90
 STOP_TIMEOUT_SECONDS = 60
 LOG_LINES_SHOWN = 30
@@ -42,9 +45,14 @@ class Installation:
         """The address to open in a browser."""
         return f"http://{self.host}:{self.port}"
 
-    def api(self, token: str | None = None) -> Api:
-        """Return the JSON API, as the owner of `token` or as nobody."""
-        return Api(self.host, self.port, token)
+    def client(self, token: str | None = None) -> Client:
+        """Return a client of the demo competition, for the owner of `token` or for a visitor."""
+        # A transport of its own ignores the proxies of the environment.
+        return Client(self.address, token, competition=SLUG, http=httpx.HTTPTransport())
+
+    def is_ready(self) -> bool:
+        """Return whether the service is ready; raise httpx.TransportError without a response."""
+        return httpx.get(f"{self.address}/readyz", timeout=30, trust_env=False).status_code == 200
 
     def command(self, *arguments: str) -> str:
         """Run `fairboard …` and return what it printed; raise CommandFailed with its complaint."""
@@ -98,8 +106,8 @@ def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[
 
 
 def _refuse_taken_address(installation: Installation) -> None:
-    with contextlib.suppress(Unreachable):
-        installation.api().is_ready()
+    with contextlib.suppress(httpx.TransportError):
+        installation.is_ready()
         raise ServiceFailed(
             f"Something answers at {installation.address} already. Is a demo running? "
             "Stop it, or choose another port with FAIRBOARD_PORT."
@@ -111,8 +119,8 @@ def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes
     while time.monotonic() < deadline:
         if server.poll() is not None:
             raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}.\n{last_lines(log)}")
-        with contextlib.suppress(Unreachable):
-            if installation.api().is_ready():
+        with contextlib.suppress(httpx.TransportError):
+            if installation.is_ready():
                 return
         time.sleep(0.2)
     raise ServiceFailed(f"`fairboard serve` was not ready in {START_TIMEOUT_SECONDS} s.\n{last_lines(log)}")

@@ -1,4 +1,4 @@
-"""Fair play: signs that a file asks for labels instead of predicting them, and files that are too much alike.
+"""Fair play: signs of label probing, and files of different teams that are too similar.
 
 Both look only at the order of a file's rows, so that no monotone transform of the predictions changes them.
 """

@@ -1,4 +1,4 @@
-"""The order of a file's rows: places in it, ties, and how many rows moved between two files."""
+"""Row orders of files: places, ties, and the number of rows moved between two files."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Signs that a file asks for labels: few rows moved, rows alone between blocks, noise instead of a model."""
+"""Signs of label probing: few moved rows, isolated rows between blocks, noise."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence

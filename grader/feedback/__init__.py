@@ -1,4 +1,4 @@
-"""What a competition shows of public scores before the reveal: all of them, bands, a ladder, noise, nothing.
+"""Modes of feedback before the reveal: exact scores, bands, a ladder, noise, nothing.
 
 `show` is the whole rule: from a team's files in the order of their acceptance to what is shown of each.
 """

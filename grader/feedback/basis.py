@@ -1,4 +1,4 @@
-r"""What a mode needs to know of a scored file beside its score: noise of its own, and a sketch of its errors.
+r"""Data of a scored file for the coarse modes: its noise and a sketch of its errors.
 
 A ladder asks whether a file is better than another beyond chance. The standard error of the difference of two
 scores on the same rows is the length of the difference of their influences, one number for each row. A sketch

@@ -1,4 +1,4 @@
-"""The ladder: a team sees a score only where it is clearly better than the best it has seen before."""
+"""The ladder: a score is shown only if it is clearly better than the best one shown before."""
 
 import math
 

@@ -1,4 +1,4 @@
-r"""How many hidden labels a team can read from what a competition shows, in each mode of feedback.
+r"""Leak budget: how many hidden labels a team can read in each mode of feedback.
 
 The figures are of two kinds. An *estimate* is what the attacks we know read, had they the luck to use every
 answer fully. A *ceiling* holds whatever the attack: it counts the answers that the files of a team can get,

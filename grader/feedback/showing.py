@@ -1,4 +1,4 @@
-"""From a team's scored files to what is shown of each: the score, a band, a new best, noise, nothing."""
+"""Displayed public scores of a team's files, by mode of feedback."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

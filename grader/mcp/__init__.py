@@ -1,1 +1,1 @@
-"""A site for agents: the tools of a participant over the Model Context Protocol, on standard streams."""
+"""MCP server for agents: the tools of a participant on standard streams."""

@@ -1,4 +1,4 @@
-"""The Model Context Protocol on two streams: one JSON-RPC message a line, tools and nothing else."""
+"""The Model Context Protocol on two streams: one JSON-RPC message per line, tools only."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from grader.client.errors import ClientError
 from grader.mcp.tools import Tools
 
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # of those, tools are all the same
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # tools are identical in all of these
 INSTRUCTIONS = (
     "A site of competitions that score predictions for accuracy and unintended bias. Read a competition, "
     "download its data, write a CSV file with the columns id and prediction into the folder, check it, "
@@ -22,7 +22,7 @@ Json = Mapping[str, Any]
 
 
 class ProtocolError(Exception):
-    """A message that is answered by an error."""
+    """A message that gets an error response."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -30,9 +30,9 @@ class ProtocolError(Exception):
 
 
 def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
-    """Answer the messages of a host until its stream ends and every running call has ended.
+    """Respond to a host's messages until its stream and all running calls have ended.
 
-    Calls of tools run beside each other: while one waits for a score, others are answered.
+    Tool calls run concurrently, so that a call that waits for a score blocks no other.
     """
     lock = threading.Lock()
     calls: list[threading.Thread] = []
@@ -49,7 +49,7 @@ def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
             send({"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON."}})
             continue
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            if not isinstance(message, dict) or "method" in message:  # else an answer, and nothing was asked
+            if not isinstance(message, dict) or "method" in message:  # else it is a response
                 send(
                     {"id": None, "error": {"code": INVALID_REQUEST, "message": "No request of JSON-RPC 2.0."}}
                 )
@@ -57,7 +57,7 @@ def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
             calls = [*filter(threading.Thread.is_alive, calls), _started(_answer, tools, message, send)]
         elif "id" in message:
             _answer(tools, message, send)
-    for call in calls:  # the host still reads the results of calls that are running
+    for call in calls:  # the host still reads the results of running calls
         call.join()
 
 
@@ -73,7 +73,7 @@ def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
         result = _result(tools, message["method"], parameters if isinstance(parameters, dict) else {})
     except ProtocolError as error:
         send({"id": message["id"], "error": {"code": error.code, "message": str(error)}})
-    except Exception as error:  # the host would wait for an answer without end
+    except Exception as error:  # otherwise the host would wait forever
         traceback.print_exc()
         sent = {"code": INTERNAL_ERROR, "message": f"An internal error: {type(error).__name__}."}
         send({"id": message["id"], "error": sent})
@@ -113,9 +113,9 @@ def _call(tools: Tools, parameters: Json) -> Json:
         if not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMETERS, f"The arguments of {name} must be an object.")
         answer: Json = tool.act(**tool.checked(arguments))
-    except (ClientError, OSError) as error:  # the agent reads it, and does better
-        said = getattr(error, "details", {}) or {}
-        answer = {"error": getattr(error, "public_name", "file"), "message": str(error), **said}
+    except (ClientError, OSError) as error:  # the agent can correct its call
+        details = getattr(error, "details", {}) or {}
+        answer = {"error": getattr(error, "public_name", "file"), "message": str(error), **details}
         return {"content": [_text(answer)], "isError": True}
     return {"content": [_text(answer)], "structuredContent": answer, "isError": False}
 

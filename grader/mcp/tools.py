@@ -1,16 +1,17 @@
-"""The tools that an agent is offered: what they are for, what they take, and what they do on the site."""
+"""Tools of the Model Context Protocol: descriptions, arguments, and actions in one folder."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from grader.client import Client
 from grader.client.errors import NotScoredInTime, Unusable
-from grader.mcp.folder import Folder
+from grader.client.files import PARTS
 
-LONGEST_WAIT_SECONDS = 50  # hosts give a call a minute
+LONGEST_WAIT_SECONDS = 50  # hosts time a call out after a minute
 ROWS = 50
 READ, SUBMIT = "read", "submit"
 TYPES = {"string": str, "integer": int, "boolean": bool}
@@ -73,9 +74,41 @@ ARGUMENTS = {
 Answer = Mapping[str, Any]
 
 
+class Folder:
+    """The one folder whose files the tools read and write; no path leads out of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve(strict=True)
+
+    def existing(self, name: str) -> Path:
+        """Return the path of a file in the folder; raise Unusable for any other."""
+        path = self._inside(name)
+        if not path.is_file():
+            raise Unusable(f"There is no file {name!r} in the folder {self.path}.")
+        return path
+
+    def new(self, name: str) -> Path:
+        """Return the path of a download; raise Unusable if it is outside the folder or behind a link."""
+        path = self._inside(name)
+        if path.parent != self.path or any(
+            (self.path / f"{name}{part}").is_symlink() for part in ("", *PARTS)
+        ):
+            raise Unusable(f"{name!r} would not be a file of the folder {self.path} itself.")
+        return path
+
+    def _inside(self, name: str) -> Path:
+        try:
+            path = (self.path / name).resolve()
+        except (OSError, ValueError) as error:
+            raise Unusable(f"{name!r} is no name of a file.") from error
+        if not path.is_relative_to(self.path) or path == self.path:
+            raise Unusable(f"{name!r} is not in the folder {self.path}; files elsewhere are out of reach.")
+        return path
+
+
 @dataclass(frozen=True)
 class Tool:
-    """A tool; `scope` is what its token must allow."""
+    """A tool; `scope` is the required scope of the token."""
 
     name: str
     description: str
@@ -94,7 +127,7 @@ class Tool:
         return [each.name for each in parameters if each.default is each.empty]
 
     def as_json(self) -> dict[str, Any]:
-        """Return how the protocol describes it."""
+        """Return the tool's description in the protocol."""
         return {
             "name": self.name,
             "description": self.description,
@@ -110,7 +143,7 @@ class Tool:
         }
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments; raise Unusable with what is wrong with them."""
+        """Return the arguments; raise Unusable with all their problems."""
         wrong = [f"there is no argument {name!r}" for name in sorted(set(arguments) - set(self.arguments))]
         wrong += [f"{name!r} is missing" for name in self.required if arguments.get(name) is None]
         wrong += [
@@ -125,7 +158,7 @@ class Tool:
 
 
 class Tools:
-    """What a token may do on a site, with files of one folder."""
+    """The tools that a token may use on a site, with the files of one folder."""
 
     def __init__(self, client: Client, folder: Folder) -> None:
         self._client = client

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.charts.axes import Axis
 from grader.charts.frame import Series, line_chart, outline, rate_chart
+from grader.charts.svg import Axis
 from grader.metrics.analysis.curve import EqualityCurve, LabelClass, ThresholdMark, equality_curves
 from grader.metrics.analysis.distributions import Distribution, ScoreDistributions, all_distributions
 from grader.metrics.analysis.rows import Rows

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader.charts.axes import Axis
 from grader.charts.frame import bar_chart, grouped_bar_chart
+from grader.charts.svg import Axis
 from grader.metrics.analysis.annotations import TENTHS, Annotations, FractionCounts
 from grader.metrics.analysis.association import (
     CLASSES,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from grader.charts.axes import Axis
 from grader.charts.frame import Series, line_chart
+from grader.charts.svg import Axis
 from grader.metrics import MetricSettings, PreparedSplit
 from grader.metrics.analysis.influence import Sets
 from grader.metrics.analysis.intervals import Estimate, UncertaintyReport, uncertainty_report

@@ -1,4 +1,4 @@
-"""Competitions in memory, honest teams and attackers: what a mode of feedback shows them, and what it leaks.
+"""Simulation of attackers and honest teams under each mode of feedback.
 
 An attacker asks an `Oracle` alone and knows no more than a participant does: the ids, who mentions whom, the
 mode, and a model of its own. `run` tries modes in several competitions and sums up.
@@ -6,8 +6,7 @@ mode, and a model of its own. `run` tries modes in several competitions and sums
 
 from grader.simulation.competitions import Answer, Competition, MemoryOracle, Oracle, drawn
 from grader.simulation.honest_teams import Honest
-from grader.simulation.suite import ATTACKS, attack, attacker_of, gain
-from grader.simulation.trials import Trial, proposed_step, run
+from grader.simulation.trials import ATTACKS, Trial, attack, attacker_of, gain, proposed_step, run
 
 __all__ = [
     "ATTACKS",

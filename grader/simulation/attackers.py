@@ -20,12 +20,12 @@ _UNEVEN = 0.006
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """What everybody can know, and a model of one's own.
+    """Public knowledge, and a model of the attacker's own.
 
     Attributes
     ----------
     mentions : mapping of str to ndarray of bool, shape (rows,)
-        Who mentions whom.
+        The rows that mention each identity.
     public_share : float
         The share of the rows that is public, which the page of the competition says.
     own : ndarray of float64, shape (rows,)
@@ -107,14 +107,14 @@ class Attacker:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an attack brought home.
+    """The result of an attack.
 
     Attributes
     ----------
     aimed : ndarray of int64
-        The rows whose labels it wanted.
+        The target rows.
     guesses : ndarray of bool
-        What it says of them.
+        The guessed labels.
     best : ndarray of float64, shape (rows,)
         The file it would be ranked by.
     """

@@ -1,4 +1,4 @@
-"""Competitions to try feedback on, and what a participant sees of a file: rows, split, scores."""
+"""Simulated competitions, and the responses that a participant gets to a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,7 +123,7 @@ def drawn(seed: int, rows: int = ROWS) -> Competition:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one file brought.
+    """The response to one file.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Answer:
 
 
 class Oracle(Protocol):
-    """Whoever answers a file; the only thing that an attacker may ask."""
+    """The interface that responds to files, and an attacker's only source."""
 
     @property
     def rule(self) -> Rule: ...
@@ -159,7 +159,7 @@ class Oracle(Protocol):
 
 @dataclass
 class MemoryOracle:
-    """A competition that answers in memory, by the same rules as a site."""
+    """A competition in memory with the same rules as a site."""
 
     competition: Competition
     rule: Rule

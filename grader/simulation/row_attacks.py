@@ -1,4 +1,4 @@
-"""Attacks that place unknown rows, in blocks or one by one, so that an exact score gives labels away.
+"""Attacks that place unknown rows so that an exact score reveals their labels.
 
 An AUC of exactly 0 or 1 changes with the label of one row. A ladder whose error is unknown under such a
 condition, or far smaller, is an oracle of that label.

@@ -37,9 +37,7 @@ def _brute_force(predictions: list[float], coins: list[bool]) -> tuple[float, fl
 @settings(deadline=None)
 def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list[tuple[int, bool]]):
     predictions, coins = [float(value) for value, _ in rows], [coin for _, coin in rows]
-
     found = follow(predictions, np.array(coins))
-
     seen, chance = _brute_force(predictions, coins)
     assert found.as_drawn == seen
     assert found.pairs == sum(coins) * (len(coins) - sum(coins))
@@ -49,9 +47,7 @@ def test_the_chance_is_that_of_all_draws_counted_one_by_one_with_ties(rows: list
 def test_without_ties_the_chance_is_that_of_scipys_exact_test():
     random = np.random.default_rng(3)
     predictions, coins = random.random(40), np.arange(40) % 2 == 0
-
     found = follow(predictions, coins)
-
     expected = stats.mannwhitneyu(
         predictions[coins], predictions[~coins], alternative="greater", method="exact"
     )
@@ -64,9 +60,7 @@ def test_without_ties_the_chance_is_that_of_scipys_exact_test():
 )
 def test_a_file_of_the_leaked_labels_has_the_least_chance_there_is(rows: int, one_in: int):
     coins = np.arange(rows) % 2 == 0
-
     leaked = follow(np.linspace(0, 1, rows) / 2 + coins, coins)  # no ties
-
     assert math.isclose(leaked.chance, 1 / one_in, rel_tol=1e-12)
     assert math.isclose(least_chance(rows), 1 / one_in)
     assert math.isclose(follow(coins.astype(float), coins).chance, 1 / one_in, rel_tol=1e-12)

@@ -13,7 +13,6 @@ USAGE = np.where(np.arange(400) < 50, 0, 1 + np.arange(400) % 2).astype(np.int8)
 
 def test_rows_are_taken_from_the_ignored_ones_and_half_of_the_coins_are_one():
     drawn = draw(LABELS, USAGE, count=40, threshold=0.5, from_scored=False, random=SystemRandom())
-
     assert len(set(drawn.places.tolist())) == 40
     assert (USAGE[drawn.places] == 0).all()
     assert np.count_nonzero(drawn.coins) == 20
@@ -24,9 +23,7 @@ def test_rows_are_taken_from_the_ignored_ones_and_half_of_the_coins_are_one():
 def test_scored_rows_are_taken_only_where_organizers_agree_and_ignored_ones_do_not_suffice():
     with pytest.raises(CannotDraw, match="50 rows have the Usage Ignored: 10 fewer"):
         draw(LABELS, USAGE, count=60, threshold=0.5, from_scored=False, random=Random(1))
-
     drawn = draw(LABELS, USAGE, count=60, threshold=0.5, from_scored=True, random=Random(1))
-
     assert np.count_nonzero(USAGE[drawn.places] == 0) == 50
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts.axes import TIME_MARKS, TIME_STEPS, Axis, robust_floor, time_marks
+from grader.charts.svg import TIME_MARKS, TIME_STEPS, Axis, robust_floor, time_marks
 
 starts = st.integers(0, 20 * 365 * 86400).map(
     lambda seconds: datetime(2020, 1, 1, tzinfo=UTC) + timedelta(0, seconds)

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts import changes
-from grader.charts.changes import change_strip
+from grader.charts.strips import CHANGES, change_strip
 
 
 @given(st.lists(st.integers(-100_000, 100_000), max_size=300))
@@ -19,7 +18,7 @@ def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]):
     for mark in marks:
         left = float(mark.get("cx", mark.get("x", "")).removesuffix("%"))
         middle = left + float(mark.get("width", "0%").removesuffix("%")) / 2
-        assert 0 <= middle <= 100 and 0 < float(mark.get("cy", mark.get("y", ""))) < changes.FOOT
+        assert 0 <= middle <= 100 and 0 < float(mark.get("cy", mark.get("y", ""))) < CHANGES.foot
         assert {"rose": middle > 50, "fell": middle < 50, "stayed": abs(middle - 50) < 0.1}[
             mark.get("class", "")
         ]

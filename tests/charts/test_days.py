@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts import days
-from grader.charts.days import best_line, day_bars
+from grader.charts import strips
+from grader.charts.strips import best_line, day_bars
 
 FIRST = date(2026, 10, 24)
 FILES = st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 9_000)), min_size=1, max_size=30)
@@ -20,7 +20,7 @@ def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[i
     svg = ElementTree.fromstring(day_bars(shown))
     bars = svg.findall("g/rect")
     assert len(bars) == sum((good > 0) + (bad > 0) for good, bad in files)
-    assert all(0 <= float(bar.get("y", "")) <= days.FOOT for bar in bars)
+    assert all(0 <= float(bar.get("y", "")) <= strips.DAYS_FOOT for bar in bars)
     sent = sum(good + bad for good, bad in files)
     assert f"{sent:,} sent" in svg.get("aria-label", "")
 

@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.charts import strip
-from grader.charts.strip import strip_chart
+from grader.charts.strips import BEST, strip_chart
 
 SCORES = st.dictionaries(st.integers(0, 100_000), st.integers(1, 300), max_size=60)
 
@@ -23,12 +22,12 @@ def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.Dat
     places = [
         float(each.get("cx", each.get("x", "")).removesuffix("%")) for each in svg if each.tag != "line"
     ]
-    assert all(strip.LEFT <= place <= strip.RIGHT for place in places)
+    assert all(BEST.left <= place <= BEST.right for place in places)
     heights = [float(each.get("cy", each.get("y", "0"))) for each in svg if each.tag in ("circle", "rect")]
-    assert all(0 < height <= strip.FOOT for height in heights)
+    assert all(0 < height <= BEST.foot for height in heights)
     assert len(svg.findall("*[@class='own']")) == (0 if own is None else 3)
     dots, teams = len(svg.findall("circle[@class='dot']")), sum(scores.values())
-    assert dots == teams or (dots == 0 and len(svg.findall("rect")) <= strip.COLUMNS)
+    assert dots == teams or (dots == 0 and len(svg.findall("rect")) <= BEST.count)
 
 
 def test_few_teams_are_dots_and_many_are_bars():

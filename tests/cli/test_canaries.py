@@ -27,7 +27,6 @@ def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv
     assert run("competition", "canaries", "toxic").output == "toxic has no canary rows.\n"
     refused = run("competition", "canaries", "toxic", "--draw", "40")
     assert refused.exit_code == 1 and "0 rows have the Usage Ignored" in refused.output
-
     altered, rows = folder / "altered.csv", folder / "canaries.csv"
     draw = ("competition", "canaries", "toxic", "--from-scored", "--solution", altered, "--list", rows)
     drawn = run(*draw, "--draw", "40")
@@ -36,7 +35,6 @@ def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv
     lines = rows.read_text().splitlines()
     assert len(lines) == 41
     assert altered.read_text().count(",Ignored\n") == 40
-
     again = run(*draw, "--draw", "20")
     assert again.exit_code == 0, again.output
     assert altered.read_text().count(",Ignored\n") == 20

@@ -39,7 +39,6 @@ def test_help_loads_no_server_and_no_pandas(arguments):
 def test_scoring_files_loads_no_server(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("label,cat,model\n1,1,0.9\n0,1,0.2\n1,0,0.8\n0,0,0.1\n")
-
     assert not loaded_after(["score", str(path), "--prediction", "model"]) & SERVER_PACKAGES
 
 
@@ -52,7 +51,6 @@ def test_every_command_can_be_imported_and_explains_itself(run):
 
 def test_help_lists_every_command(run):
     result = run("--help")
-
     assert all(name in result.stdout for name in main.list_commands(None))
 
 
@@ -70,7 +68,6 @@ def test_the_help_of_a_group_shows_every_summary_whole(run, group):
 
 def test_the_version_is_shown(run):
     result = run("--version")
-
     assert (result.exit_code, result.stdout) == (0, f"fairboard, version {version('fairboard')}\n")
 
 
@@ -82,9 +79,7 @@ def test_usage_errors_end_with_1(run, arguments):
 def test_a_command_without_its_packages_says_how_to_install_them():
     without = "import sys; sys.modules['sqlalchemy'] = None"
     code = f"{without}; from grader.cli import main; main(['user', 'create', 'x'])"
-
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-
     assert done.returncode == 1
     assert "`user create` needs sqlalchemy, which is not installed" in done.stderr
     assert "pip install './fairboard-VERSION-py3-none-any.whl[server]'" in done.stderr

@@ -50,12 +50,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predic
     return tmp_path
 
 
-def test_a_file_makes_a_whole_competition_and_publishes_it(run, folder: Path):
-    assert run("user", "create", "ada").exit_code == 0
-    result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
-    assert result.exit_code == 0, result.output
-    assert "2 identities count in the score: female, muslim." in result.output
-    assert "toxic is published." in result.output
+@pytest.fixture
+def published(run, folder: Path):
+    """The result of the command that makes the competition of the file, published and owned by ada."""
+    run("user", "create", "ada")
+    return run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+
+
+def test_a_file_makes_a_whole_competition_and_publishes_it(run, published):
+    assert published.exit_code == 0, published.output
+    assert "2 identities count in the score: female, muslim." in published.output
+    assert "toxic is published." in published.output
     assert "closes 2999-03-01 23:59 UTC" in run("competition", "list").output
 
 
@@ -111,9 +116,7 @@ def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run, folder: Pa
     assert "one column" not in again.output
 
 
-def test_what_is_fixed_is_refused_with_the_reason(run, folder: Path):
-    run("user", "create", "ada")
-    run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+def test_what_is_fixed_is_refused_with_the_reason(run, published, folder: Path):
     (folder / "power.toml").write_text("[metric]\npower = -2\n")
     result = run("competition", "apply", "toxic", folder / "power.toml")
     assert result.exit_code == 1
@@ -177,9 +180,7 @@ def test_options_beside_a_file_are_refused(run, folder: Path):
     assert "everything else goes into the file" in result.output
 
 
-def test_a_clone_is_a_draft_without_dates(run, folder: Path):
-    run("user", "create", "ada")
-    run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
+def test_a_clone_is_a_draft_without_dates(run, published):
     result = run("competition", "clone", "toxic", "next", "--with-solution")
     assert result.exit_code == 0, result.output
     assert "Nothing is missing" in result.output

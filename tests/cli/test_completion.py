@@ -13,7 +13,6 @@ FAIRBOARD = [sys.executable, "-m", "grader.cli"]
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_each_shell_asks_the_command(run, shell):
     result = run("completion", shell)
-
     assert result.exit_code == 0
     assert f"_FAIRBOARD_COMPLETE={shell}_complete" in result.stdout
 

@@ -14,14 +14,6 @@ from grader.visibility import Feedback, Step
 
 
 @pytest.fixture
-def admin(run, settings, monkeypatch):
-    """Run `fairboard` on the installation of the fixture `service`."""
-    for name, value in settings.environment().items():
-        monkeypatch.setenv(name, value)
-    return run
-
-
-@pytest.fixture
 def create(admin, tmp_path, solution_csv):
     """Create the competition `toxicity` with further options."""
     path = tmp_path / "solution.csv"
@@ -56,7 +48,6 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
         "--selections", 1, "--no-late", "--reveals", "2126-04-02",
         "--feedback", "ladder", "--feedback-step", "0.05",
     )  # fmt: skip
-
     assert result.exit_code == 0, result.output
     made = stored(service)
     assert made.rules == "# Rules\n\nBe kind."

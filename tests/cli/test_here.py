@@ -22,14 +22,8 @@ SPOOFED = {
 }
 
 
-@pytest.fixture
-def environment(service, monkeypatch: pytest.MonkeyPatch):
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
-
-
 @on_sqlite
-@pytest.mark.usefixtures("environment")
+@pytest.mark.usefixtures("admin")
 def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_runs(service, live_site):
     service.competition()
     organize = "/api/v1/competitions/toxicity/organize"
@@ -65,7 +59,7 @@ def test_only_the_module_of_commands_makes_an_application_for_the_shell():
 
 
 @on_sqlite
-@pytest.mark.usefixtures("environment")
+@pytest.mark.usefixtures("admin")
 def test_the_shell_acts_as_a_person_only_where_it_names_one(service):
     service.user("ada")
     with site_here(acts_as="ada") as here:

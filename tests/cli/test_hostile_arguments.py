@@ -1,7 +1,6 @@
 """Whatever is given to a command is done or refused in a sentence, and never ends in a traceback."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import click
 import pytest
@@ -11,6 +10,7 @@ from grader.cli import main
 pytestmark = pytest.mark.both_databases
 
 GROUPS = ("competition", "user", "token")
+OVER_HTTP = ("submit", "check", "submissions", "submission", "select", "leaderboard", "team", "download")
 # What the one refuses by itself and the other does not.
 ONLY_ON_SQLITE, ONLY_ON_POSTGRESQL = ("18446744073709551616",), ("a\0b",)
 HOSTILE = ("2147483648", "18446744073709551616", "-1", "a\0b", "\udcff", "x" * 10_000, "\u202egpj")
@@ -19,13 +19,9 @@ KNOWN = {"slug": "toxicity", "submission_id": "1", "number": "1", "user": "ada",
 
 
 @pytest.fixture
-def admin(run: Callable[..., Any], service, database_url: str, monkeypatch: pytest.MonkeyPatch):
-    """Run `fairboard` on an installation with a competition, an account and a submission."""
-    competition = service.competition()
-    service.submit(competition)
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
-    return run
+def submitted(service):
+    """An installation with a competition, an account and a submission."""
+    service.submit(service.competition())
 
 
 def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -38,37 +34,55 @@ def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...],
                 yield (*words, name), command
 
 
-def calls(values: Sequence[str]) -> Iterator[list[str]]:
+def calls(command: click.Command, words: Sequence[str], values: Sequence[str]) -> Iterator[list[str]]:
     """Return a call for each argument and option that takes any text or number, and each value."""
-    top = click.Context(main)
-    for group in GROUPS:
-        found = main.get_command(top, group)
-        assert isinstance(found, click.Group)
-        for words, command in commands(found, group):
-            arguments = [each for each in command.params if isinstance(each, click.Argument)]
-            for tried in command.params:
-                if isinstance(tried.type, click.Path | click.Choice) or getattr(tried, "is_flag", False):
-                    continue
-                for value in values:
-                    given = [
-                        value if each is tried else KNOWN.get(each.name or "", "1") for each in arguments
-                    ]
-                    option = [] if tried in arguments else [tried.opts[0], value]
-                    yield [*words, *option, "--", *given]
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    for tried in command.params:
+        if isinstance(tried.type, click.Path | click.Choice) or getattr(tried, "is_flag", False):
+            continue
+        for value in values:
+            given = [value if each is tried else KNOWN.get(each.name or "", "1") for each in arguments]
+            yield [*words, *([] if tried in arguments else [tried.opts[0], value]), "--", *given]
+
+
+def assert_nothing_breaks(run, tried: Sequence[list[str]], codes: Sequence[int]):
+    for call in tried:
+        result = run(*call)
+        is_refused = result.exception is None or isinstance(result.exception, SystemExit)
+        assert is_refused and result.exit_code in codes, (call, result.exception)
+    assert len(tried) > 50
 
 
 @pytest.mark.parametrize("how_many", ["few", pytest.param("all", marks=pytest.mark.long)])
+@pytest.mark.usefixtures("submitted")
 def test_no_value_of_any_option_breaks_a_command(admin, database_url: str, how_many: str):
-    tried = 0
     few = ONLY_ON_SQLITE if database_url.startswith("sqlite") else ONLY_ON_POSTGRESQL
-    for call in calls(HOSTILE if how_many == "all" else few):
-        result = admin(*call)
-        tried += 1
-        is_refused = result.exception is None or isinstance(result.exception, SystemExit)
-        assert is_refused and result.exit_code in (0, 1, 2), (call, result.exception)
-    assert tried > 50
+    tried = [
+        call
+        for name in GROUPS
+        for words, command in commands(main.get_command(click.Context(main), name), name)
+        for call in calls(command, words, HOSTILE if how_many == "all" else few)
+    ]
+    assert_nothing_breaks(admin, tried, (0, 1, 2))
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_value_of_any_option_breaks_a_command_over_http(
+    ada, service, predictions_csv, tmp_path, monkeypatch
+):
+    service.competition()
+    monkeypatch.setattr("grader.client.transport.PAUSES", ())
+    (tmp_path / "p.csv").write_bytes(predictions_csv())
+    monkeypatch.setitem(KNOWN, "file", str(tmp_path / "p.csv"))
+    tried = [
+        call
+        for name in OVER_HTTP
+        for call in calls(main.get_command(click.Context(main), name), [name], (*HOSTILE, "inf", "../../me"))
+    ]
+    assert_nothing_breaks(ada, tried, range(6))
+
+
+@pytest.mark.usefixtures("submitted")
 def test_a_competition_file_with_nul_is_refused_with_its_place(admin, tmp_path):
     file = tmp_path / "competition.toml"
     for text, place in (

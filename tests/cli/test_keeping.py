@@ -27,14 +27,6 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def admin(run, settings, monkeypatch):
-    """Run `fairboard` on the installation of the fixture `service`."""
-    for name, value in settings.environment().items():
-        monkeypatch.setenv(name, value)
-    return run
-
-
-@pytest.fixture
 def older(settings, database):
     """An installation whose tables are of an older version."""
     schema.downgrade(database, OLDER)
@@ -85,7 +77,6 @@ def test_a_backup_is_made_and_restored_by_commands(admin, service, monkeypatch, 
     again = admin("backup", tmp_path / "backup")
     assert again.exit_code == 1 and "Name a new folder" in again.stderr
     assert "not empty" in admin("restore", tmp_path / "backup").stderr
-
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     restored = admin("restore", tmp_path / "backup")

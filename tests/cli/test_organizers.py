@@ -10,15 +10,12 @@ from grader.services.competitions import lookup, organizers
 from grader.services.people import names
 
 
-@pytest.fixture
-def admin(run, settings, service, monkeypatch: pytest.MonkeyPatch):
-    """Run `fairboard` on an installation with a competition and the accounts ada and bob."""
-    for name, value in settings.environment().items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture(autouse=True)
+def _people(service):
+    """A competition and the accounts ada and bob."""
     service.competition()
     for name in ("ada", "bob"):
         service.user(name)
-    return run
 
 
 def test_roles_are_given_changed_listed_and_taken(admin, service):

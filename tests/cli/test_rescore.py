@@ -4,9 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from grader.cli import main
 from grader.cli.organize import rescoring
 from grader.files import ColumnRole, read_solution
 from grader.services.audit.log import Actor
@@ -29,16 +27,17 @@ def _scoring_here(request: pytest.FixtureRequest):
 
 
 @pytest.fixture
-def rescore(settings, monkeypatch, make_settings):
+def rescore(admin):
     """Run `fairboard rescore toxicity` on the installation of `settings`."""
-    monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("FAIRBOARD_DATABASE_URL", settings.database())
+    return lambda *words, answers="": admin("rescore", "toxicity", *words, input=answers)
 
-    def run(*arguments: object, answers: str = ""):
-        words = ["rescore", "toxicity", *map(str, arguments)]
-        return CliRunner().invoke(main, words, prog_name="fairboard", input=answers)
 
-    return run
+@pytest.fixture
+def corrected(solution_csv, tmp_path: Path) -> Path:
+    """A solution with other labels."""
+    path = tmp_path / "corrected.csv"
+    path.write_bytes(solution_csv(seed=2))
+    return path
 
 
 @pytest.fixture
@@ -57,12 +56,10 @@ def live(service) -> tuple[int, tuple[str, ...]]:
 
 
 def test_a_preview_publishes_nothing_and_tells_the_difference(
-    service, scored, rescore, own_process: None, solution_csv, tmp_path: Path
+    service, scored, rescore, own_process: None, corrected, tmp_path: Path
 ):
     before = live(service)
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
-    shown = rescore(path, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
+    shown = rescore(corrected, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
     assert shown.exit_code == 0, shown.output
     assert "2 of 2 submissions get a different displayed score." in shown.output
     assert "--publish` publishes it" in shown.output and live(service) == before
@@ -77,15 +74,13 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
 
 
 def test_data_files_are_looked_through_with_the_new_solution_before_it_is_published(
-    service, scored, rescore, solution_csv, tmp_path: Path
+    service, scored, rescore, corrected
 ):
     with service.database.write() as session:
         blob = service.storage.put(b"id,text\n1,one\n")
         shell = Actor(None, "shell (tests)")
         files.add(session, competition=scored, name="test.csv", blob=blob, actor=shell, now=service.now)
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
-    done = rescore(path, "--reason", "Other labels.", "--yes")
+    done = rescore(corrected, "--reason", "Other labels.", "--yes")
     assert done.exit_code == 0, done.output
     assert live(service)[0] == 2
     with service.database.read() as session:
@@ -125,10 +120,8 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim"]]
 
 
-def test_a_rollback_scores_what_is_missing_first(service, scored, rescore, solution_csv, tmp_path: Path):
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
-    assert rescore(path, "--reason", "Other labels.", "--yes").exit_code == 0
+def test_a_rollback_scores_what_is_missing_first(service, scored, rescore, corrected):
+    assert rescore(corrected, "--reason", "Other labels.", "--yes").exit_code == 0
     service.score(service.submit(scored, user="cleo", seed=5))
     back = rescore("--rollback", 1, "--reason", "It was right.", "--yes")
     assert back.exit_code == 0, back.output
@@ -149,6 +142,9 @@ def test_settings_come_from_a_file(service, scored, rescore, tmp_path: Path):
 @pytest.mark.parametrize(
     "arguments",
     [
+        (),
+        ("--reason", "x"),
+        ("--drop", "--reason", "x"),
         ("--publish", "--drop"),
         ("--publish", "--reason", "x"),
         ("--rollback", "1"),
@@ -161,18 +157,15 @@ def test_options_that_contradict_each_other_are_refused(scored, rescore, argumen
     assert rescore(*arguments).exit_code != 0
 
 
-def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(
-    service, scored, rescore, solution_csv, tmp_path: Path
-):
-    before, path = live(service), tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
+def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(service, scored, rescore, corrected):
+    before = live(service)
     for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
-        refused = rescore(path, "--reason", "Other labels.", answers=answers)
+        refused = rescore(corrected, "--reason", "Other labels.", answers=answers)
         assert refused.exit_code == 1
         assert "2 teams move" in refused.output or "2 teams moves" in refused.output
         assert "the largest change is 0." in refused.output
         assert "Nothing was switched" in refused.output and live(service) == before
-    done = rescore(path, "--reason", "Other labels.", answers="y\n")
+    done = rescore(corrected, "--reason", "Other labels.", answers="y\n")
     assert done.exit_code == 0, done.output
     after = live(service)
     assert after[0] == 2
@@ -197,32 +190,28 @@ def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
 
 
 def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
-    service, scored, rescore, solution_csv, tmp_path: Path, monkeypatch
+    service, scored, rescore, corrected, monkeypatch
 ):
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
 
     def a_team_comes_in_front():
         service.score(service.submit(scored, user="cleo", seed=5, skill=0.9))
 
     asked = answered_yes_after(a_team_comes_in_front, monkeypatch)
-    done = rescore(path, "--reason", "Other labels.")
+    done = rescore(corrected, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
     assert len(asked) == 2 and "The difference has changed in the meantime." in done.output
 
 
 def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
-    service, scored, rescore, solution_csv, tmp_path: Path, monkeypatch
+    service, scored, rescore, corrected, monkeypatch
 ):
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(solution_csv(seed=2))
 
     def a_weak_file_comes():
         weak = service.submit(scored, user="ada", seed=6, skill=0.0)
         service.run(min(weak.job_ids))  # it has its score under the live version alone
 
     asked = answered_yes_after(a_weak_file_comes, monkeypatch)
-    done = rescore(path, "--reason", "Other labels.")
+    done = rescore(corrected, "--reason", "Other labels.")
     assert done.exit_code == 0, done.output
     assert len(asked) == 1 and "changed in the meantime" not in done.output
     assert live(service)[0] == 2

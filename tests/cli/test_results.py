@@ -17,14 +17,6 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
-def admin(run, settings, monkeypatch):
-    """Run `fairboard` on the installation of the fixture `service`."""
-    for name, value in settings.environment().items():
-        monkeypatch.setenv(name, value)
-    return run
-
-
-@pytest.fixture
 def closed(service, admin):
     """The slug of a competition that has closed, with a scored file, and that file's id."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
@@ -62,7 +54,7 @@ def test_unverified_standings_become_final_after_an_answer(admin, service, close
         assert "Nothing is final." in refused.stderr
         assert finalized_at(service) is None
     done = admin("competition", "finalize", "toxicity", input="y\n")
-    assert done.exit_code == 0, done.output
+    assert (done.exit_code, "stored as number 1" in done.stdout) == (0, True), done.output
     assert finalized_at(service) is not None
 
 

@@ -17,11 +17,11 @@ from grader.demo.competition import (
     NEWCOMER,
     ORGANIZER,
     Demo,
+    Progress,
     create_competition,
     write_files,
 )
 from grader.demo.dataset import generate
-from grader.demo.progress import Progress
 from grader.demo.run import tell_how_to_go_on
 from grader.demo.service import Installation
 

@@ -1,4 +1,4 @@
-from grader.demo.progress import Progress, Steps
+from grader.demo.competition import Progress, Steps
 
 
 def test_the_next_start_continues_from_the_written_progress(tmp_path):

@@ -10,7 +10,7 @@ from grader.feedback import Rule
 from grader.metrics import dense_ranks
 from grader.visibility import Feedback
 
-suite = pytest.importorskip("grader.simulation.suite")  # it comes with the command that simulates
+suite = pytest.importorskip("grader.simulation.trials")  # it comes with the command that simulates
 
 WITHIN = 10
 # Their files restore an honest model step by step and move one row each, so the signs do not list them.

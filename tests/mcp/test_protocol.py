@@ -18,9 +18,8 @@ from sqlalchemy import update
 
 from grader import db
 from grader.client import Unusable
-from grader.mcp.folder import Folder
 from grader.mcp.protocol import serve
-from grader.mcp.tools import Tool
+from grader.mcp.tools import Folder, Tool
 from grader.models import DataCheckState, DataFile
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope

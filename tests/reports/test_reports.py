@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.charts.axes import Axis
+from grader.charts.svg import Axis
 from grader.files import Solution, read_solution
 from grader.files.solution.column_roles import ColumnRole
 from grader.metrics import MetricSettings, bias_report

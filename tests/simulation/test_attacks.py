@@ -8,8 +8,7 @@ import pytest
 
 from grader.feedback import Rule, leak_budget
 from grader.simulation import ATTACKS, Competition, Honest, attack, drawn
-from grader.simulation.suite import Gain
-from grader.simulation.trials import Attacked, attacked
+from grader.simulation.trials import Attacked, Gain, attacked
 from grader.visibility import Feedback, Step
 
 SEEDS, ROWS = 20, 4000

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import g, url_for
 
-from grader.charts.strip import StripChart, strip_chart
+from grader.charts.strips import StripChart, strip_chart
 from grader.models import Competition
 from grader.services.leaderboards import glance
 from grader.services.leaderboards.glance import Glance

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.charts.axes import robust_floor
+from grader.charts.svg import robust_floor
 from grader.models import Split
 from grader.ranking.order import error_text, score_text
 from grader.services.leaderboards.leaderboard import Asked, Board

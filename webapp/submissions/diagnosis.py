@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.charts.axes import Axis
 from grader.charts.frame import bar_chart
+from grader.charts.svg import Axis
 from grader.metrics.analysis.distributions import Distribution
 from grader.metrics.analysis.power_means import CellGain, TermCost, weakest_term
 from grader.reports.blocks import Chart, table

@@ -1,17 +1,19 @@
-"""Which server and token a command uses, and how it ends where the server refuses or does not answer."""
+"""The connection of a command: server, token, stored login, exit codes of failures."""
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import click
 from click.shell_completion import CompletionItem
 
-from grader.cli.client import stored_login
 from grader.cli.group import REJECTED, SERVER
 from grader.client import Client, ClientError, NotScoredInTime, Refused, TokenRefused, Unreachable, Unusable
 from grader.client.transport import site_address
@@ -20,10 +22,11 @@ REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
+SERVICE = "fairboard"  # the name of its entries in a keyring
 
 
 class FileRefused(Unusable):
-    """A file was read, and rejected for everything that the message lists."""
+    """A file was rejected; the message lists all problems."""
 
     public_name = "file_refused"
 
@@ -52,9 +55,9 @@ def competition_option(command: Command) -> Command:
 
 
 def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """Complete a competition from what was seen last on the server of the login: nothing is asked."""
+    """Complete a competition from the stored login, without a request."""
     try:
-        login = stored_login.read()
+        login = read_login()
     except click.ClickException:
         return []
     return (
@@ -64,7 +67,7 @@ def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[
 
 @contextmanager
 def connected(server: str | None, *, as_json: bool, competition: str | None = None) -> Iterator[Client]:
-    """Open a client for a command; what goes wrong in the block ends the command with its exit code."""
+    """Open a client for a command; an error in the block ends the command with its exit code."""
     with failures_in_a_sentence(as_json=as_json):
         address, token = target(server)
         with Client(address, token, competition=competition, on_pause=_say_pause) as client:
@@ -72,12 +75,9 @@ def connected(server: str | None, *, as_json: bool, competition: str | None = No
 
 
 def target(server: str | None) -> tuple[str, str]:
-    """Return the server and the token that a command uses.
-
-    A stored token goes to the server of its login and to no other.
-    """
+    """Return the server and the token of a command; a stored token is only sent to its own server."""
     token = os.environ.get(TOKEN)
-    login = stored_login.read() if server is None or not token else None
+    login = read_login() if server is None or not token else None
     if server is None and login is None:
         raise click.UsageError(f"Which server? Run `fairboard login`, or give --server or {SERVER}.")
     address = site_address(server) if server is not None else login.server  # type: ignore[union-attr]
@@ -92,7 +92,7 @@ def target(server: str | None) -> tuple[str, str]:
 
 @contextmanager
 def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator[None]:
-    """End a command where the client fails: 4 not in time, 5 not reached, `refused`, 1 anything else."""
+    """Map errors of the client to exit codes: 4 not in time, 5 unreachable, `refused`, 1 otherwise."""
     try:
         yield
     except ClientError as error:
@@ -100,7 +100,7 @@ def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator
 
 
 def is_unprotected(address: str) -> bool:
-    """Return whether a token would go to another machine where anybody on the way can read it."""
+    """Return whether a token would be sent over a network without encryption."""
     parts = urlsplit(address)
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
@@ -128,3 +128,103 @@ def _end(error: ClientError, *, as_json: bool, refused: int) -> NoReturn:
 def _say_pause(error: ClientError, seconds: float) -> None:
     if sys.stderr.isatty():
         click.echo(f"{error.message} Retrying in {seconds:.0f} s.", err=True)
+
+
+@dataclass(frozen=True)
+class StoredLogin:
+    """A server, its competitions at the time of the login (for shell completion), and the token."""
+
+    server: str
+    competitions: tuple[str, ...] = ()
+    is_in_keyring: bool = False
+    written_token: str | None = None
+
+    @property
+    def token(self) -> str | None:
+        """The API token, None if the keyring has lost it."""
+        if not self.is_in_keyring:
+            return self.written_token
+        keyring = _keyring()
+        return keyring.get_password(SERVICE, self.server) if keyring else None
+
+
+def login_path() -> Path:
+    """Return the path of the stored login."""
+    return Path(click.get_app_dir("fairboard")) / "login.json"
+
+
+def read_login() -> StoredLogin | None:
+    """Return the stored login, None without one; reject a file that others can read."""
+    try:
+        if os.name == "posix" and login_path().stat().st_mode & 0o077:
+            raise click.ClickException(
+                f"Others can read {login_path()}: run `chmod 600 {login_path()}` or log in again."
+            )
+        found = json.loads(login_path().read_text(encoding="utf-8"))
+        return StoredLogin(
+            server=str(found["server"]),
+            competitions=tuple(map(str, found.get("competitions", ()))),
+            is_in_keyring="token" not in found,
+            written_token=found.get("token"),
+        )
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise click.ClickException(f"{login_path()} is damaged: log in again.") from error
+    except OSError as error:
+        raise click.ClickException(f"{login_path()} cannot be read: {error.strerror}.") from error
+
+
+def store_login(server: str, token: str, competitions: tuple[str, ...]) -> StoredLogin:
+    """Replace the stored login; return it."""
+    forget_login()
+    is_in_keyring = _put_into_keyring(server, token)
+    login = StoredLogin(server, competitions, is_in_keyring, None if is_in_keyring else token)
+    _write(login)
+    return login
+
+
+def forget_login() -> bool:
+    """Delete the stored login and its token; return whether there was one."""
+    server = None
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        server = str(json.loads(login_path().read_text(encoding="utf-8"))["server"])
+    if server and (keyring := _keyring()):
+        with contextlib.suppress(Exception):  # every backend has its own error for a missing entry
+            keyring.delete_password(SERVICE, server)
+    was_there = login_path().exists()
+    login_path().unlink(missing_ok=True)
+    return was_there
+
+
+def _write(login: StoredLogin) -> None:
+    data: dict[str, Any] = {"server": login.server, "competitions": login.competitions}
+    if not login.is_in_keyring:
+        data["token"] = login.written_token
+    login_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = login_path().with_suffix(f".{os.getpid()}")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(data, file)
+    new.replace(login_path())
+
+
+def _put_into_keyring(server: str, token: str) -> bool:
+    keyring = _keyring()
+    if keyring is None:
+        return False
+    try:
+        keyring.set_password(SERVICE, server, token)
+        return bool(keyring.get_password(SERVICE, server) == token)
+    except Exception:  # the keyring is locked, or cannot prompt without a desktop
+        return False
+
+
+def _keyring() -> Any:
+    """Return the keyring of this machine, None without a secure one."""
+    try:
+        import keyring
+        from keyring.core import recommended
+    except ModuleNotFoundError:
+        return None
+    backend = keyring.get_keyring()
+    return backend if recommended(backend) else None

@@ -1,12 +1,17 @@
-"""`fairboard login` and `logout`: keep a server and a token for the commands that talk to it."""
+"""`fairboard login` and `logout`: store and delete a server and its API token."""
 
 import sys
 
 import click
 
-from grader.cli.client import stored_login
-from grader.cli.client.connection import failures_in_a_sentence, is_unprotected
-from grader.cli.client.shown import show_json
+from grader.cli.client.connection import (
+    failures_in_a_sentence,
+    forget_login,
+    is_unprotected,
+    login_path,
+    store_login,
+)
+from grader.cli.output import show_json
 from grader.client import Client
 from grader.client.transport import site_address
 
@@ -39,8 +44,8 @@ def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
             raise click.UsageError("The token is empty.")
         with Client(address, token) as client:
             slugs = tuple(each.slug for each in client.competitions())
-    kept = stored_login.write(address, token, slugs)
-    place = "the keyring" if kept.is_in_keyring else str(stored_login.path())
+    kept = store_login(address, token, slugs)
+    place = "the keyring" if kept.is_in_keyring else str(login_path())
     if as_json:
         show_json({"server": address, "token_is_in": place, "competitions": slugs})
     else:
@@ -54,7 +59,7 @@ def logout(as_json: bool) -> None:
 
     The token stays valid until you revoke it on your account page.
     """
-    was_there = stored_login.forget()
+    was_there = forget_login()
     if as_json:
         show_json({"was_logged_in": was_there})
     else:

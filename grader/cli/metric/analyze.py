@@ -1,4 +1,4 @@
-"""`fairboard analyze`: report on data and models from files, without a server."""
+"""`fairboard analyze`: a report on data and models from files, without a server."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, LocalPath, NameList, WeightsInAnyForm
+from grader.cli.parameters import (
+    INPUT_FILE,
+    LocalPath,
+    NameList,
+    WeightsInAnyForm,
+    metric_options,
+    metric_settings,
+)
 
 if TYPE_CHECKING:
     from grader.files import ColumnRole, Solution

@@ -1,4 +1,4 @@
-"""`fairboard competition check`: check a solution file and print its report."""
+"""`fairboard competition check`: the report on a solution file."""
 
 import json
 import textwrap
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.alignment import aligned
-from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
+from grader.cli.output import aligned
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
 from grader.files import ColumnRole, PublicTable, Solution, read_public_table
 from grader.services.competitions.metric import MIN_CLASS_ROWS, MetricChoice
 from grader.services.solutions import assessment, findings
 from grader.services.solutions.findings import Level
-from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.report import identity_lines
 
 if TYPE_CHECKING:
@@ -85,11 +83,6 @@ SPLIT_BY = {
 }
 HEADINGS = {Level.STOP: "Problems to fix:", Level.WARNING: "Warnings:", Level.NOTE: "Good to know:"}
 WIDTH = 100
-
-
-def describe(solution: StoredSolution) -> str:
-    """Return the report of a stored solution as lines for the shell."""
-    return describe_report(solution.report)
 
 
 def describe_report(report: Mapping[str, Any]) -> str:

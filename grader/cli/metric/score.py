@@ -1,4 +1,4 @@
-"""`fairboard score`: score a predictions file against a solution, without a server."""
+"""`fairboard score`: the score of a predictions file, without a server."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.group import REJECTED
-from grader.cli.metric.metric_options import metric_options, metric_settings
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
 from grader.errors import FairboardError
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _evaluate(
     settings: "MetricSettings",
     min_size: int,
 ) -> _Outcome:
-    from grader.cli.metric.evaluation import Evaluation
+    from grader.cli.metric.reports import Evaluation
     from grader.files import read_scored_table, read_solution, read_submission
 
     if submission_path is None:
@@ -158,7 +157,7 @@ def _evaluate(
 
 
 def _print(outcome: _Outcome, format_name: str) -> None:
-    from grader.cli.tables import FORMATS
+    from grader.cli.metric.reports import FORMATS
     from grader.text import counted
 
     roles = outcome.roles

@@ -1,4 +1,4 @@
-"""`fairboard simulate`: try modes of feedback on a solution, before a competition opens."""
+"""`fairboard simulate`: modes of feedback tried on a solution before a competition opens."""
 
 import json
 import time
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.metric.solution_roles import read_with_roles, role_option
-from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm
+from grader.cli.parameters import INPUT_FILE, NameList, WeightsInAnyForm, metric_options, metric_settings
 from grader.visibility import Feedback, Step
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def simulate(
 
 
 def _competition(solution: "Solution", settings: "MetricSettings", seed: int) -> "Competition":
-    """Make a competition of the rows that count; a solution without splits gets one for each seed."""
+    """Return a competition of the scored rows; each seed draws splits for a solution without any."""
     import numpy as np
 
     from grader.simulation import Competition
@@ -142,13 +141,13 @@ def _competition(solution: "Solution", settings: "MetricSettings", seed: int) ->
 
 
 class _Progress:
-    """Says on stderr, now and then, how much is done."""
+    """Progress on stderr every few seconds."""
 
     def __init__(self) -> None:
         self._said_at = time.monotonic()
 
     def show(self, done: int, total: int) -> None:
-        """Say it if some seconds have passed."""
+        """Print the progress if some seconds have passed."""
         if done == total or time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
             click.echo(f"{done} of {total} parts tried", err=True)
             self._said_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""Column roles of a solution on the command line: COLUMN=ROLE, or guessed."""
+"""Column roles of a solution on the command line: guessed, or given as COLUMN=ROLE."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,10 +44,10 @@ def read_with_roles(
     identities: Sequence[str] | None = None,
     only_these: bool = False,
 ) -> Solution:
-    """Read a solution with the guessed roles, the columns asked for and the roles that were given.
+    """Read a solution with the guessed roles, the named columns and the given roles.
 
-    With `only_these`, no other column than `identities` is one. What was asked for is never given up: a value
-    against it rejects the file.
+    With `only_these`, no column besides `identities` is an identity. A named role is binding: a value that
+    contradicts it rejects the file.
     """
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
     there = [name for name in identities or () if name in guessed]  # the report names the others

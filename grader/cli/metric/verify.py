@@ -1,4 +1,4 @@
-"""`fairboard verify`: recompute the score of a receipt, without server, database or NumPy."""
+"""`fairboard verify`: the score of a receipt recomputed without server, database or NumPy."""
 
 from pathlib import Path
 

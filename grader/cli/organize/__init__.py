@@ -1,1 +1,1 @@
-"""Run competitions: create, change, announce, rescore, close, export, here or on another machine."""
+"""Organizers' commands: create, change, announce, rescore, close, export; local or remote."""

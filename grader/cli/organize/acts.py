@@ -1,4 +1,4 @@
-"""How a command of organizers asks a site, this machine's or another one's, and prints what it did."""
+"""Framework of organizers' commands: the site, the request, the output, confirmation."""
 
 import re
 import sys
@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from grader.cli.client.connection import connected, failures_in_a_sentence
-from grader.cli.client.shown import show_json
 from grader.cli.group import SERVER, lacking
+from grader.cli.output import show_json
 from grader.cli.parameters import text_of
 from grader.client import Client
 from grader.client.errors import CONTROLS
@@ -26,12 +26,12 @@ FAILED = 1
 
 
 def act_on_site(act: Act) -> Callable[..., None]:
-    """Make a command of what asks a site and returns its answer and the lines to print."""
+    """Turn an action on a site, which returns JSON data and the text to print, into a command."""
     return _command(act, lambda _given: None)
 
 
 def act_for_user(act: Act) -> Callable[..., None]:
-    """Make a command that the shell of this machine does as the person in its argument `user`."""
+    """Turn an action into a command; the local shell acts as the user in its argument `user`."""
     return _command(act, lambda given: given["user"])
 
 
@@ -57,10 +57,9 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
 
 @contextmanager
 def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator[Client]:
-    """Open the site that is named; without a name this machine's, whatever login is stored.
+    """Open the named site; without a name, the local one, whatever login is stored.
 
-    Of another machine the first line, on the error stream, names the site: nobody should close another
-    competition than meant.
+    The first line on stderr names a remote site, so that nobody closes a competition of the wrong site.
     """
     if server is not None:
         with connected(server, as_json=as_json) as client:
@@ -76,27 +75,27 @@ def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator
 
 
 def installation_of(client: Client) -> Any:
-    """Return the installation of a client on this machine; None of one that asks another machine."""
+    """Return the installation of a local client; None for a remote site."""
     return getattr(client, "installation", None)
 
 
 def nothing_found(_desk: Organizer, _given: Mapping[str, Any]) -> Found:
-    """Return what a request needs beside what was given: nothing."""
+    """Return no further parameters for a request."""
     return {}, ()
 
 
 def named_team(desk: Organizer, given: Mapping[str, Any]) -> Found:
-    """Return the number of the team that was given by name."""
+    """Return the id of the team that was given by name."""
     return {"team_id": desk.team(given["team"])["id"]}, ("team",)
 
 
 @dataclass(frozen=True)
 class Simple:
-    """A command that is one request: what it takes, where it goes, and the line that it prints.
+    """A command that is one request: its parameters, its endpoint, and its output.
 
-    `request` is a method and a path below the organizers' part of the competition of `slug`. What the path
-    does not name is sent as JSON, under its name in `renamed` if it has another there. `says` is filled with
-    what was given and with the `answer`.
+    `request` is a method and a path below the organizers' part of the competition `slug`. Parameters that are
+    not in the path are sent as JSON; `renamed` maps them to other names. `says` is a template for the
+    parameters and the `answer`.
     """
 
     name: str
@@ -136,7 +135,7 @@ class Simple:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: times in ISO 8601, files as their text."""
+    """Return a value as JSON data: times in ISO 8601, files as their text."""
     if isinstance(value, datetime):
         return value.isoformat()
     return text_of(value) if isinstance(value, Path) else value

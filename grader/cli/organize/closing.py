@@ -1,4 +1,4 @@
-"""`fairboard competition reveal`, `finalize`, `verify`, `bundle`, `publish-solution`, `receipt`."""
+"""`fairboard competition`: reveal, finalize, verify, bundle, publish-solution, receipt."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from zipfile import ZipFile
 
 import click
 
-from grader.cli.client.shown import progress
 from grader.cli.organize.acts import act_on_site, is_answered_yes
+from grader.cli.output import progress
 from grader.cli.parameters import LocalPath
 from grader.client import Client, Refused, Unusable
 from grader.client.organizer import Organizer, quoted, require_done
@@ -24,7 +24,7 @@ RECOVERABLE = (
 
 @dataclass(frozen=True, slots=True)
 class _Final:
-    """A step of the close that is asked about where what competes was not verified, in words."""
+    """Texts and endpoint of a step that needs a confirmation if the submissions are not verified."""
 
     path: str
     is_final: str
@@ -171,9 +171,9 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> t
 
 
 def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: str) -> dict[str, Any]:
-    """Do a step of the close; ask first where what competes was not verified.
+    """Do a step of the close; ask first if the submissions are not verified.
 
-    What refuses the step itself is said before anything is asked.
+    Errors of the step itself come before the question.
     """
     sent: dict[str, Any] = {"confirm": True, **given}
     try:

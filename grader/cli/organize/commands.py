@@ -1,4 +1,4 @@
-"""`fairboard competition`: its commands, and those that are one request each."""
+"""`fairboard competition`: the command group, and its commands that are one request each."""
 
 import click
 
@@ -133,7 +133,7 @@ WHOLE = (
 
 
 LOCAL = {
-    "canaries": ("grader.cli.organize.canaries", "Draw or list the canary rows of SLUG."),
+    "canaries": ("grader.cli.organize.local", "Draw or list the canary rows of SLUG."),
     "check": ("grader.cli.metric.check", "Check a solution file before it becomes a competition."),
 }
 

@@ -1,4 +1,4 @@
-"""Settings of a competition file or of options, checked by the server's code before they are sent."""
+"""Settings from competition files and options, validated locally before they are sent."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ def read_change(path: Path, before: Mapping[str, Any]) -> CompetitionFile:
 
 
 def require_publishable(slug: str, changes: Mapping[str, Any]) -> None:
-    """Raise InvalidCompetition with everything that keeps a competition from being made and published."""
+    """Raise InvalidCompetition with everything that prevents creating and publishing a competition."""
     settings = competition_settings.cleaned(CompetitionSettings().changed(**_typed(changes)))
     faults = sentences(lifecycle.unpublishable(settings, now=datetime.now(UTC)))
     if found := [each for each in (lookup.slug_fault(slug), *faults) if each]:
@@ -49,13 +49,13 @@ def require_publishable(slug: str, changes: Mapping[str, Any]) -> None:
 
 
 def require_possible(changes: Mapping[str, Any]) -> None:
-    """Raise InvalidCompetition with the values that no competition can have."""
+    """Raise InvalidCompetition with all values that are never valid."""
     if found := sentences(_of_values(_typed(changes))):
         raise InvalidCompetition(found)
 
 
 def as_json(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as JSON has them."""
+    """Return settings as JSON data."""
     plain = {
         name: value.as_dict() if isinstance(value, MetricSettings) else value
         for name, value in changes.items()
@@ -77,6 +77,6 @@ def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_values(changes: Mapping[str, Any]) -> list[Fault]:
-    """Return what is wrong with single values: of the rest the server knows more."""
+    """Return the faults of single values; the server checks their combinations."""
     found = problems(CompetitionSettings().changed(**changes), is_draft=True)
     return [fault for fault in found if len(fault.names) == 1 and fault.names[0] in changes]

@@ -1,4 +1,4 @@
-"""This machine's site for a command: the application in this process, whose waiting work is done here."""
+"""The local site of a command: the application in this process, and its pending jobs."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 import httpx
 
 from grader.cli.installation import Installation, opened
-from grader.cli.progress import ProgressLine
+from grader.cli.output import ProgressLine
 from grader.client import Client
 from grader.models import OrganizerJob, OrganizerJobKind, ScoringVersion
 from grader.services.competitions import lookup
@@ -23,7 +23,7 @@ from grader.worker.children.job_child import JobChild
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
 
-IN_MEMORY_BYTES = 2**20  # of what is sent
+IN_MEMORY_BYTES = 2**20  # of a request body
 WHAT = {
     OrganizerJobKind.DATA: "bytes checked",
     OrganizerJobKind.VERIFY: "submissions verified",
@@ -32,7 +32,7 @@ WHAT = {
 
 
 class ClientHere(Client):
-    """A client of this machine's installation, without a network between them."""
+    """A client of the local installation, without a network."""
 
     def __init__(self, here: Installation, **options: Any) -> None:
         address = urlsplit(here.link(""))
@@ -42,11 +42,11 @@ class ClientHere(Client):
 
 @contextmanager
 def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
-    """Open the installation of this environment as a site that the shell asks, as a person if one is named.
+    """Open the installation of this environment as a site for the shell, or for the named user.
 
-    The application is for this command alone: it listens nowhere, so that no other request is the shell's.
+    Only this command can reach the application: it has no listener, so no other request acts as the shell.
     """
-    # By name: the grader knows no web, and only a command that works here needs it.
+    # Imported by name, because the import contracts forbid `webapp` in the grader.
     create_app = import_module("webapp.app").create_app
     shell = import_module("webapp.http.site").Shell(acts_as)
     with opened() as here, _WaitingWork(here) as work:
@@ -72,13 +72,13 @@ class _NoHints:
 
 
 class _InProcess(httpx.BaseTransport):
-    """Asks an application in this process; a large body goes through a file."""
+    """Sends requests to an application in this process; a large body goes through a file."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the answer of the application; what it raises is raised."""
+        """Return the response of the application; its exceptions are not caught."""
         with ExitStack() as stack:
             body = stack.enter_context(SpooledTemporaryFile(IN_MEMORY_BYTES))
             for piece in request.stream:  # type: ignore[union-attr]
@@ -97,7 +97,7 @@ def _environ(request: httpx.Request) -> dict[str, Any]:
     url, given = request.url, request.headers
     sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in given.items()}
     return sent | {
-        "HTTP_ACCEPT_ENCODING": "identity",  # nothing is gained by compressing
+        "HTTP_ACCEPT_ENCODING": "identity",  # compression has no use in one process
         "REQUEST_METHOD": request.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": unquote_to_bytes(url.raw_path.partition(b"?")[0]).decode("latin-1"),
@@ -117,7 +117,7 @@ def _environ(request: httpx.Request) -> dict[str, Any]:
 
 
 class _Pieces(httpx.SyncByteStream):
-    """The body of an answer, piece by piece as the application makes it, and what to close after it."""
+    """The body of a response, streamed from the application, and the resources to close after it."""
 
     def __init__(self, pieces: Iterable[bytes], stack: ExitStack) -> None:
         self._pieces = pieces
@@ -127,12 +127,12 @@ class _Pieces(httpx.SyncByteStream):
         yield from self._pieces
 
     def close(self) -> None:
-        """Let the application know that nothing more is read."""
+        """Close the application's response."""
         self._stack.close()
 
 
 class _WaitingWork:
-    """Does what a competition waits for, here and now, beside a running service that does the same."""
+    """Runs a competition's pending jobs in this process, next to a running service that does the same."""
 
     def __init__(self, here: Installation) -> None:
         self._here = here
@@ -146,9 +146,9 @@ class _WaitingWork:
         self._stack.close()
 
     def do(self, slug: str) -> bool:
-        """Do the organizers' jobs of a competition and score its open rescoring; return whether any was done.
+        """Run the organizers' jobs of a competition and score its open rescoring; return whether any ran.
 
-        Raises StorageUnavailable where the storage does not answer: the work waits for another attempt.
+        Raises StorageUnavailable if the storage cannot be reached; the jobs stay pending.
         """
         with self._here.database.read() as session:
             competition = lookup.get(session, slug=slug)

@@ -154,7 +154,7 @@ RESCORING = (
 
 
 def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Command]:
-    """Give a command arguments and options; conditions that were not given come as None."""
+    """Return a decorator that adds arguments and options to a command."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(given):
@@ -165,7 +165,7 @@ def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Comm
 
 
 def conditions(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the conditions that were given, under the names of the settings, as texts and numbers."""
+    """Return the given conditions under the names of the settings."""
     given = {name: value for name, value in options.items() if value is not None}
     if "rules" in given:
         given["rules"] = text_of(given["rules"])

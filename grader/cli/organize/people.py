@@ -1,19 +1,19 @@
-"""`fairboard user` and `token`: accounts, reset links and invitations for administrators; API tokens."""
+"""`fairboard user` and `token`: accounts, reset links, invitations, API tokens."""
 
 from typing import Any
 
 import click
 
-from grader.cli.alignment import aligned
 from grader.cli.group import PartlyLocalGroup, SubcommandGroup
 from grader.cli.organize.acts import act_for_user, act_on_site, installation_of
+from grader.cli.output import aligned
 from grader.client import Client, Unusable
 
 SCOPES = ("read", "submit", "organize", "admin")
 LOCAL = {
-    "admin": ("grader.cli.operate.accounts", "Make the account NAME an administrator of the site."),
-    "create": ("grader.cli.operate.accounts", "Create the account NAME and print its generated password."),
-    "login-link": ("grader.cli.operate.accounts", "Print a link that logs NAME in, once, within a day."),
+    "admin": ("grader.cli.organize.local", "Make the account NAME an administrator of the site."),
+    "create": ("grader.cli.organize.local", "Create the account NAME and print its generated password."),
+    "login-link": ("grader.cli.organize.local", "Print a link that logs NAME in, once, within a day."),
 }
 
 
@@ -122,7 +122,7 @@ def revoke(client: Client, user: str, token_id: int) -> tuple[Any, str]:
 
 def _require_own(client: Client, user: str) -> None:
     if installation_of(client) is not None:
-        return  # the shell acts as this person
+        return  # the shell acts as this user
     asker = client.call("GET", "me")["name"]
     if asker != user:
         raise Unusable(f"Over HTTP a person has their own tokens only: this one is {asker}'s, not {user}'s.")

@@ -1,4 +1,4 @@
-"""`fairboard rescore`: prepare, see the difference, publish, roll back, drop."""
+"""`fairboard rescore`: prepare, compare, publish, roll back, cancel."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -87,7 +87,7 @@ def rescore(
 def _begin(
     desk: Organizer, solution: Path | None, settings: Path | None, reason: str
 ) -> tuple[int, list[str]]:
-    """Begin a rescoring, or find the same one begun or published: the command may have been interrupted."""
+    """Start a rescoring, or continue the same one after an interruption."""
     checked = _check(desk, solution) if solution is not None else _check_settings(desk, settings or Path())
     before = _preparing(desk)
     lines = [described(checked["report"])] if checked.get("report") else []
@@ -128,7 +128,7 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
 def _publish(
     desk: Organizer, number: int, amends: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Publish a version; files that arrive meanwhile are scored too."""
+    """Publish a version; files that arrive in the meantime are scored too."""
     desk.data()  # nothing is published before the data files are checked with the new solution
     answer = _switch(desk, number, f"rescoring/{number}/publish", amends, lines, yes=yes)
     reach("publish.after_commit")
@@ -156,8 +156,8 @@ def _switch(
 ) -> dict[str, Any]:
     """Switch the leaderboards; first show the difference and ask, or with `yes` add it to the lines.
 
-    What refuses the act comes before the question. A difference that is another one when the answer comes is
-    told and asked for again; a file that has arrived since and changes nothing is scored without a question.
+    Errors come before the question. If the difference has changed at the time of the answer, the question is
+    repeated; a new file that changes nothing is scored without a question.
     """
     agreed, summary = "", ""
     while True:
@@ -188,9 +188,9 @@ def _switched(desk: Organizer, number: int) -> str:
 
 
 def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any, str]:
-    """Return the difference to the live version, in lines, and write its tables."""
+    """Return the difference to the live version as text, and write its tables."""
     found = desk.difference(number)
-    lines = list(_told(found))
+    lines = list(_sentences(found))
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in TABLES:
@@ -200,7 +200,7 @@ def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any,
     return found, "\n".join(lines)
 
 
-def _told(found: Mapping[str, Any]) -> Iterator[str]:
+def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"From scoring version {found['before']} to {found['after']}:"
     if found["unfinished"]:
         have = "has" if found["unfinished"] == 1 else "have"

@@ -1,4 +1,4 @@
-"""`fairboard competition grant`, `retry`, `export`, `audit`, `organizer` and `accounts`."""
+"""`fairboard competition`: grant, retry, export, audit, organizer, accounts."""
 
 import json
 from datetime import UTC, datetime
@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from grader.cli.alignment import aligned
 from grader.cli.organize.acts import act_on_site
+from grader.cli.output import aligned
 from grader.cli.parameters import LocalPath, text_of
 from grader.client import Client, Unusable
 from grader.client.organizer import Organizer
@@ -198,7 +198,7 @@ def _lines(entry: dict[str, Any]) -> list[str]:
 
 
 def _worded(action: str, subject: str) -> str:
-    """Return what was done in words; without the extra `server` only to what."""
+    """Return the sentence on an action; without the extra `server` only its subject."""
     try:
         from grader.services.audit.log import WORDS
     except ModuleNotFoundError:

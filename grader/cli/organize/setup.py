@@ -11,10 +11,9 @@ import click
 from click.core import ParameterSource
 
 from grader.cli.client.connection import FileRefused
-from grader.cli.metric.metric_options import metric_options, metric_settings
 from grader.cli.organize.acts import act_on_site, installation_of, is_answered_yes, plain, yes_option
 from grader.cli.organize.options import CONDITIONS, CREATION, conditions, options
-from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm
+from grader.cli.parameters import Deadline, LocalPath, WeightsInAnyForm, metric_options, metric_settings
 from grader.client import Client, Refused, Unusable
 from grader.client.errors import as_problems
 from grader.client.organizer import Organizer, quoted
@@ -29,7 +28,11 @@ STATES = {
     "allowed": "released anyway",
 }
 SHOWN_SENTENCES = 6
-FOLLOWING = {"entry_deadline", "merger_deadline", "reveals_at"}  # dates that follow the opening and the close
+FOLLOWING = {
+    "entry_deadline",
+    "merger_deadline",
+    "reveals_at",
+}  # derived from the other dates
 FEEDBACK = {"feedback", "feedback_step"}
 
 
@@ -89,11 +92,11 @@ def create(
         report = _set_solution(desk, solution, label)
         answer = desk.publish()
     except BaseException:
-        with suppress(FairboardError):  # the first error says more
-            desk.call("DELETE", confirm=True)  # a competition is made in one piece
+        with suppress(FairboardError):  # the first error is the useful one
+            desk.call("DELETE", confirm=True)  # all or nothing
         raise
-    told = {tuple(each["fields"]) for each in saved["warnings"]}
-    later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in told]
+    earlier = {tuple(each["fields"]) for each in saved["warnings"]}
+    later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in earlier]
     _warn([*saved["warnings"], *later])
     return answer, f"{report}\n\n{slug} {_times(client.competition(slug))}."
 
@@ -196,7 +199,7 @@ def clone(
 def publish(client: Client, slug: str) -> tuple[Any, str]:
     """Show the draft SLUG to everybody; it opens at its time."""
     desk = client.organize(slug)
-    _require_none_held(slug, _looked_through(desk))
+    _require_none_held(slug, _checked_data(desk))
     return desk.publish(), f"{slug} is published."
 
 
@@ -245,12 +248,12 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
 
     The exit code is 1 if a file is held back.
     """
-    found = _looked_through(client.organize(slug))
+    found = _checked_data(client.organize(slug))
     lines = []
     for file in found["files"]:
         lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")
-        if file["state"] != "held":  # of these the error tells
-            lines += [f"- {sentence}." for sentence in _told(file)]
+        if file["state"] != "held":  # the error below lists those of held files
+            lines += [f"- {sentence}." for sentence in _findings(file)]
     if any(file["state"] == "held" for file in found["files"]):
         click.echo("\n".join(lines))
         _require_none_held(slug, found)
@@ -281,7 +284,7 @@ def _times(found: Any) -> str:
 
 
 def _refuse_options(*, allowed: set[str]) -> None:
-    """Raise if an option was given that a file says itself."""
+    """Raise UsageError if an option was given that belongs in the file."""
     context = click.get_current_context()
     for name in context.params:
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -293,14 +296,14 @@ def _refuse_options(*, allowed: set[str]) -> None:
 
 
 def _reported(read: Any) -> set[str]:
-    """Return the settings of which a solution's report warns."""
+    """Return the settings that the report of a solution already warns about."""
     return {"identities"} if read.solution else set()
 
 
 def _change(
     desk: Organizer, changes: Mapping[str, Any], *, yes: bool, unless: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Change settings and print warnings; ask before saving dates that the server wants confirmed."""
+    """Change settings and print warnings; ask before saving dates that need a confirmation."""
     try:
         answer = desk.change_settings(**changes, confirm=yes)
     except Refused as error:
@@ -328,16 +331,16 @@ def _missing(desk: Organizer) -> list[str]:
     return lines or [f"Nothing is missing: `fairboard competition publish {desk.slug}` publishes it."]
 
 
-def _told(file: Mapping[str, Any]) -> list[str]:
-    """Return what a check found, in so many lines that a screen holds them."""
+def _findings(file: Mapping[str, Any]) -> list[str]:
+    """Return the findings of a check, limited to one screen."""
     sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
     left = len(sentences) - SHOWN_SENTENCES
     more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]
 
 
-def _looked_through(desk: Organizer) -> Mapping[str, Any]:
-    """Return the data files once each is checked that needs it."""
+def _checked_data(desk: Organizer) -> Mapping[str, Any]:
+    """Return the data files after all pending checks."""
     found = desk.data()
     unchecked = [file["name"] for file in found["files"] if file["state"] == "unchecked"]
     for name in unchecked:
@@ -349,7 +352,7 @@ def _require_none_held(slug: str, found: Mapping[str, Any]) -> None:
     lines = []
     for file in found["files"]:
         if file["state"] == "held":
-            lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _told(file))]
+            lines += [f"{file['name']} is held back:", *(f"- {each}." for each in _findings(file))]
             lines.append(
                 f"To release {file['name']} anyway: fairboard competition allow-data {slug} "
                 f"{quote(file['name'])} {quote(file['phrase'])}"
@@ -386,7 +389,7 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
         desk.add_data_file(folder / name)
         lines.append(f"{Path(name).name} is a data file.")
     if read.data or read.solution or read.allowed:
-        for file in _looked_through(desk)["files"]:
+        for file in _checked_data(desk)["files"]:
             if file["state"] == "held" and file["name"] in read.allowed:
                 words = read.allowed[file["name"]]
                 desk.allow_data_file(file["name"], words, reason="Allowed in the competition file.")
@@ -404,8 +407,8 @@ def _released(file: Mapping[str, Any]) -> str:
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
-    """Have a solution checked, make it the draft's, and return its report."""
-    checked = desk.check_solution(path, finds_test=False)  # the data files are looked through by themselves
+    """Check a solution, make it the draft's, and return its report."""
+    checked = desk.check_solution(path, finds_test=False)  # the data files have checks of their own
     if label is not None:
         checked = _labelled(desk, checked, label)
     require_acceptable(checked)
@@ -414,7 +417,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
 
 
 def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
-    """Return the check of a solution whose label is in this column."""
+    """Return the check of a solution with the label in this column."""
     roles = {column["name"]: column["role"] for column in checked["columns"]}
     if roles and label not in roles:
         raise Unusable(f"The solution has no column {label!r}.")
@@ -428,7 +431,7 @@ def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str,
 
 
 def require_acceptable(checked: Mapping[str, Any]) -> None:
-    """Raise FileRefused or Unusable, with what is wrong, where the check of a solution cannot be accepted."""
+    """Raise FileRefused or Unusable, with all problems, if the check of a solution failed."""
     if not checked["why_not"]:
         return
     problems = [f"- {each['message']}" for each in as_problems(checked["problems"])]
@@ -440,7 +443,7 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
 
 
 def described(report: Mapping[str, Any]) -> str:
-    """Return the report of a solution in lines; without the extra `server` only its first facts."""
+    """Return the report of a solution as text; without the extra `server` only its size and label."""
     try:
         from grader.cli.metric.check import describe_report
     except ModuleNotFoundError:

@@ -123,6 +123,6 @@ def test_team_joins_and_shows_entry_members_and_limits(ada, service):
 
 
 def test_the_score_is_shown_with_the_decimals_of_the_leaderboards(database_url: str):
-    from grader.cli.client.shown import score_text as shown
+    from grader.cli.output import score_text as shown
 
     assert shown(0.5) == score_text(50_000)

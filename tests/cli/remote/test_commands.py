@@ -4,7 +4,6 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -50,40 +49,22 @@ def test_a_command_of_this_machine_is_available_when_a_server_is_named(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_command_of_this_machine_says_so_when_a_server_is_named(
-    run, service, live_site, monkeypatch: pytest.MonkeyPatch
+    admin, live_site, monkeypatch: pytest.MonkeyPatch
 ):
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
-    made = run("user", "create", "zoe")
+    made = admin("user", "create", "zoe")
     assert made.exit_code == 0, made.stderr
     assert "user create works on this machine, not on the site of FAIRBOARD_SERVER." in made.stderr
     assert not live_site.requests
 
 
-@pytest.fixture
-def both(run, service, live_site, monkeypatch):
-    """Run a command here and over HTTP, as ada; return what each printed."""
-    token = live_site.make_token()
-
-    def run_both(*words: str) -> tuple[Any, Any]:
-        for name, value in service.settings.environment().items():
-            monkeypatch.setenv(name, value)
-        here = run(*words)
-        with monkeypatch.context() as patch:
-            patch.setenv("FAIRBOARD_TOKEN", token)
-            there = run(*words, "--server", live_site.address)
-        return here, there
-
-    return run_both
-
-
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_tokens_are_listed_alike_and_the_first_line_names_the_site(both, run, live_site, monkeypatch):
-    here, there = both("token", "list", "ada")
+def test_tokens_are_listed_alike_and_the_first_line_names_the_site(admin, run, live_site, monkeypatch):
+    monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
+    here = admin("token", "list", "ada")
+    there = run("token", "list", "ada", "--server", live_site.address)
     assert there.stdout == here.stdout
     assert there.stderr == f"On {live_site.address}/:\n"
-    monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
     made = run("token", "create", "ada", "--scope", "read", "--days", "9", "--server", live_site.address)
     assert made.stdout.startswith("fb_")
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
@@ -95,12 +76,10 @@ def test_tokens_are_listed_alike_and_the_first_line_names_the_site(both, run, li
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_stored_login_redirects_no_command_of_organizers(run, service, live_site, monkeypatch):
-    run("login", live_site.address, "--token-stdin", input=live_site.make_token())
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
+def test_a_stored_login_redirects_no_command_of_organizers(admin, service, live_site):
+    admin("login", live_site.address, "--token-stdin", input=live_site.make_token())
     asked = len(live_site.requests)
-    assert run("token", "list", "ada").exit_code == 0
+    assert admin("token", "list", "ada").exit_code == 0
     assert len(live_site.requests) == asked
 
 
@@ -114,16 +93,14 @@ def folder(tmp_path: Path, solution_csv) -> Path:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_file_makes_a_whole_competition_on_another_machine(olga, run, service, folder: Path, monkeypatch):
+def test_a_file_makes_a_whole_competition_on_another_machine(olga, admin, folder: Path):
     made = olga("competition", "create", folder / "competition.toml", "--publish")
     assert made.exit_code == 0, made.output
     assert made.stdout.startswith("hate is a draft.\n")
     assert "2 identities count in the score: female, muslim." in made.stdout
     assert made.stdout.endswith("test.csv is a data file.\nhate is published.\n")
-    for name, value in service.settings.environment().items():
-        monkeypatch.setenv(name, value)
     for words in (("settings", "hate"), ("data", "hate")):
-        assert olga("competition", *words).stdout == run("competition", *words).stdout
+        assert olga("competition", *words).stdout == admin("competition", *words).stdout
     (folder / "new.toml").write_text("[limits]\ndaily = 7\n")
     assert olga("competition", "apply", "hate", folder / "new.toml").stdout == "Changed: limits.daily.\n"
     assert olga("competition", "change", "hate", "--daily-limit", "none").stdout == "Changed hate.\n"
@@ -152,33 +129,3 @@ def test_nothing_stays_of_a_competition_whose_solution_is_refused(olga, folder: 
     refused = olga("competition", "create", "spam-2", *words)
     assert (refused.exit_code, "maybe" in refused.stderr) == (2, True)
     assert "spam-2" not in olga("competition", "list").stdout
-
-
-def corrected(solution: bytes) -> bytes:
-    """Return a solution with the label of one row turned round."""
-    head, row, *others = solution.decode().splitlines()
-    row_id, label, *rest = row.split(",")
-    return "\n".join([head, ",".join([row_id, str(1 - int(label)), *rest]), *others]).encode()
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_corrected_solution_is_previewed_published_and_rolled_back(
-    olga, service, solution_csv, tmp_path: Path
-):
-    competition = service.competition(SLUG)
-    for place, name in enumerate(["ann", "bob", "cem"]):
-        service.score(service.submit(competition, user=name, seed=place, skill=1 + place / 4))
-    path = tmp_path / "corrected.csv"
-    path.write_bytes(corrected(solution_csv()))
-    preview = olga("rescore", SLUG, path, "--reason", "one label", "--preview", "--csv", tmp_path / "out")
-    assert preview.exit_code == 0, preview.output
-    assert preview.stdout.endswith(f"`fairboard rescore {SLUG} --publish` publishes it.\n")
-    assert (tmp_path / "out" / "teams.csv").read_text().count("\n") == 7
-    asked = olga("rescore", SLUG, "--publish", input="n\n")
-    assert (asked.exit_code, "Nothing was switched" in asked.stderr) == (1, True)
-    done = olga("rescore", SLUG, "--publish", "--yes")
-    assert done.stdout.endswith(f"All leaderboards of {SLUG} now use scoring version 2.\n"), done.output
-    back = olga("rescore", SLUG, "--rollback", "1", "--reason", "it was right", "--yes")
-    assert back.stdout.endswith(f"All leaderboards of {SLUG} now use scoring version 1.\n"), back.output
-    assert "No rescoring" in olga("rescore", SLUG, "--drop").stderr
-    assert olga("competition", "mark", SLUG, "99", "hidden").exit_code == 3

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.charts.changes import change_strip
 from grader.charts.slopes import Slope, slope_chart
+from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
 from grader.ranking.order import score_text
 from grader.services.closing.checklist import CloseState

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import url_for
 
-from grader.charts.days import best_line, day_bars
+from grader.charts.strips import best_line, day_bars
 from grader.models import (
     Competition,
     CompetitionState,

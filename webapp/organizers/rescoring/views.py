@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from grader.charts.changes import change_strip
 from grader.charts.slopes import Slope, slope_chart
+from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, ScoringVersion, Split
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, ScorePair, TeamChange

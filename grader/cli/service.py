@@ -1,4 +1,4 @@
-"""`fairboard serve`, `sweeper`, `demo` and `settings`: run the site, or its parts, on this machine."""
+"""Commands of the service: serve, sweeper, demo, settings."""
 
 import logging
 import os
@@ -61,7 +61,7 @@ def sweeper(heartbeat: Path | None) -> None:
             f"The folder {heartbeat.parent} cannot be written.", param_hint="--heartbeat"
         )
     show_log("%(asctime)s sweeper: %(message)s")
-    with opened() as installation:  # refuses tables of another version
+    with opened() as installation:  # rejects tables of another version
         settings = installation.settings
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
 
@@ -95,6 +95,6 @@ def demo(check: bool) -> None:
 
 
 def show_log(line_format: str) -> None:
-    """Show our own log from INFO on, and that of libraries from WARNING on."""
+    """Show the log of the grader from INFO on, and of libraries from WARNING on."""
     logging.basicConfig(level=logging.WARNING, format=line_format)
     logging.getLogger("grader").setLevel(logging.INFO)

@@ -1,11 +1,25 @@
-"""Format reports as text, CSV, Markdown and LaTeX tables."""
+"""Bias reports of files: one for each model and split, as text, CSV, Markdown and LaTeX."""
 
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from grader.cli.alignment import aligned
-from grader.metrics import BIAS_AUCS, BiasReport, SubgroupReport
+import numpy as np
+from numpy.typing import NDArray
+
+from grader import metrics
+from grader.cli.output import aligned
+from grader.files import ScoredTable, Solution
+from grader.metrics import (
+    BIAS_AUCS,
+    BiasReport,
+    MetricSettings,
+    PreparedSplit,
+    SubgroupReport,
+    count_pairs,
+    prepare,
+)
 
 Reports = Mapping[str, Mapping[str, BiasReport]]  # of each model, of each split
 Row = list[object]
@@ -37,6 +51,58 @@ HEADINGS = {
 GAPS = ("positive_aeg", "negative_aeg")
 DECIMALS = 4
 SCORE_DECIMALS = 5
+
+Rows = slice | NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A solution prepared for scoring; `splits` are those of public, private and all that have rows."""
+
+    settings: MetricSettings
+    splits: Mapping[str, tuple[Rows, PreparedSplit]]
+
+    @classmethod
+    def of(
+        cls, solution: Solution | ScoredTable, settings: MetricSettings, *, min_size: int = 0
+    ) -> "Evaluation":
+        """Prepare the splits; identities that fewer than `min_size` scored rows mention are only reported."""
+        splits = _rows_of_splits(solution.usage)
+        scored = splits.get("all", slice(0))
+        in_score = [
+            name
+            for name, values in solution.identities.items()
+            if np.count_nonzero(values[scored] >= settings.identity_threshold) >= min_size
+        ]
+        return cls(
+            settings,
+            {
+                split: (
+                    rows,
+                    prepare(
+                        solution.labels[rows],
+                        {name: values[rows] for name, values in solution.identities.items()},
+                        settings=settings,
+                        in_score=in_score,
+                    ),
+                )
+                for split, rows in splits.items()
+            },
+        )
+
+    def reports(self, predictions: NDArray[np.float64]) -> dict[str, BiasReport]:
+        """Return the report of each split for predictions in the solution's order."""
+        return {
+            split: metrics.report(count_pairs(prepared, predictions[rows]), self.settings)
+            for split, (rows, prepared) in self.splits.items()
+        }
+
+
+def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
+    if usage is None:
+        return {"all": slice(None)}
+    splits = {"public": usage == 1, "private": usage == 2, "all": usage > 0}
+    return {name: slice(None) if rows.all() else rows for name, rows in splits.items() if rows.any()}
 
 
 def as_csv(reports: Reports) -> str:

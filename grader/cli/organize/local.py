@@ -1,6 +1,7 @@
-"""`fairboard competition canaries`: draw a draft's canary rows, and write the stored solution with them."""
+"""Organizers' commands without an API: canary rows, accounts, administrators, login links."""
 
 from pathlib import Path
+from urllib.parse import urlencode
 
 import click
 
@@ -9,9 +10,11 @@ from grader.canaries import LEAST, MOST, least_chance
 from grader.cli.installation import Installation, opened
 from grader.cli.parameters import LocalPath
 from grader.models import Competition, CompetitionState
-from grader.services.audit.log import Actor
+from grader.services.accounts import accounts, administrators, logins
+from grader.services.audit.log import Actor, operator
 from grader.services.competitions import lookup
 from grader.services.competitions.metric import Rules
+from grader.services.people import names
 from grader.services.rescoring import versions
 from grader.services.setup.drafts import NotDraft
 from grader.services.solutions import assessment, canary_rows, intake, publication
@@ -79,3 +82,48 @@ def _draw(installation: Installation, competition: Competition, request: CanaryR
             actor=Actor.shell(),
             now=db.now(session),
         )
+
+
+@click.command()
+@click.argument("name")
+@click.option("--admin", is_flag=True, help="Make it an administrator.")
+def create(name: str, admin: bool) -> None:
+    """Create the account NAME and print its generated password, which is not shown again.
+
+    \b
+    fairboard user create ada --admin
+    """
+    with opened() as installation, installation.database.write() as session:
+        passwords = accounts.password_hasher(installation.settings)
+        account, password = accounts.create_user(
+            session, name=name, passwords=passwords, is_admin=admin, now=db.now(session)
+        )
+    click.echo(f"The password of {account.name}, shown only now:", err=True)
+    click.echo(password)
+
+
+@click.command("admin")
+@click.argument("name")
+@click.option("--on/--off", "is_admin", default=True, help="Make NAME one, or an ordinary account again.")
+def admin(name: str, is_admin: bool) -> None:
+    """Make the account NAME an administrator of the site, or no longer one."""
+    with opened() as installation, installation.database.write() as session:
+        account = administrators.change(
+            session,
+            user=names.get_user(session, name=name),
+            is_admin=is_admin,
+            actor=Actor.shell(),
+            now=db.now(session),
+        )
+    click.echo(f"{account.name} is {'an administrator' if is_admin else 'no administrator any more'}.")
+
+
+@click.command("login-link")
+@click.argument("name")
+@click.option("--next", "target", default="", help="The page of the site to open after the login.")
+def login_link(name: str, target: str) -> None:
+    """Print a link that logs NAME in, once, within a day."""
+    with opened() as installation, installation.database.write() as session:
+        account = names.get_user(session, name=name)
+        token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
+    click.echo(installation.link(f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else "")))

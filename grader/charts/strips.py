@@ -1,0 +1,252 @@
+"""Strip charts: best scores of teams, score changes, files and best scores by day.
+
+The pictures are as wide as their place: horizontal positions are percentages, so that texts and dots keep
+their size on a phone. They are drawn from displayed values only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from html import escape
+
+from grader.charts.svg import Axis, robust_floor
+from grader.ranking.order import SCORE_DECIMALS, score_text, signed_text
+
+MOST_DOTS = 150
+DOT, LOWEST_BAR = 4, 2
+BAR_SHARE = 0.86  # of the width of a column
+SMALLEST_SPREAD = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The layout of a strip: `count` columns of dots or bars above a foot line, between two percentages."""
+
+    height: int
+    foot: int
+    left: float
+    right: float
+    count: int
+    pile_step: int
+    highest_pile: int
+    highest_bar: int
+
+    def shows_dots(self, piles: Counter[int]) -> bool:
+        """Return whether dots fit; else the columns are bars."""
+        return piles.total() <= MOST_DOTS and max(piles.values()) <= self.highest_pile
+
+    def dot(self, css: str, x: float, place: int) -> str:
+        """Return a dot at a place in the pile of its column."""
+        y = self.foot - DOT - 1 - self.pile_step * place
+        return f'<circle class="{css}" cx="{x:.2f}%" cy="{y}" r="{DOT}"/>'
+
+    def bar(self, css: str, x: float, width: float, share: float) -> str:
+        """Return a bar whose height is a share of the highest one's."""
+        height = max(self.highest_bar * share, LOWEST_BAR)
+        return _bar(css, x, width, self.foot - height, height)
+
+
+BEST = _Columns(
+    height=104, foot=78, left=2.0, right=98.0, count=50, pile_step=8, highest_pile=7, highest_bar=50
+)
+# 30 columns on either side of zero, which has a column of its own.
+CHANGES = _Columns(
+    height=112, foot=84, left=3.0, right=97.0, count=60, pile_step=9, highest_pile=8, highest_bar=72
+)
+DAYS_HEIGHT, DAYS_TOP, DAYS_FOOT = 132, 18, 108
+
+
+@dataclass(frozen=True, slots=True)
+class StripChart:
+    """The chart; `below` teams have less than `floor` and are drawn at the left edge."""
+
+    svg: str
+    floor: str
+    below: int
+
+
+def strip_chart(
+    scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
+) -> StripChart | None:
+    """Draw the number of teams at each score, in units of 0.00001, and mark the own one; None without any."""
+    if not scores:
+        return None
+    axis = _axis(scores)
+    columns: Counter[int] = Counter()
+    for units, count in scores.items():
+        columns[_column(axis, units)] += count
+    marks = _dots(axis, scores) if BEST.shows_dots(columns) else _bars(columns)
+    floor = score_text(int(axis.low), decimals)
+    ends = (
+        _text("level", BEST.left, BEST.foot + 20, floor, "start"),
+        _text("level", BEST.right, BEST.foot + 20, score_text(int(axis.high), decimals), "end"),
+    )
+    mark = "" if own is None else _own(axis, own, decimals)
+    count = columns.total()
+    description = (
+        f"Best scores of {'1 team' if count == 1 else f'{count:,} teams'}, from "
+        f"{score_text(min(scores), decimals)} to {score_text(max(scores), decimals)}"
+    )
+    if own is not None:
+        description += f"; yours is {score_text(own, decimals)}"
+    svg = _strip("strip", description, BEST.height, (_rule(BEST.foot), *marks, *ends, mark))
+    return StripChart(svg, floor, sum(each for units, each in scores.items() if units < axis.low))
+
+
+def _axis(scores: Mapping[int, int]) -> Axis:
+    """Return an axis on which most teams are apart, however low a few are."""
+    top = max(scores)
+    floor = robust_floor(Counter(scores).elements(), least=SMALLEST_SPREAD)
+    if floor == top:
+        return Axis("", top - SMALLEST_SPREAD, top + SMALLEST_SPREAD)
+    return Axis("", floor, top)
+
+
+def _x(axis: Axis, units: int) -> float:
+    return axis.place(max(units, axis.low), BEST.left, BEST.right)
+
+
+def _column(axis: Axis, units: int) -> int:
+    return min(int(axis.place(max(units, axis.low), 0, BEST.count)), BEST.count - 1)
+
+
+def _dots(axis: Axis, scores: Mapping[int, int]) -> Iterator[str]:
+    piles: Counter[int] = Counter()
+    for units in sorted(Counter(scores).elements()):
+        column = _column(axis, units)
+        yield BEST.dot("dot", _x(axis, units), piles[column])
+        piles[column] += 1
+
+
+def _bars(columns: Mapping[int, int]) -> Iterator[str]:
+    highest, width = max(columns.values()), (BEST.right - BEST.left) / BEST.count
+    for column, count in sorted(columns.items()):
+        yield BEST.bar("bar", BEST.left + width * column, width * BAR_SHARE, count / highest)
+
+
+def _own(axis: Axis, units: int, decimals: int) -> str:
+    x = _x(axis, units)
+    anchor = "start" if x < 20 else "end" if x > 80 else "middle"
+    return (
+        f'<line class="own" x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{BEST.foot}"/>'
+        f'<circle class="own" cx="{x:.2f}%" cy="{BEST.foot}" r="{DOT + 1}"/>'
+        + _text("own", x, 12, f"you {score_text(units, decimals)}", anchor)
+    )
+
+
+def change_strip(changes: Sequence[int]) -> str | None:
+    """Draw by how much each team's displayed score changes, in units of 0.00001; None without any team.
+
+    Zero is in the middle and both sides reach to the largest change.
+    """
+    if not changes:
+        return None
+    bound = max(max(abs(change) for change in changes), 1)
+    piles = Counter(round(change / bound * CHANGES.count / 2) for change in changes)
+    down, up = (sum(way * change > 0 for change in changes) for way in (-1, 1))
+    lowest, highest = signed_text(min(changes)), signed_text(max(changes))
+    description = f"Score changes from {lowest} to {highest}: {down:,} fall, {up:,} rise"
+    parts = (
+        _rule(CHANGES.foot),
+        f'<line class="zero" x1="50%" x2="50%" y1="4" y2="{CHANGES.foot + 5}"/>',
+        *_change_marks(piles),
+        _text("level", CHANGES.left, CHANGES.foot + 22, signed_text(-bound), "start"),
+        _text("level", 50.0, CHANGES.foot + 22, "0", "middle"),
+        _text("level", CHANGES.right, CHANGES.foot + 22, signed_text(bound), "end"),
+    )
+    return _strip("strip changes", description, CHANGES.height, parts)
+
+
+def _change_marks(piles: Counter[int]) -> Iterator[str]:
+    is_dotted, highest = CHANGES.shows_dots(piles), max(piles.values())
+    step = (CHANGES.right - CHANGES.left) / CHANGES.count
+    for column, count in sorted(piles.items()):
+        css = "rose" if column > 0 else "fell" if column < 0 else "stayed"
+        x, width = 50 + step * column, step * BAR_SHARE
+        if is_dotted:
+            yield from (CHANGES.dot(css, x, place) for place in range(count))
+        else:
+            yield CHANGES.bar(css, x - width / 2, width, count / highest)
+
+
+def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
+    """Draw for each day how many files were good and how many were rejected, the rejected on top."""
+    most = max((good + bad for _, good, bad in days), default=0)
+    width = 100 / max(len(days), 1)
+    marks = []
+    for place, (day, good, bad) in enumerate(days):
+        base = float(DAYS_FOOT)
+        title = f"{_day(day)}: {good + bad:,} sent, {bad:,} rejected"
+        bars = []
+        for css, count in (("good", good), ("bad", bad)):
+            if count:
+                height = max((DAYS_FOOT - DAYS_TOP) * count / most, LOWEST_BAR)
+                base -= height
+                bars.append(_bar(css, width * (place + 0.1), width * 0.8, base, height))
+        if bars:
+            marks.append(f"<g><title>{title}</title>{''.join(bars)}</g>")
+    total, rejected = (sum(each) for each in zip(*((g + b, b) for _, g, b in days), strict=True))
+    description = f"Files by day: {total:,} sent, {rejected:,} rejected, at most {most:,} a day"
+    top = f'<text class="level" x="0" y="12">{most:,}</text>'
+    return _strip("strip days", description, DAYS_HEIGHT, [top, *marks, *_ends(days[0][0], days[-1][0])])
+
+
+def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
+    """Draw how the best score rose, in units of 0.00001, up to a day; None without any score."""
+    if not best:
+        return None
+    first = best[0][0]
+    length = max((until - first).days, 1)
+    low, high = best[0][1], best[-1][1]
+    places = [
+        (
+            100 * min((day - first).days / length, 1),
+            DAYS_FOOT - (DAYS_FOOT - DAYS_TOP - 8) * (units - low) / max(high - low, 1),
+        )
+        for day, units in best
+    ]
+    ends = [*places[1:], (100.0, places[-1][1])]
+    lines = []
+    for (x, y), (next_x, next_y) in zip(places, ends, strict=True):
+        lines.append(_line(x, next_x, y, y))
+        lines.append(_line(next_x, next_x, y, next_y))
+    texts = (
+        f'<text class="level" x="0" y="{DAYS_FOOT - 6}">{score_text(low)}</text>' if low != high else "",
+        f'<text class="best" x="100%" y="{DAYS_TOP}" text-anchor="end">{score_text(high)}</text>',
+    )
+    description = f"Best public score by day, from {score_text(low)} to {score_text(high)}"
+    return _strip("strip days", description, DAYS_HEIGHT, [*lines, *texts, *_ends(first, until)])
+
+
+def _ends(first: date, last: date) -> Iterator[str]:
+    yield _rule(DAYS_FOOT)
+    yield f'<text class="level" x="0" y="{DAYS_FOOT + 17}">{_day(first)}</text>'
+    yield f'<text class="level" x="100%" y="{DAYS_FOOT + 17}" text-anchor="end">{_day(last)}</text>'
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b}"
+
+
+def _strip(css: str, description: str, height: int, parts: Iterable[str]) -> str:
+    return (
+        f'<svg class="{css}" width="100%" height="{height}" role="img" aria-label="{escape(description)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _rule(foot: int) -> str:
+    return f'<line class="rule" x1="0" x2="100%" y1="{foot}" y2="{foot}"/>'
+
+
+def _line(left: float, right: float, top: float, bottom: float) -> str:
+    return f'<line class="step" x1="{left:.2f}%" x2="{right:.2f}%" y1="{top:.1f}" y2="{bottom:.1f}"/>'
+
+
+def _bar(css: str, x: float, width: float, top: float, height: float) -> str:
+    return f'<rect class="{css}" x="{x:.2f}%" width="{width:.2f}%" y="{top:.1f}" height="{height:.1f}"/>'
+
+
+def _text(css: str, x: float, y: float, content: str, anchor: str) -> str:
+    return f'<text class="{css}" x="{x:.2f}%" y="{y:g}" text-anchor="{anchor}">{escape(content)}</text>'

@@ -1,1 +1,0 @@
-"""Run an installation: serve, demo, migrate, backup, restore, doctor, users, tokens."""

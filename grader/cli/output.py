@@ -1,0 +1,135 @@
+"""Output of commands: tables, JSON, sentences on scores and limits, progress."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grader.text import counted
+
+if TYPE_CHECKING:  # the server has no HTTP client, and a client no `rich`
+    from rich.progress import Progress
+
+    from grader.client.files import OnProgress
+    from grader.client.records import Limits, Submission
+
+TERMS = {
+    "overall_auc": "overall AUC",
+    "subgroup_auc": "Subgroup AUC",
+    "bpsn_auc": "BPSN AUC",
+    "bnsp_auc": "BNSP AUC",
+}
+SECONDS_BETWEEN_LINES = 5
+
+
+def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
+    """Return the lines of a table; `numbers` aligns all columns but the first to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if numbers and place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def show_json(data: Any) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress(what: str) -> "Iterator[OnProgress | None]":
+    """Yield a function that shows the progress of a transfer on stderr; None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1, label=what, file=sys.stderr) as bar:
+
+        def show(done: int, size: int) -> None:
+            bar.length = max(size, done, 1)
+            bar.update(done - bar.pos)
+
+        yield show
+
+
+def score_text(score: float | None) -> str:
+    """Return a score with the five decimals of leaderboards."""
+    return "" if score is None else f"{score:.5f}"
+
+
+def weakest(submission: "Submission") -> str:
+    """Return the sentence on the weakest term, empty if it is hidden."""
+    name = submission.weakest_term
+    if name is None or submission.terms is None:
+        return ""
+    return f" Weakest term: {TERMS.get(name, name)}, {submission.terms[name]:.4f}."
+
+
+def left(limits: "Limits") -> str:
+    """Return the sentence on a team's remaining submissions."""
+    if limits.left is None:
+        return "Nothing limits how many files you may still send."
+    if limits.left_today == limits.left:
+        until = f" until {limits.resets_at:%H:%M} UTC" if limits.resets_at else ""
+        return f"{counted(limits.left, 'submission')} left today{until}."
+    return f"{counted(limits.left, 'submission')} left."
+
+
+def show_findings(problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping[str, Any]]) -> None:
+    """Print the problems of a file on stderr, and its notes on stdout."""
+    for problem in problems:
+        click.echo(f"- {problem['message']}", err=True)
+    for note in notes:
+        click.echo(f"Note: {note['message']}")
+
+
+class ProgressLine:
+    """Progress on stderr: a bar on a terminal, else a line every few seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown: tuple[int, int] | None = None
+        self._shown_at = 0.0
+        self._bar = _bar() if sys.stderr.isatty() else None
+        self._task = self._bar.add_task(what, total=None) if self._bar else None
+
+    def __enter__(self) -> "ProgressLine":
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def show(self, done: int, total: int) -> None:
+        """Show that `done` of `total` are done."""
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)
+            return
+        is_due = done == total or time.monotonic() - self._shown_at >= SECONDS_BETWEEN_LINES
+        if is_due and (done, total) != self._shown:
+            click.echo(f"{done:,} of {total:,} {self._what}", err=True)
+            self._shown, self._shown_at = (done, total), time.monotonic()
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
