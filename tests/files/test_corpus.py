@@ -30,16 +30,6 @@ ROW_IDS = RowIds.of(IDS)
 PREDICTIONS = [f"0.{(place * 7919) % 99991:05d}" for place in range(ROWS)]
 LINES = [f"{name},{value}" for name, value in zip(IDS, PREDICTIONS, strict=True)]
 HEADER = "id,prediction"
-CASES: dict[str, Callable[[], bytes]] = {}
-
-
-def case(name: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
-    def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
-        assert name not in CASES
-        CASES[name] = build
-        return build
-
-    return register
 
 
 def text(lines: list[str], *, header: str = HEADER, end: str = "\n") -> bytes:
@@ -87,6 +77,51 @@ def zipped(entries: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED
 
 def gzipped(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
+
+
+def numpy_file() -> bytes:
+    target = io.BytesIO()
+    np.save(target, np.zeros(3))
+    return target.getvalue()
+
+
+def sqlite_file() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table predictions (id, prediction)")
+    try:
+        return connection.serialize()
+    finally:
+        connection.close()
+
+
+def mark_encrypted(archive: bytes) -> bytes:
+    """Set the encryption flag in the local and the central header."""
+    changed = bytearray(archive)
+    struct.pack_into("<H", changed, 6, 1)
+    struct.pack_into("<H", changed, archive.index(b"PK\x01\x02") + 8, 1)
+    return bytes(changed)
+
+
+def symlink_zip() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        entry = zipfile.ZipInfo("p.csv", (2020, 1, 1, 0, 0, 0))
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(entry, "/etc/passwd")
+    return target.getvalue()
+
+
+def damaged_gzip() -> bytes:
+    changed = bytearray(gzipped(CLEAN))
+    changed[-6] ^= 0xFF
+    return bytes(changed)
+
+
+def lying_end() -> bytes:
+    """What says how large the directory is stands behind the mark of an end record that is none."""
+    archive = bytearray(zipped({f"{n}": b"" for n in range(22_000)}, compression=zipfile.ZIP_STORED))
+    archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
+    return bytes(archive)
 
 
 SIMPLE: dict[str, bytes] = {
@@ -318,8 +353,22 @@ SIMPLE: dict[str, bytes] = {
         )
         + b"\xff\xfe,0.5\n"
     ),
+    "shuffled": text(random.Random(7).sample(LINES, ROWS)),
+    "float32-ids": text([f"{int(np.float32(20_000_000 + k))},{v}" for k, v in enumerate(PREDICTIONS)]),
+    "float32-ids-far-apart": text(
+        [f"{int(np.float32(60_000_000 + 7 * k))},{v}" for k, v in enumerate(PREDICTIONS)]
+    ),
+    "decomposed-letters": text([f"cafe\u0301 {k},{v}" for k, v in enumerate(PREDICTIONS)]),
+    "numpy": numpy_file(),
+    "numpy-archive": zipped({"arr_0.npy": numpy_file()}),
+    "sqlite": sqlite_file(),
+    "encrypted-zip": mark_encrypted(zipped({"p.csv": CLEAN})),
+    "zip-with-symlink": symlink_zip(),
+    "gzip-damaged": damaged_gzip(),
+    "zip-damaged": zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_STORED).replace(
+        LINES[7].encode(), LINES[8].encode(), 1
+    ),
 }
-CASES.update({name: (lambda content=content: content) for name, content in SIMPLE.items()})
 OTHER_LABELS = ("insult", "obscene", "sexual, explicit")
 
 
@@ -356,115 +405,17 @@ WITH_OTHER_LABELS: dict[str, bytes] = {
         b"7000003,0.23757,n/a", b"7000003,nan,n/a\n7000003,0.5"
     ),
 }
-CASES.update({name: (lambda content=content: content) for name, content in WITH_OTHER_LABELS.items()})
-
-
-@case("larger-than-the-limit")
-def too_large() -> bytes:
-    return b"x" * 61_300_000
-
-
-@case("shuffled")
-def shuffled() -> bytes:
-    return text(random.Random(7).sample(LINES, ROWS))
-
-
-@case("float32-ids")
-def float32_ids() -> bytes:
-    ids = [str(int(np.float32(20_000_000 + place))) for place in range(ROWS)]
-    return text([f"{name},{value}" for name, value in zip(ids, PREDICTIONS, strict=True)])
-
-
-@case("float32-ids-far-apart")
-def float32_ids_far_apart() -> bytes:
-    ids = [str(int(np.float32(60_000_000 + 7 * place))) for place in range(ROWS)]
-    return text([f"{name},{value}" for name, value in zip(ids, PREDICTIONS, strict=True)])
-
-
-@case("decomposed-letters")
-def decomposed_letters() -> bytes:
-    return text([f"cafe\u0301 {place},{value}" for place, value in enumerate(PREDICTIONS)])
-
-
-@case("numpy")
-def numpy_file() -> bytes:
-    target = io.BytesIO()
-    np.save(target, np.zeros(3))
-    return target.getvalue()
-
-
-@case("numpy-archive")
-def numpy_archive() -> bytes:
-    return zipped({"arr_0.npy": numpy_file()})
-
-
-@case("sqlite")
-def sqlite_file() -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("create table predictions (id, prediction)")
-    try:
-        return connection.serialize()
-    finally:
-        connection.close()
-
-
-@case("encrypted-zip")
-def encrypted_zip() -> bytes:
-    return mark_encrypted(zipped({"p.csv": CLEAN}))
-
-
-def mark_encrypted(archive: bytes) -> bytes:
-    """Set the encryption flag in the local and the central header."""
-    changed = bytearray(archive)
-    struct.pack_into("<H", changed, 6, 1)
-    struct.pack_into("<H", changed, archive.index(b"PK\x01\x02") + 8, 1)
-    return bytes(changed)
-
-
-@case("zip-with-symlink")
-def symlink_zip() -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        entry = zipfile.ZipInfo("p.csv", (2020, 1, 1, 0, 0, 0))
-        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(entry, "/etc/passwd")
-    return target.getvalue()
-
-
-@case("gzip-damaged")
-def damaged_gzip() -> bytes:
-    changed = bytearray(gzipped(CLEAN))
-    changed[-6] ^= 0xFF
-    return bytes(changed)
-
-
-@case("zip-damaged")
-def damaged_zip() -> bytes:
-    content = zipped({"p.csv": CLEAN}, compression=zipfile.ZIP_STORED)
-    return content.replace(LINES[7].encode(), LINES[8].encode(), 1)
-
-
-@case("gzip-bomb")
-def gzip_bomb() -> bytes:
-    return gzipped(bytes(51_000_000))
-
-
-@case("zip-bomb")
-def zip_bomb() -> bytes:
-    return zipped({"p.csv": b"0" * 51_000_000})
-
-
-@case("zip-with-a-huge-directory")
-def huge_directory() -> bytes:
-    return zipped({f"{'x' * 200}{n}.csv": b"" for n in range(6000)})
-
-
-@case("zip-whose-end-record-lies")
-def lying_end() -> bytes:
-    """What says how large the directory is stands behind the mark of an end record that is none."""
-    archive = bytearray(zipped({f"{n}": b"" for n in range(22_000)}, compression=zipfile.ZIP_STORED))
-    archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
-    return bytes(archive)
+# Large files, made when they are read.
+LARGE: dict[str, Callable[[], bytes]] = {
+    "larger-than-the-limit": lambda: b"x" * 61_300_000,
+    "gzip-bomb": lambda: gzipped(bytes(51_000_000)),
+    "zip-bomb": lambda: zipped({"p.csv": b"0" * 51_000_000}),
+    "zip-with-a-huge-directory": lambda: zipped({f"{'x' * 200}{n}.csv": b"" for n in range(6000)}),
+    "zip-whose-end-record-lies": lying_end,
+}
+CASES = {
+    name: (lambda content=content: content) for name, content in (SIMPLE | WITH_OTHER_LABELS).items()
+} | LARGE
 
 
 def answer(name: str) -> dict[str, object]:
