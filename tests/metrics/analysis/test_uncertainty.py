@@ -179,28 +179,19 @@ def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing():
     assert scores.size == 300
 
 
-def test_a_difference_says_whether_both_are_in_the_checked_range():
+def test_reports_and_differences_say_where_their_coverage_was_not_checked():
     labels, mentions, scores = draw(3000, 9)
     mentions["rare"] = np.arange(3000) < 60
     sets = Sets(prepare(labels, mentions))
     noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
-    found = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, noisy))
-    assert found.cells["g0"]["subgroup_auc"].is_checked
-    assert not found.cells["rare"]["subgroup_auc"].is_checked
-    assert found.overall_auc.is_checked
-    assert not found.score.is_checked
+    paired = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, noisy))
+    for found in (paired, uncertainty_report(sets, scores)):
+        assert found.cells["g0"]["subgroup_auc"].is_checked
+        assert not found.cells["rare"]["subgroup_auc"].is_checked
+        assert found.overall_auc.is_checked
+        assert not found.score.is_checked
     worse = paired_report(sets, Measured.of(sets, scores), Measured.of(sets, -scores))
     assert not worse.overall_auc.is_checked
-
-
-def test_the_report_says_where_its_coverage_was_not_checked():
-    labels, mentions, scores = draw(3000, 9)
-    mentions["rare"] = np.arange(3000) < 60
-    found = uncertainty_report(Sets(prepare(labels, mentions)), scores)
-    assert found.cells["g0"]["subgroup_auc"].is_checked
-    assert not found.cells["rare"]["subgroup_auc"].is_checked
-    assert found.overall_auc.is_checked
-    assert not found.score.is_checked
 
 
 def _coverage(draws: int, rows: int, share: float, *, population: int = 600_000) -> dict[str, float]:
