@@ -27,7 +27,7 @@ from grader.services.audit.log import Actor
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from grader.supervisor import programs
+from grader.supervisor import service
 from grader.supervisor.service import open_listener
 from grader.supervisor.supervisor import Child
 from tests.fixtures.competitions import publish_competition
@@ -58,7 +58,7 @@ def main() -> None:
         )
         token = fill(settings)
         listener = open_listener("127.0.0.1", 0)
-        program = programs.web(
+        program = service.web_program(
             settings,
             application="webapp.wsgi:app",
             listener=listener.fileno(),

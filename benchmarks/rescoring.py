@@ -40,7 +40,7 @@ from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
 from grader.worker.children.job_child import JobChild
-from grader.worker.scoring.scorer import BATCH_JOBS, Scorer
+from grader.worker.scorer import BATCH_JOBS, Scorer
 from tests.fixtures.competitions import publish_competition
 
 FILES = BATCH_JOBS  # the first batch meets each file for the first time, the others find its ranks

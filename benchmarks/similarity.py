@@ -20,7 +20,7 @@ import numpy as np
 from grader.fair_play import FileOrder, TeamFiles, is_listed, matches, secret_rows, sketch_of
 from grader.metrics import RankedSplit, count_ranks, dense_ranks, prepare
 from grader.storage.disk_cache import DiskCache
-from grader.worker.scoring.rank_cache import RankCache, RankedFile
+from grader.worker.calculator import RankCache, RankedFile
 
 IDENTITIES = 9
 REFERENCE_FILES = 200

@@ -25,7 +25,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from grader.storage import local_paths
+from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
@@ -197,8 +197,8 @@ class Settings(BaseSettings):
     @field_validator("data_dir", "cache_dir")
     @classmethod
     def _on_this_machine(cls, folder: Path | None) -> Path | None:
-        if folder is not None and local_paths.is_elsewhere(str(folder)):
-            raise ValueError(local_paths.refusal(str(folder)).rstrip("."))
+        if folder is not None and is_elsewhere(str(folder)):
+            raise ValueError(not_a_path(str(folder)).rstrip("."))
         return folder
 
     @field_validator("webhook_private_networks")

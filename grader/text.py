@@ -1,4 +1,4 @@
-"""Text helpers: plain text, wording of messages, times, and CSV safe in spreadsheets."""
+"""Text helpers: plain text, wording of messages, times, CSV safe in spreadsheets, paths."""
 
 import csv
 import io
@@ -24,6 +24,8 @@ _NAMES = {
 # What spreadsheets take for the start of a formula, in both widths, and what they skip before one.
 FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?", re.ASCII)
+# A scheme or host (a single letter is a Windows drive) before a colon and a slash; user@host before a colon.
+_ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+:")
 
 
 def is_storable(text: str) -> bool:
@@ -127,3 +129,25 @@ def utc(time: datetime) -> datetime:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         raise ValueError("must lie in the years 1 to 9999 of UTC") from None
+
+
+def is_elsewhere(path: str) -> bool:
+    """Return whether a text that should be a path is a URL or names another machine.
+
+    Returns
+    -------
+    bool
+        True also for ``file:`` URLs, for URLs that became paths (``s3:/bucket``) and for ``user@host:x``. A
+        path with such a name is written ``./s3:/bucket``.
+
+    Examples
+    --------
+    >>> [is_elsewhere(path) for path in ("s3://bucket/x", "backup@host:/srv", "/srv/x", "./s3:/bucket")]
+    [True, True, False, False]
+    """
+    return _ELSEWHERE.match(path.strip()) is not None
+
+
+def not_a_path(path: str) -> str:
+    """Return the error message for such a path."""
+    return f"{path!r} is an address, and a path on this machine is needed, such as /srv/fairboard."

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.services.data_files.archive import Member, StoredZip
-from grader.storage import blob_streams
+from grader.storage.stores import stream
 
 
 def member(name: str, data: bytes) -> Member:
@@ -16,7 +16,7 @@ def member(name: str, data: bytes) -> Member:
 
 
 def opened(packed: StoredZip) -> io.BufferedIOBase:
-    return blob_streams.stream(packed.size, packed.read_at, piece_bytes=1 << 16)  # type: ignore[return-value]
+    return stream(packed.size, packed.read_at, piece_bytes=1 << 16)  # type: ignore[return-value]
 
 
 @given(

@@ -23,8 +23,8 @@ from grader.cli.installation import (
 from grader.cli.output import ProgressLine
 from grader.cli.parameters import LocalPath
 from grader.db import Database
-from grader.maintenance import backups, doctor_machine, doctor_stored, schema
-from grader.maintenance.doctor_stored import Finding, Level
+from grader.maintenance import backups, doctor_checks, schema
+from grader.maintenance.doctor_checks import Finding, Level
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
@@ -156,40 +156,40 @@ def _findings(settings: Settings, read_all: bool) -> Iterator[Finding]:
         make_data_folder(settings)
         require_entry(settings, os.R_OK | os.X_OK)
     except click.ClickException as error:
-        yield doctor_stored.alarm("rights", error.message)
+        yield doctor_checks.alarm("rights", error.message)
         return
-    yield from doctor_machine.of_settings(settings)
-    yield from doctor_machine.of_rights(settings)
-    yield from doctor_machine.of_disks(settings)
+    yield from doctor_checks.of_settings(settings)
+    yield from doctor_checks.of_rights(settings)
+    yield from doctor_checks.of_disks(settings)
     yield from _of_service(settings)
     yield from _of_broker(settings)
     yield from _of_arithmetic()
     storage = open_storage(settings.storage())
-    yield from doctor_stored.of_storage(storage)
+    yield from doctor_checks.of_storage(storage)
     try:
         with opened_database(settings) as database:
             yield from _of_database(settings, database, storage, read_all)
     except click.ClickException as error:
-        yield doctor_stored.alarm("database", error.message)
+        yield doctor_checks.alarm("database", error.message)
 
 
 def _of_database(
     settings: Settings, database: Database, storage: Storage, read_all: bool
 ) -> Iterator[Finding]:
-    yield from doctor_stored.of_tables(database)
+    yield from doctor_checks.of_tables(database)
     if not schema.is_current(database):
         return
     with suppress(StorageUnavailable):  # reported above
-        yield from doctor_stored.of_blobs(database, storage, read_all=read_all)
+        yield from doctor_checks.of_blobs(database, storage, read_all=read_all)
     with database.read() as session:
-        yield from doctor_stored.of_scoring(session)
+        yield from doctor_checks.of_scoring(session)
         if settings.sends_mail():
-            yield from doctor_stored.of_mail(session)
+            yield from doctor_checks.of_mail(session)
 
 
 def _of_service(settings: Settings) -> Iterator[Finding]:
     served_by = lock.holder(settings.data_dir)
-    yield doctor_stored.ok(
+    yield doctor_checks.ok(
         "service",
         f"The folder is served by {served_by}."
         if served_by
@@ -205,17 +205,17 @@ def _of_broker(settings: Settings) -> Iterator[Finding]:
         url = f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
         hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} says why."
     else:
-        yield doctor_stored.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
+        yield doctor_checks.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
         return
     try:
         with Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2) as broker:
             broker.ping()
     except (RedisError, ValueError) as error:
-        yield doctor_stored.warning(
+        yield doctor_checks.warning(
             "queue", f"It does not answer ({error}). {hint} The sweeper scores alone, seconds later."
         )
     else:
-        yield doctor_stored.ok("queue", "It answers.")
+        yield doctor_checks.ok("queue", "It answers.")
 
 
 def _of_arithmetic() -> Iterator[Finding]:
@@ -224,9 +224,9 @@ def _of_arithmetic() -> Iterator[Finding]:
     try:
         check_golden_vectors()
     except Exception as error:  # any fault of this machine's libraries
-        yield doctor_stored.alarm(
+        yield doctor_checks.alarm(
             "arithmetic",
             f"This machine computes other scores than others: {error}. Install the locked packages again.",
         )
     else:
-        yield doctor_stored.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")
+        yield doctor_checks.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")

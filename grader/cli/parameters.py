@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from grader.storage import local_paths
-from grader.text import utc
+from grader.text import is_elsewhere, not_a_path, utc
 
 if TYPE_CHECKING:
     from grader.metrics import MetricSettings, UndefinedPolicy, Weights
@@ -98,8 +97,8 @@ class LocalPath(click.Path):
         super().__init__(path_type=Path, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if local_paths.is_elsewhere(str(value)):
-            self.fail(local_paths.refusal(str(value)), param, ctx)
+        if is_elsewhere(str(value)):
+            self.fail(not_a_path(str(value)), param, ctx)
         return super().convert(value, param, ctx)
 
 

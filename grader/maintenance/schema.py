@@ -1,7 +1,7 @@
-"""Database schema: upgrade and downgrade through the migrations, and which version is in use.
+"""Database schema: migrations and the version in use.
 
-Processes of the release before go on while a migration runs and after it: a migration takes away nothing that
-they read or write, and waits for no table longer than they would notice.
+Processes of the previous release keep running during and after a migration, so a migration removes nothing
+that they use and never waits long for a table.
 """
 
 import time
@@ -20,7 +20,7 @@ import migrations
 from grader.db import Database
 from grader.errors import OrganizerError
 
-# Whoever waits for a table makes all others wait behind it.
+# Other transactions queue behind a migration that waits for a table.
 LOCK_TIMEOUT_SECONDS = 2
 PAUSE_SECONDS = 1
 TRIES = 30
@@ -38,6 +38,10 @@ class UnknownTables(OrganizerError):
         super().__init__(
             f"The database has the tables of a newer version of Fairboard ({revision}; this one knows up to "
             f"{head()}). Install that version, or restore a backup from before it."
+            if _is_newer(revision)
+            else "The database has the tables of an older version of Fairboard that this one cannot upgrade "
+            f"({revision}; the oldest one it knows is {_scripts().get_base()}). "
+            "Upgrade it with an earlier version first, or start with an empty database."
         )
         self.revision = revision
 
@@ -55,7 +59,7 @@ class TablesInUse(OrganizerError):
 def upgrade(database: Database, revision: str = "head") -> None:
     """Bring the tables up to `revision`; processes that start together wait for each other.
 
-    Raises UnknownTables where they come from a newer version, and TablesInUse; nothing is changed then.
+    Raises UnknownTables and TablesInUse; then nothing is changed.
     """
 
     def change(connection: Connection) -> None:
@@ -73,13 +77,13 @@ def downgrade(database: Database, revision: str) -> None:
 
 
 def current(database: Database) -> str | None:
-    """Return the revision that the database has, None if it has no tables yet."""
-    with database.read() as session:  # /readyz asks for it, and waits for no writer
+    """Return the revision of the database, None if it has no tables yet."""
+    with database.read() as session:  # /readyz must not wait for a writer
         return MigrationContext.configure(session.connection()).get_current_revision()
 
 
 def head() -> str | None:
-    """Return the newest revision that this installation knows."""
+    """Return the newest revision known to this installation."""
     return _scripts().get_current_head()
 
 
@@ -91,14 +95,14 @@ def is_current(database: Database) -> bool:
 def is_usable(database: Database) -> bool:
     """Return whether this installation works with the tables: its own, or those of a newer version.
 
-    A rolling upgrade migrates first, while processes of the release before still serve.
+    A rolling upgrade migrates first, while processes of the previous release still serve.
     """
     found = current(database)
-    return found is not None and (found == head() or not _is_known(found))
+    return found is not None and (found == head() or _is_newer(found))
 
 
 def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
-    """Make a change in one transaction; what holds a table too long is asked again."""
+    """Make a change in one transaction; retry while other transactions lock a table."""
     for _ in range(TRIES):
         try:
             with _migrating(database) as connection:
@@ -111,13 +115,18 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
 
 
 def require_known(revision: str) -> None:
-    """Raise UnknownTables if this installation does not know a revision."""
+    """Raise UnknownTables for a revision that this installation does not know."""
     if not _is_known(revision):
         raise UnknownTables(revision)
 
 
 def _is_known(revision: str) -> bool:
     return revision in {script.revision for script in _scripts().walk_revisions()}
+
+
+def _is_newer(revision: str) -> bool:
+    """Return whether a revision is unknown and follows the known ones; revisions are four-digit numbers."""
+    return not _is_known(revision) and revision > str(head())
 
 
 def _scripts() -> ScriptDirectory:
@@ -128,8 +137,8 @@ def _scripts() -> ScriptDirectory:
 def _migrating(database: Database) -> Iterator[Connection]:
     """Open the one transaction of a migration.
 
-    SQLite alters a table by copying and dropping it, which the foreign keys that point at it would forbid;
-    they are not looked at until all is done, and then all at once.
+    SQLite alters a table by copying and dropping it, which foreign keys to it forbid. They are therefore
+    checked only at the end, all at once.
     """
     with database.engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"

@@ -1,36 +1,28 @@
-"""Content-addressed blobs, named by the sha256 of their bytes: a local folder, or a bucket that speaks S3.
+"""Content-addressed blobs, named by the sha256 of their bytes; storage in a local folder.
 
 A blob is complete before anything refers to it: the folder writes a temporary file, syncs it, renames it and
-syncs the folder; a bucket's PUT of one key is atomic. Storing the same bytes again only makes them young.
+syncs the folder; a bucket's PUT of one key is atomic. Storing the same bytes again only renews their age.
 """
 
 import hashlib
+import io
 import os
 import re
 import secrets
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from io import BytesIO, FileIO
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from grader.crash_points import reach
 from grader.errors import ErrorKind, ParticipantError
-from grader.storage import blob_streams, bucket_failures
-
-if TYPE_CHECKING:
-    from obstore import ObjectMeta
 
 CHUNK_BYTES = 1 << 20
-PIECE_BYTES = 1 << 23  # of a bucket's blob, asked for at once: each piece has the time of one answer
 ABANDONED_AFTER_SECONDS = 24 * 3600
-YOUNG = timedelta(hours=1)
-BUCKET_TIMEOUT = "20s"  # given up within a scoring's time limit: a bucket that hangs is no file's fault
 BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
 
@@ -137,6 +129,8 @@ def open_storage(url: str) -> Storage:
     if parts.scheme == "file":
         return LocalStorage(Path(unquote(parts.path)))
     if parts.scheme == "s3":
+        from grader.storage.bucket import BucketStorage
+
         return BucketStorage(url)
     raise ValueError(f"The storage URL must start with file:// or s3://, not {parts.scheme or url!r}.")
 
@@ -154,7 +148,7 @@ class LocalStorage:
         draft = self._drafts / secrets.token_hex(16)
         try:
             with draft.open("xb") as file:
-                blob = _copy(data, file, max_bytes)
+                blob = copy_bytes(data, file, max_bytes)
                 file.flush()
                 os.fsync(file.fileno())
             reach("blob.before_rename")
@@ -174,9 +168,7 @@ class LocalStorage:
                 raise StorageUnavailable(f"{error}.") from error
 
         size = os.fstat(file.fileno()).st_size
-        return blob_streams.stream(
-            size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno()
-        )
+        return stream(size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno())
 
     def read(self, sha256: str) -> bytes:
         """Return a blob's bytes, checked against its name.
@@ -188,7 +180,7 @@ class LocalStorage:
                 data = file.read()
             except OSError as error:
                 raise StorageUnavailable(f"{error}.") from error
-        return _checked(data, sha256)
+        return checked(data, sha256)
 
     def exists(self, sha256: str) -> bool:
         """Return whether a blob is there."""
@@ -242,7 +234,7 @@ class LocalStorage:
                     removed += 1
         return removed
 
-    def _opened(self, sha256: str) -> FileIO:
+    def _opened(self, sha256: str) -> io.FileIO:
         try:
             return self._path(sha256).open("rb", buffering=0)
         except FileNotFoundError:
@@ -263,133 +255,9 @@ class LocalStorage:
             _sync_folder(folder)
 
 
-class BucketStorage:
-    """Blobs as objects `sha256` under a prefix of an S3-compatible bucket."""
-
-    def __init__(self, url: str) -> None:
-        from obstore.store import S3Store
-
-        endpoint = bucket_failures.endpoint() or ""
-        self._url = url
-        self._store = S3Store.from_url(
-            url,
-            client_options={"allow_http": endpoint.startswith("http://"), "timeout": BUCKET_TIMEOUT},
-            retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=5)},
-        )
-
-    def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
-        with tempfile.TemporaryFile() as file:
-            blob = _copy(data, file, max_bytes)
-            file.seek(0)
-            with self._asking():
-                self._store.put(blob.sha256, file)  # also if it is there: it is young again
-        return blob
-
-    def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
-        size = self._facts(sha256)["size"]
-        if size <= PIECE_BYTES:
-            return BytesIO(self._bytes(sha256))
-
-        def read_at(place: int, length: int) -> bytes:
-            try:
-                with self._asking():
-                    return bytes(self._store.get_range(sha256, start=place, length=length))
-            except FileNotFoundError:
-                raise BlobMissing(sha256) from None
-
-        return blob_streams.stream(size, read_at, piece_bytes=PIECE_BYTES)
-
-    def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name.
-
-        Raises BlobMissing, BlobDamaged or StorageUnavailable.
-        """
-        return _checked(self._bytes(sha256), sha256)
-
-    def exists(self, sha256: str) -> bool:
-        """Return whether a blob is there."""
-        try:
-            self._touched_at(sha256)
-        except BlobMissing:
-            return False
-        return True
-
-    def touch(self, sha256: str) -> None:
-        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
-        if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
-            with self._asking():
-                self._store.put(sha256, self._bytes(sha256))
-
-    def blobs(self) -> Iterator[ListedBlob]:
-        """Yield all blobs, in no order."""
-        with self._asking():
-            for page in self._store.list():
-                for found in page:
-                    if BLOB_NAME.fullmatch(found["path"]):
-                        yield ListedBlob(found["path"], found["size"], found["last_modified"])
-
-    def delete(self, sha256: str) -> None:
-        """Remove a blob; nothing happens if it is not there."""
-        with self._asking(), suppress(FileNotFoundError):
-            self._store.delete(sha256)
-
-    def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
-
-        S3 deletes on no condition: whoever is going to name the blob in a row touches it under a lock that
-        the caller excludes.
-        """
-        with suppress(BlobMissing):
-            if self._touched_at(sha256) < before:
-                self.delete(sha256)
-                return True
-        return False
-
-    def remove_abandoned(self) -> int:
-        """Do nothing: what is spooled here has no name, and a bucket keeps no half of a PUT."""
-        return 0
-
-    def _touched_at(self, sha256: str) -> datetime:
-        return self._facts(sha256)["last_modified"]
-
-    def _facts(self, sha256: str) -> "ObjectMeta":
-        try:
-            with self._asking():
-                return self._store.head(sha256)
-        except FileNotFoundError:
-            self._require_bucket()  # HEAD does not say what is missing
-            raise BlobMissing(sha256) from None
-
-    def _bytes(self, sha256: str) -> bytes:
-        try:
-            with self._asking():
-                return bytes(self._store.get(sha256).bytes())
-        except FileNotFoundError:
-            raise BlobMissing(sha256) from None
-
-    def _require_bucket(self) -> None:
-        with self._asking():
-            next(iter(self._store.list(chunk_size=1)), None)
-
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Recognize a bucket that does not answer or does not exist."""
-        from obstore.exceptions import BaseError
-
-        try:
-            yield
-        except FileNotFoundError as error:
-            if not bucket_failures.is_of_the_bucket(error):
-                raise
-            raise StorageUnavailable(bucket_failures.sentence(error, self._url)) from error
-        except BaseError as error:
-            raise StorageUnavailable(bucket_failures.sentence(error, self._url)) from error
-
-
-def _copy(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:
-    source = BytesIO(data) if isinstance(data, bytes) else data
+def copy_bytes(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:
+    """Copy bytes and return their name; raise BlobTooLarge past `max_bytes`."""
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
     digest, size = hashlib.sha256(), 0
     while chunk := source.read(CHUNK_BYTES):
         size += len(chunk)
@@ -400,7 +268,8 @@ def _copy(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> 
     return StoredBlob(digest.hexdigest(), size)
 
 
-def _checked(data: bytes, sha256: str) -> bytes:
+def checked(data: bytes, sha256: str) -> bytes:
+    """Return a blob's bytes; raise BlobDamaged if they do not fit its name."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BlobDamaged(sha256)
     return data
@@ -412,3 +281,73 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def stream(
+    size: int,
+    read_at: Callable[[int, int], bytes],
+    *,
+    piece_bytes: int,
+    close: Callable[[], None] = lambda: None,
+    descriptor: int | None = None,
+) -> BinaryIO:
+    """Return a file of `size` bytes, of which `read_at(place, length)` returns some.
+
+    What that raises comes through all readers: where it is no OSError nobody takes it for damage. A web
+    server sends the file of a `descriptor` without reading it.
+    """
+    return io.BufferedReader(_Pieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(
+        self,
+        size: int,
+        read_at: Callable[[int, int], bytes],
+        piece_bytes: int,
+        close: Callable[[], None],
+        descriptor: int | None,
+    ) -> None:
+        self._size, self._read_at, self._piece_bytes = size, read_at, piece_bytes
+        self._close, self._descriptor = close, descriptor
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        if place < 0:
+            raise ValueError(f"There is no place {place:,} in a file.")
+        self._place = place
+        return place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._some(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        return b"".join(iter(lambda: self._some(self._piece_bytes), b""))
+
+    def _some(self, most: int) -> bytes:
+        length = min(most, self._size - self._place)
+        data = self._read_at(self._place, length) if length > 0 else b""
+        self._place += len(data)
+        return data
+
+    def fileno(self) -> int:
+        if self._descriptor is None:
+            raise io.UnsupportedOperation("fileno")
+        return self._descriptor
+
+    def close(self) -> None:
+        if not self.closed:
+            self._close()
+        super().close()

@@ -1,9 +1,10 @@
-"""Start `fairboard serve`: lock, leftovers, socket, migration, setup link, programs."""
+"""`fairboard serve`: lock, socket, migration, setup link, supervised programs."""
 
 import errno
 import logging
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from grader import db
@@ -12,11 +13,17 @@ from grader.errors import OrganizerError
 from grader.maintenance import backups
 from grader.services.accounts import administrators
 from grader.settings import PREFIX, Settings
-from grader.supervisor import guardian, lock, programs, valkey
-from grader.supervisor.supervisor import Child, Supervisor
+from grader.supervisor import guardian, lock, valkey
+from grader.supervisor.supervisor import Child, Program, Supervisor
+from grader.worker.broker import QUEUE, RESCORING_QUEUE
 
 APPLICATION = "webapp.wsgi:app"
 BACKLOG = 512
+# -P: modules in the current folder are not imported.
+PYTHON = (sys.executable, "-P", "-m")
+WEB_GRACE_SECONDS = 8
+WEB_WORKER = "webapp.server.worker.Worker"  # named, not imported: the grader imports no web
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 log = logging.getLogger(__name__)
 
@@ -90,18 +97,47 @@ def _start(
         f"{PREFIX}HOST": host,
         f"{PREFIX}PORT": str(port),
     }
-    supervisor.add(programs.guardian(data_dir, environment))
+    command = (*PYTHON, "grader.supervisor.guardian", str(data_dir))
+    supervisor.add(
+        Program("guardian", command, environment, grace_seconds=1, watches_us=True, outlives_others=True)
+    )
     broker_url = (
         settings.broker_url.get_secret_value() if settings.broker_url else _start_valkey(supervisor, data_dir)
     )
     if broker_url:
         environment[f"{PREFIX}BROKER_URL"] = broker_url
-        supervisor.add(programs.worker(settings, environment))
-        supervisor.add(programs.rescorer(environment))
-    supervisor.add(programs.sweeper(environment))
+        supervisor.add(_celery("worker", environment, queue=QUEUE, processes=settings.scoring_processes))
+        supervisor.add(_celery("rescorer", environment, queue=RESCORING_QUEUE, processes=1))
+    supervisor.add(Program("sweeper", (*PYTHON, "grader.cli", "sweeper"), {**environment, **ONE_THREAD}))
     supervisor.add(
-        programs.web(settings, application=application, listener=web_socket.fileno(), environment=environment)
+        web_program(settings, application=application, listener=web_socket.fileno(), environment=environment)
     )
+
+
+def web_program(
+    settings: Settings, *, application: str, listener: int, environment: Mapping[str, str]
+) -> Program:
+    """Return the web server; its socket stays open during restarts, so that no request is refused."""
+    options = {
+        "bind": f"fd://{listener}",
+        "worker-class": WEB_WORKER,
+        "workers": settings.web_workers,
+        "threads": settings.web_threads,
+        "graceful-timeout": WEB_GRACE_SECONDS,
+        "log-level": "warning",
+    }
+    flags = tuple(part for name, value in options.items() for part in (f"--{name}", str(value)))
+    command = (*PYTHON, "gunicorn", application, *flags, "--no-control-socket")
+    return Program("web", command, environment, pass_fds=(listener,), grace_seconds=WEB_GRACE_SECONDS + 2)
+
+
+def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
+    options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
+    flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
+    # The row is the job, so workers do not need each other. Finding each other takes a second of each start.
+    flags += ("--without-gossip", "--without-mingle")
+    command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
+    return Program(name, command, {**environment, **ONE_THREAD})
 
 
 def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:

@@ -14,10 +14,10 @@ from grader.metrics import check_golden_vectors
 from grader.services.scoring import jobs
 from grader.settings import Settings, load
 from grader.worker.broker import QUEUE, RESCORING_TASK, TASK, Hints, create_app
-from grader.worker.process import stopping
-from grader.worker.process.limits import limit_memory
-from grader.worker.process.retrying import tell_of
-from grader.worker.scoring.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
+from grader.worker.process import ending
+from grader.worker.process.ending import limit_memory
+from grader.worker.process.repeating import log_error
+from grader.worker.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
 
 MOST_HINTS = 1000  # of more the sweeper takes the rest, and no worker is short of work
 
@@ -37,7 +37,7 @@ def enter_sandbox(**_: object) -> None:
     """Limit the memory of a scoring process, and let it hand back what it has when it is to end."""
     limit_memory(load().scoring_memory_mb)
     # With its first task: the pool sets a handler of its own after this.
-    task_prerun.connect(lambda **_: stopping.end_on_request(), weak=False)
+    task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)
 
 
 @worker_ready.connect
@@ -58,7 +58,7 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
         for job_id in waiting:
             app.send_task(TASK, [job_id], retry=False, ignore_result=True)
     except Exception as error:  # the sweeper finds them all
-        tell_of(error, "What waits could not be hinted at; the sweeper will find it")
+        log_error(error, "What waits could not be hinted at; the sweeper will find it")
     finally:
         database.dispose()  # before a scoring process is forked: connections are never shared
 
@@ -70,7 +70,7 @@ def score(job_id: int) -> None:
         if _scorer().run(int(job_id)) and (following := _scorer().next_in_turn(int(job_id))):
             _hints().send(following)
     except SQLAlchemyError as error:
-        tell_of(error, f"Job {job_id} could not be claimed or recorded")
+        log_error(error, f"Job {job_id} could not be claimed or recorded")
 
 
 @celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
@@ -80,7 +80,7 @@ def rescore(scoring_version_id: int) -> None:
         yield_to_live_scoring()
         has_done_something = _scorer().run_batch(int(scoring_version_id))
     except SQLAlchemyError as error:
-        tell_of(error, f"A batch of scoring version {scoring_version_id} could not be claimed or recorded")
+        log_error(error, f"A batch of scoring version {scoring_version_id} could not be claimed or recorded")
     else:
         if has_done_something:
             _hints().send_rescoring(int(scoring_version_id))

@@ -17,8 +17,7 @@ from grader.db import Database
 from grader.services.mail import outbox
 from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
-from grader.worker.lanes import Lane
-from grader.worker.process.retrying import insist
+from grader.worker.process.repeating import Lane, insist
 
 TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
 

@@ -1,4 +1,4 @@
-"""Scheduled tasks: dates of competitions, expired records, files that nobody needs any more."""
+"""Scheduled tasks: dates of competitions, expired records and files, missing solution files."""
 
 import logging
 from datetime import timedelta
@@ -12,6 +12,7 @@ from grader.services.accounts import login_addresses
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from grader.services.data_files import checks
 from grader.services.fair_play import report as fair_play
 from grader.services.integrations import deadlines
 from grader.services.leaderboards import ties
@@ -22,28 +23,30 @@ from grader.services.webhooks import outbox as webhooks
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
-from grader.worker.lanes import Lane
+from grader.worker.organizer_jobs import closing
+from grader.worker.process.repeating import Lane
 
 OWNERS = (counting, login_addresses, webhooks, repeatable_requests)
 JOBS = (fair_play, ties)
+SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300
 STORAGE_SECONDS = 24 * 3600
-STORAGE_AFTER_SECONDS = 600  # a sweeper that is started again and again need not list the storage each time
+STORAGE_AFTER_SECONDS = 600  # so that repeated restarts do not list the storage each time
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
 
 
 class Calendar:
-    """Does what is due; asked again and again by the sweeper. Several may run at once."""
+    """Runs the scheduled tasks of competitions. Several may run at once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: set[str] = set()
 
     def run_due(self) -> None:
-        """Do everything that is due now."""
+        """Run all tasks that are due now."""
         with self._database.read() as session:
             now = db.now(session)
             unranked = rows.without_daily_ranks(session, now=now)
@@ -82,7 +85,7 @@ class Calendar:
             with self._database.write() as session:
                 close.settle(session, competition=competition)
         except (close.ScoringPending, close.NotClosed):
-            return  # since it was looked at, a failed file was taken up again or the close was put off
+            return  # a failed file is being retried, or the close was postponed
         logger.info("%s is settled: everything accepted in time has its result.", competition.slug)
 
     def _reveal(self, competition: Competition) -> None:
@@ -112,19 +115,35 @@ def forget_records(database: Database) -> bool:
 
 
 class Keeper:
-    """Deletes what has expired, and keeps storage and rows in agreement. Several may run at once."""
+    """Deletes expired records and files, and keeps storage and rows consistent. Several may run at once."""
 
     def __init__(self, database: Database, storage: Storage) -> None:
         self._database = database
         self._storage = storage
+        self._damaged_solutions: set[int] | None = None  # None before the first run
 
     def lanes(self) -> list[Lane]:
-        """Return its lanes."""
+        """Return the lanes of its tasks."""
         return [
+            Lane("solutions", self.complete_solutions, SOLUTIONS_SECONDS),
             Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
             Lane("files", self.forget_files, FILES_SECONDS, FILES_SECONDS),
             Lane("storage", self.look, STORAGE_SECONDS, STORAGE_AFTER_SECONDS),
         ]
+
+    def complete_solutions(self) -> None:
+        """Request due checks of data files; write missing commitments and, once, missing solution files."""
+        with self._database.read() as session:
+            are_stale = checks.are_stale(session)
+        if are_stale:
+            with self._database.write() as session:
+                checks.request_all(session, now=db.now(session))
+        damaged = self._damaged_solutions
+        self._damaged_solutions = closing.write_missing_commitments(
+            self._database, self._storage, but=damaged or ()
+        )
+        if damaged is None:  # after a restore; later they are written with the publication
+            closing.write_missing_files(self._database, self._storage)
 
     def forget_files(self) -> None:
         """Delete the bytes of rejected files and of old uploads."""
@@ -140,7 +159,7 @@ class Keeper:
                 names = uploads.forget_old(session, now=db.now(session))
                 has_old = uploads.has_old(session, now=db.now(session))
             if names is None:
-                return  # other transactions hold the remaining rows
+                return  # other transactions have locked the remaining rows
             blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
 
     def look(self) -> None:
@@ -148,7 +167,7 @@ class Keeper:
         self._storage.remove_abandoned()
         with self._database.read() as session:
             required = blobs.required(session)
-        stored = {blob.sha256 for blob in self._storage.blobs()}  # after the rows: their blobs were there
+        stored = {blob.sha256 for blob in self._storage.blobs()}  # after the rows: their blobs existed
         if not required <= stored:
             with self._database.read() as session:
                 missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]

@@ -12,41 +12,37 @@ from pathlib import Path
 
 from grader import db
 from grader.db import Database
-from grader.services.data_files import checks
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.scoring import batches, jobs
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.text import counted
-from grader.worker import lanes
 from grader.worker.children.formatter import Formatter
 from grader.worker.children.job_child import JobChild
-from grader.worker.lanes import Lane
 from grader.worker.mailer import Mailer
-from grader.worker.organizer_jobs import solution_digests
-from grader.worker.process import holders
+from grader.worker.process import holders, repeating
+from grader.worker.process.repeating import Lane
 from grader.worker.process.shares import ShareUsed
 from grader.worker.scheduled_tasks import Calendar, Keeper
 
 BATCH = 100
 CHILDREN = 2
-STOP_GRACE_SECONDS = 3  # with what handing back takes below that of the supervisor
-COMPLETE_SECONDS = 15
+STOP_GRACE_SECONDS = 3  # plus the time to hand jobs back, shorter than the supervisor's grace
 ORGANIZERS_WAIT_SECONDS = 1  # poll interval: an organizer is watching the page
-LOOK_AGAIN_SECONDS = 1  # whether a process of this machine died with claims
-WAKE_SECONDS = 0.2  # whether there is something to take; that asks no database
-READY_AFTER_SECONDS = 10  # the start of a service has enough to do
+LOOK_AGAIN_SECONDS = 1  # poll interval: claims of dead processes of this machine
+WAKE_SECONDS = 0.2  # poll interval of a queue in memory, without a database query
+READY_AFTER_SECONDS = 10  # so that the start of the service has the processors
 
 logger = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Looks for jobs that waited too long or lost their lease, and has children score them.
+    """Finds jobs that have waited too long or lost their lease, and runs them in child processes.
 
-    Two children, so that a file that keeps one busy up to the time limit does not make the others wait. They
-    are started before there is a job for them: what dead workers held is scored before new workers are there.
-    Organizers' jobs have two lanes with a child each, one for checks of solutions and settings: they may take
-    minutes, and scoring never waits for them. So has a rescoring that nobody works on.
+    There are two scoring children, so that a file that takes up to the time limit does not block the others.
+    They start before there is a job, so that jobs of dead workers do not wait for new workers. Organizers'
+    jobs may take minutes, so they have two lanes with a child each, one of them for checks of solutions and
+    settings. An unattended rescoring also has its own lane.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -61,18 +57,16 @@ class Sweeper:
         self._formatter = Formatter()
         self._overdue: deque[int] = deque()
         self._lock = threading.Lock()
-        self._completed_at = float("-inf")
-        self._uncommitted: set[int] | None = None  # None before the first look
         self._look_at = 0.0
         self._ready_at = time.monotonic() + READY_AFTER_SECONDS
 
     def run(self, stop: threading.Event) -> None:
         """Sweep until `stop` is set; jobs under way get a moment to end."""
-        threads = lanes.start(self._lanes(), stop)
+        threads = repeating.start(self._lanes(), stop)
         stop.wait()
         for each in self._organizers_children.values():
-            each.stop()  # its job may take long: it starts afresh elsewhere
-        lanes.join(threads, STOP_GRACE_SECONDS)
+            each.stop()  # its job may take minutes, so it starts again elsewhere
+        repeating.join(threads, STOP_GRACE_SECONDS)
         children = (*self._children, self._rescoring_child)
         for child in children:
             child.stop()
@@ -123,32 +117,12 @@ class Sweeper:
         return False
 
     def _work_for_organizers(self, *, checks: bool) -> bool:
-        if not checks:
-            self._complete()
         with self._database.read() as session:
             found = organizer_jobs.waiting(session, limit=1, now=db.now(session), checks=checks)
         return bool(found) and self._organizers_children[checks].organize(found[0])
 
-    def _complete(self) -> None:
-        """Compute missing commitments of cloned solutions, and request checks of data files that are due."""
-        if time.monotonic() - self._completed_at < COMPLETE_SECONDS:
-            return
-        self._completed_at = time.monotonic()
-        with self._database.read() as session:
-            are_stale = checks.are_stale(session)
-        if are_stale:
-            with self._database.write() as session:
-                checks.request_all(session, now=db.now(session))
-        storage = open_storage(self._settings.storage())
-        if self._uncommitted is None:
-            self._uncommitted = set()  # only tried: the next start tries again
-            self._uncommitted = solution_digests.note_missing(self._database, storage)
-            solution_digests.write_missing_files(self._database, storage)
-        else:
-            self._uncommitted = solution_digests.note_missing(self._database, storage, but=self._uncommitted)
-
     def _next(self) -> int | None:
-        """Return a job that is overdue, None if there is none."""
+        """Return an overdue job, None if there is none."""
         with self._lock:
             if not self._overdue and time.monotonic() < self._look_at:
                 return None
@@ -161,7 +135,7 @@ class Sweeper:
             return self._overdue.popleft() if self._overdue else None
 
     def _free_claims(self) -> bool:
-        """Free what processes of this machine held that died, and have it swept at once."""
+        """Free the claims of dead processes of this machine, and sweep them at once."""
         with self._database.read() as session:
             found = leased_rows.holders(session, machine=holders.machine(), now=db.now(session))
         gone = {holder for holder in found if holders.is_gone(holder)}
@@ -172,7 +146,7 @@ class Sweeper:
         if count:
             are = "is" if count == 1 else "are"
             logger.warning("%s of processes that died %s free again.", counted(count, "claim"), are)
-            with self._lock:  # a look that began before must not put the next one off
+            with self._lock:  # a query that started earlier must not delay the next one
                 self._look_at = 0.0
         return False
 
@@ -188,15 +162,15 @@ class Sweeper:
 
 
 def _call_webhooks(settings: Settings, database: Database, stop: threading.Event) -> None:
-    from grader.worker.webhook_sender import WebhookSender  # loads an HTTP client: no score waits for that
+    from grader.worker.webhook_sender import WebhookSender  # its HTTP client must not delay the first score
 
-    lanes.run(WebhookSender(settings, database).lanes(stop), stop)
+    repeating.run(WebhookSender(settings, database).lanes(stop), stop)
 
 
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
-    """Clear half-written files away, sweep, send e-mail and call webhooks until SIGTERM or SIGINT.
+    """Sweep, run scheduled tasks, send e-mail and call webhooks until SIGTERM or SIGINT.
 
-    The file `heartbeat` is touched whenever the database has answered: its age says whether this one lives.
+    The file `heartbeat` is touched after each successful database query, for health checks of this process.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -204,14 +178,14 @@ def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = Non
     storage = open_storage(settings.storage())
     storage.remove_abandoned()
     database = Database(settings.database(), pool_size=CHILDREN + 12)
-    lanes.start(Keeper(database, storage).lanes(), stop)
+    repeating.start(Keeper(database, storage).lanes(), stop)
     webhooks = threading.Thread(
         target=_call_webhooks, args=(settings, database, stop), name="webhooks", daemon=True
     )
     webhooks.start()
-    mailer = lanes.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
+    mailer = repeating.start(Mailer(settings, database).lanes(stop), stop) if settings.sends_mail() else []
     try:
         Sweeper(settings, database, heartbeat=heartbeat).run(stop)
-        lanes.join([*mailer, webhooks], STOP_GRACE_SECONDS)
+        repeating.join([*mailer, webhooks], STOP_GRACE_SECONDS)
     finally:
         database.dispose()

@@ -15,9 +15,8 @@ from grader.services.webhooks import outbox, signatures
 from grader.services.webhooks.outbox import Claimed
 from grader.settings import Settings
 from grader.worker import pinned_connection
-from grader.worker.lanes import Lane
 from grader.worker.pinned_connection import NoAnswer, Resolve
-from grader.worker.process.retrying import insist
+from grader.worker.process.repeating import Lane, insist
 
 THREADS = 4  # so that receivers which answer slowly hold up three others at most
 WAIT_SECONDS = 1.0

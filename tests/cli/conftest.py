@@ -11,7 +11,7 @@ from grader.services.accounts import administrators, api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.settings import Settings
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 
 
 class ScoringHere:

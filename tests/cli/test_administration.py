@@ -310,25 +310,26 @@ def test_an_administrative_command_makes_the_database_that_is_not_there_yet(run,
     assert (tmp_path / "new" / "fairboard.db").exists()
 
 
-@pytest.fixture
-def newer_tables(service):
-    """The installation as a newer version would leave it."""
+@pytest.fixture(params=["9999", "0022"])
+def unknown_revision(service, request: pytest.FixtureRequest):
+    """The revision of an installation with the tables of a newer version, or of an unreleased older one."""
 
     def stamp(revision):
         with service.database.engine.begin() as connection:
             connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
 
     head = schema.head()
-    stamp("9999")
-    yield
+    stamp(request.param)
+    yield request.param
     stamp(head)
 
 
 @pytest.mark.parametrize("command", [("user", "create", "ada"), ("migrate",), ("serve", "--port", "0")])
-def test_tables_of_another_version_are_left_alone(admin, newer_tables, command):
+def test_tables_of_another_version_are_left_alone(admin, unknown_revision, command):
     result = admin(*command)
     assert result.exit_code == 1
-    assert re.search(r"version of Fairboard \(9999", result.stderr)
+    kind = {"9999": "newer", "0022": "older"}[unknown_revision]
+    assert re.search(rf"{kind} version of Fairboard[^(]*\({unknown_revision}", result.stderr)
 
 
 def test_migrate_makes_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):

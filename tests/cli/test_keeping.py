@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 
 from grader import db
 from grader.db import Database
-from grader.maintenance import doctor_stored, schema
-from grader.maintenance.doctor_stored import Level
+from grader.maintenance import doctor_checks, schema
+from grader.maintenance.doctor_checks import Level
 from grader.models import Submission
 from grader.supervisor.service import _prepare_database
 from grader.worker.scheduled_tasks import Keeper
@@ -276,7 +276,7 @@ def test_the_doctor_looks_at_rights_and_at_the_key(admin, service, settings, mon
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_the_doctor_warns_of_a_postgresql_that_does_not_sync(database):
-    (finding,) = (each for each in doctor_stored.of_tables(database) if each.subject == "database")
+    (finding,) = (each for each in doctor_checks.of_tables(database) if each.subject == "database")
     assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)  # as in tests
 
 

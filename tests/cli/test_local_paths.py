@@ -8,7 +8,7 @@ import pytest
 
 from grader.cli import main
 from grader.cli.parameters import LocalPath
-from grader.storage import local_paths
+from grader.text import is_elsewhere
 
 ADDRESSES = (
     "s3://bucket/x",
@@ -94,4 +94,4 @@ def test_the_folders_of_an_installation_are_no_addresses(
 
 def test_a_path_with_a_colon_is_a_path():
     for path in ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"):
-        assert not local_paths.is_elsewhere(path)
+        assert not is_elsewhere(path)

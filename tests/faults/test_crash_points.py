@@ -87,7 +87,7 @@ REACHED_IN = {
         "A receiver took an event, and that is not recorded.",
     ),
     "data_check.before_record": (
-        "grader/worker/organizer_jobs/data_check.py",
+        "grader/worker/organizer_jobs/checks.py",
         "A data file was checked, and nothing of it is written.",
     ),
     "organizer_job.after_claim": (

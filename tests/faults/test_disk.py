@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from grader.models import ScoringJob
 from grader.settings import Settings
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.programs import find_program
 from tests.fixtures.web import BOUNDARY, form

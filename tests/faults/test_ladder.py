@@ -4,11 +4,11 @@ import pytest
 
 from grader.models import JobState
 from grader.visibility import Feedback
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.ladders import by_the_rule, send, shown
 
 SCORE_ONE = (
-    "import sys; from grader.settings import load; from grader.worker.scoring.scorer import Scorer; "
+    "import sys; from grader.settings import load; from grader.worker.scorer import Scorer; "
     "Scorer.of(load()).run(int(sys.argv[1]))"
 )
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

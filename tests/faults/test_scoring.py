@@ -11,16 +11,16 @@ from sqlalchemy import update
 from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import Hints
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SCORE_ONE = (
-    "import sys; from grader.settings import load; from grader.worker.scoring.scorer import Scorer; "
+    "import sys; from grader.settings import load; from grader.worker.scorer import Scorer; "
     "Scorer.of(load()).run(int(sys.argv[1]))"
 )
 POISON = """
-import ctypes, grader.worker.scoring.calculator as calculator
+import ctypes, grader.worker.calculator as calculator
 
 READ = calculator.read_submission
 

@@ -21,7 +21,7 @@ from grader.settings import Settings
 from grader.supervisor.supervisor import Child, Program
 from grader.worker.broker import Hints
 from grader.worker.children.job_child import JobChild
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.patience import HANG_SECONDS
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -95,19 +95,19 @@ def test_a_transaction_is_not_cut_off_by_a_request_to_end():
     """The request comes between two shields, in a process of its own."""
     program = (
         "import os, signal\n"
-        "from grader.worker.process import stopping\n"
-        "stopping.end_on_request()\n"
+        "from grader.worker.process import ending\n"
+        "ending.end_on_request()\n"
         "try:\n"
-        "    with stopping.shielded():\n"
+        "    with ending.shielded():\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "        print('committed')\n"
         "        try:\n"
-        "            with stopping.exposed():\n"
+        "            with ending.exposed():\n"
         "                print('computed')\n"
-        "        except stopping.Stopped:\n"
+        "        except ending.Stopped:\n"
         "            print('handed back')\n"
         "    print('went on')\n"
-        "except stopping.Stopped:\n"
+        "except ending.Stopped:\n"
         "    print('ended')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -24,7 +24,7 @@ from grader.services.rescoring.publication import RescoringIncomplete
 from grader.services.solutions import intake
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.campaign.findings import BoardLine, BoardRead
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -37,7 +37,7 @@ TEAMS = 5
 TESTS = Actor(None, "tests")
 SCORE_BATCH = (
     "import sys; from grader.settings import load; "
-    "from grader.worker.scoring.scorer import Scorer; Scorer.of(load()).run_batch(int(sys.argv[1]))"
+    "from grader.worker.scorer import Scorer; Scorer.of(load()).run_batch(int(sys.argv[1]))"
 )
 
 

@@ -45,7 +45,7 @@ from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage.stores import open_storage
 from grader.visibility import Phase, Viewer
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.campaign.checker import Checker, History
 from tests.campaign.oracle import Oracle
 from tests.fixtures.board_model import (

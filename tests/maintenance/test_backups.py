@@ -22,7 +22,7 @@ from grader.services.mail import outbox
 from grader.services.scoring import jobs
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
 
@@ -186,7 +186,7 @@ def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
+def test_a_backup_of_the_other_kind_or_of_another_version_is_refused(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     service.competition()
@@ -195,6 +195,7 @@ def test_a_backup_of_the_other_kind_or_of_a_newer_version_is_refused(
     for change, told in (
         ({"database": "postgresql"}, "of postgresql; the settings name sqlite"),
         ({"revision": "9999"}, "newer version of Fairboard"),
+        ({"revision": "0022"}, "older version of Fairboard that this one cannot upgrade"),
         ({"format": 2}, "another version of Fairboard"),
     ):
         (folder / "backup.json").write_text(json.dumps(manifest | change))

@@ -188,7 +188,7 @@ def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and
         record_sent(*args, **kwargs)
 
     monkeypatch.setattr(outbox, "record_sent", away_at_first)
-    monkeypatch.setattr("grader.worker.process.retrying.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("grader.worker.process.repeating.PAUSE_SECONDS", 0)
     write(service, now)
     assert mailer.send_waiting() == 1
     assert tries == [1, 1, 1]

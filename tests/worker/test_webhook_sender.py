@@ -20,7 +20,7 @@ from grader.services.integrations import subscriptions
 from grader.services.integrations.subscriptions import UnknownDelivery
 from grader.services.webhooks import outbox
 from grader.services.webhooks.outbox import LOG_LENGTH, OFF_AFTER, Event
-from grader.worker import lanes
+from grader.worker.process import repeating
 from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.races import race
@@ -307,7 +307,7 @@ def test_a_slow_receiver_holds_up_no_other(
         WebhookSender(make_settings(**LOOPBACK), service.database, seconds=HANG_SECONDS),
         threading.Event(),
     )
-    thread = threading.Thread(target=lanes.run, args=(sender.lanes(stop), stop))
+    thread = threading.Thread(target=repeating.run, args=(sender.lanes(stop), stop))
     thread.start()
     eventually(lambda: len(receiver.received) == 2, "both requests at once")
     receiver.released.set()

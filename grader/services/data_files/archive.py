@@ -14,9 +14,8 @@ from functools import partial
 from typing import BinaryIO
 
 from grader.settings import Settings
-from grader.storage import blob_streams
 from grader.storage.disk_cache import DiskCache
-from grader.storage.stores import CHUNK_BYTES, Storage, StoredBlob
+from grader.storage.stores import CHUNK_BYTES, Storage, StoredBlob, stream
 
 DATE = (1 << 5) | 1  # 1 January 1980, the first day that the format knows
 UTF8_NAME = 0x800
@@ -146,7 +145,7 @@ def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> B
         for file in files
     ]
     packed = StoredZip(members)
-    return blob_streams.stream(packed.size, packed.read_at, piece_bytes=CHUNK_BYTES, close=last.close)
+    return stream(packed.size, packed.read_at, piece_bytes=CHUNK_BYTES, close=last.close)
 
 
 class _LastOpened:

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.files import FileRejected, RowIds, read_submission
 from grader.worker.process.child import answer_parent
-from grader.worker.process.limits import end_process_after, limit_memory
+from grader.worker.process.ending import end_process_after, limit_memory
 
 logger = logging.getLogger(__name__)
 

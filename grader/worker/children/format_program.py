@@ -10,7 +10,7 @@ from typing import Any
 from grader.prose import markdown
 from grader.prose.drawn import TOO_COMPLEX, Figure, plain
 from grader.worker.process.child import answer_parent
-from grader.worker.process.limits import end_process_after_cpu, limit_memory
+from grader.worker.process.ending import end_process_after_cpu, limit_memory
 
 CPU_SECONDS = 2.0
 MEMORY_MB = 1024

@@ -10,7 +10,7 @@ from typing import Self
 
 from grader.settings import Settings
 from grader.worker.process.child import ChildDied, RestartedChild, running_module
-from grader.worker.scoring.scorer import batch_limit_seconds
+from grader.worker.scorer import batch_limit_seconds
 
 GRACE_SECONDS = 5
 ORGANIZERS_LIMIT_SECONDS = 1800

@@ -11,11 +11,11 @@ from functools import cached_property
 from grader.metrics import check_golden_vectors
 from grader.settings import Settings, load
 from grader.worker.children.job_child import Work, time_limit_seconds
-from grader.worker.process import stopping
+from grader.worker.process import ending
 from grader.worker.process.child import answer_parent
-from grader.worker.process.limits import end_process_after, limit_memory
-from grader.worker.process.retrying import tell_of
-from grader.worker.scoring.scorer import Scorer, yield_to_live_scoring
+from grader.worker.process.ending import end_process_after, limit_memory
+from grader.worker.process.repeating import log_error
+from grader.worker.scorer import Scorer, yield_to_live_scoring
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     check_golden_vectors()
     limit_memory(settings.scoring_memory_mb)
     sandbox = Sandbox(settings)
-    stopping.end_on_request()
+    ending.end_on_request()
     answer_parent(lambda question, _: sandbox.do(Work(question[0]), question[1]))
 
 
@@ -49,7 +49,7 @@ class Sandbox:
                 case Work.ORGANIZE:
                     return self._organize(subject_id)
         except Exception as error:
-            tell_of(error, f"What was asked ({work} {subject_id}) could not be claimed or recorded")
+            log_error(error, f"What was asked ({work} {subject_id}) could not be claimed or recorded")
             return False
         finally:
             end_process_after(0)

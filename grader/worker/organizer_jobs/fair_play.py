@@ -44,8 +44,8 @@ from grader.services.fair_play.report import (
 from grader.services.solutions import canary_rows, intake
 from grader.services.solutions.assessment import LiveSolution
 from grader.storage.stores import BlobMissing
+from grader.worker.calculator import RankCache, RankedFile
 from grader.worker.organizer_jobs.context import Work
-from grader.worker.scoring.rank_cache import RankCache, RankedFile
 
 MAX_TEAMS = 100
 MAX_FILES_OF_TEAM = 20

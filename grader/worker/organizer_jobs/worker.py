@@ -21,28 +21,20 @@ from grader.services.jobs.leased_rows import Breakdown, Outage, Rejection, Unfin
 from grader.services.jobs.organizer_jobs import LEASE, OrganizerClaim, Result
 from grader.settings import Settings
 from grader.storage.stores import Storage, StorageUnavailable, open_storage
-from grader.worker.organizer_jobs import (
-    bundle,
-    data_check,
-    diagnosis,
-    fair_play,
-    solution_check,
-    ties,
-    verification,
-)
+from grader.worker.organizer_jobs import analysis, checks, closing, fair_play
 from grader.worker.organizer_jobs.context import Handler, TurnOver, Work, WorkLost, problems_of
-from grader.worker.process import holders, stopping
-from grader.worker.process.retrying import insist
-from grader.worker.process.stopping import Stopped
+from grader.worker.process import ending, holders
+from grader.worker.process.ending import Stopped
+from grader.worker.process.repeating import insist
 
 HANDLERS: dict[OrganizerJobKind, Handler] = {
-    OrganizerJobKind.CHECK: solution_check.check,
-    OrganizerJobKind.VERIFY: verification.verify,
-    OrganizerJobKind.BUNDLE: bundle.bundle,
-    OrganizerJobKind.SETTINGS: solution_check.check_settings,
-    OrganizerJobKind.DIAGNOSE: diagnosis.diagnose,
-    OrganizerJobKind.TIES: ties.compare,
-    OrganizerJobKind.DATA: data_check.check,
+    OrganizerJobKind.CHECK: checks.check_solution,
+    OrganizerJobKind.VERIFY: closing.verify,
+    OrganizerJobKind.BUNDLE: closing.bundle,
+    OrganizerJobKind.SETTINGS: checks.check_settings,
+    OrganizerJobKind.DIAGNOSE: analysis.diagnose,
+    OrganizerJobKind.TIES: analysis.compare_ties,
+    OrganizerJobKind.DATA: checks.check_data,
     OrganizerJobKind.FAIR_PLAY: fair_play.look,
 }
 
@@ -75,7 +67,7 @@ class OrganizerWorker:
 
     def run(self, job_id: int) -> bool:
         """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
-        with stopping.shielded():
+        with ending.shielded():
             return self._run(job_id)
 
     def _run(self, job_id: int) -> bool:
@@ -87,7 +79,7 @@ class OrganizerWorker:
             return False
         reach("organizer_job.after_claim")
         try:
-            with self._extended(claim), stopping.exposed():
+            with self._extended(claim), ending.exposed():
                 outcome = self._outcome(claim)
         except Stopped:
             self._hand_back(claim)

@@ -26,7 +26,7 @@ from grader.services.submissions import receipts
 from grader.services.submissions.receipts import CommitmentPending, NoReceipt
 from grader.visibility import Phase, Viewer
 from grader.worker.organizer_jobs import context
-from grader.worker.organizer_jobs.solution_digests import note_missing, write_missing_files
+from grader.worker.organizer_jobs.closing import write_missing_commitments, write_missing_files
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 
 pytestmark = pytest.mark.both_databases
@@ -142,10 +142,10 @@ def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service):
         session.execute(update(Solution).values(digest=None, nonce=None, commitment=None))
     with pytest.raises(CommitmentPending):
         receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
-    note_missing(service.database, service.storage)
+    write_missing_commitments(service.database, service.storage)
     noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
-    note_missing(service.database, service.storage)  # what was given out is never made again
+    write_missing_commitments(service.database, service.storage)  # what was given out is never made again
     assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 

@@ -41,7 +41,7 @@ from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays
 from grader.services.teams import rosters
 from grader.worker.organizer_jobs.worker import OrganizerWorker
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
 

@@ -13,7 +13,7 @@ from grader.services.scoring import batches
 from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Claim
 from grader.storage.stores import Storage
-from grader.worker.scoring.calculator import Calculator
+from grader.worker.calculator import Calculator
 
 pytestmark = pytest.mark.both_databases
 

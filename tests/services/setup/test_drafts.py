@@ -32,7 +32,7 @@ from grader.services.rescoring import versions
 from grader.services.setup import drafts, lifecycle
 from grader.services.solutions import intake, publication
 from grader.services.submissions import benchmark_entries
-from grader.worker.organizer_jobs import solution_digests
+from grader.worker.organizer_jobs import closing
 
 DAY = timedelta(days=1)
 SHELL = Actor(None, "shell (tests)")
@@ -279,7 +279,7 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service):
         source = lookup.get(session, slug=source.slug)
         clone = drafts.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
         versions.copy_solution(session, source=source, draft=clone, actor=SHELL, now=service.now)
-    assert solution_digests.note_missing(service.database, service.storage) == set()
+    assert closing.write_missing_commitments(service.database, service.storage) == set()
     first = lookup.live(service.reload(source)).solution
     other = lookup.live(service.reload(clone)).solution
     assert first.digest == other.digest

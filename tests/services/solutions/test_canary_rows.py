@@ -27,7 +27,8 @@ from grader.services.solutions.checks import FORGOTTEN, NotAcceptable, UploadedF
 from grader.services.solutions.intake import StoredSolution
 from grader.services.solutions.publication import NoCanaryRows, SolutionNotPublished
 from grader.services.solutions.truth import IGNORED, Truth
-from grader.worker.organizer_jobs import data_check, diagnosis
+from grader.worker.organizer_jobs import analysis
+from grader.worker.organizer_jobs.checks import hidden_by
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.competitions import publish_competition
 
@@ -291,7 +292,7 @@ def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
 ):
     """In a small competition the altered labels are more than the check of data files lets pass."""
     solution = live(service, competition).solution
-    hidden = data_check.hidden_by(service, [solution])
+    hidden = hidden_by(service, [solution])
     for labels in (read_solution(solution_csv()).labels, truth_of(service, solution).labels):
         data = "id,x\n" + "".join(f"r{row},{int(label)}\n" for row, label in enumerate(labels.tolist()))
         found = examine(io.BytesIO(data.encode()), hidden)
@@ -303,7 +304,7 @@ def test_a_diagnosis_counts_pairs_with_the_true_labels(
 ):
     """Pairs count Ignored rows too, and a diagnosis may be published."""
     loaded = LiveSolution.load(service.storage, live(service, competition))
-    shown = diagnosis.solution_of(loaded, "toxicity")
+    shown = analysis.solution_of(loaded, "toxicity")
     assert (shown.labels == read_solution(solution_csv()).labels).all()
     assert shown.usage is not None
     assert np.count_nonzero(shown.usage == IGNORED) == 40

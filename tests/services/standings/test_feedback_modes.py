@@ -37,7 +37,7 @@ from grader.services.solutions.truth import Truth
 from grader.services.standings import rows, shown_scores
 from grader.services.submissions import selections
 from grader.visibility import Feedback, Phase, Step, Viewer, visible_fields
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.ladders import HOUR, by_the_rule, send, shown
 from tests.fixtures.races import race
 from tests.fixtures.service import LEASE, write_predictions

@@ -17,8 +17,8 @@ from grader.services.submissions.rejected_files import KEPT_FOR, UNTOUCHED_FOR
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing
 from grader.visibility import Feedback
-from grader.worker.scoring.calculator import Calculator
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.calculator import Calculator
+from grader.worker.scorer import Scorer
 from tests.fixtures.races import race
 
 SECOND = timedelta(seconds=1)

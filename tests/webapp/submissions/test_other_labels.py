@@ -17,8 +17,7 @@ from grader.services.rescoring import preparation
 from grader.services.scoring import jobs as scoring
 from grader.services.solutions import intake
 from grader.storage.disk_cache import DiskCache
-from grader.worker.scoring.calculator import Calculator
-from grader.worker.scoring.rank_cache import RankCache
+from grader.worker.calculator import Calculator, RankCache
 from tests.fixtures.competitions import publish_competition
 
 HERE = "/competitions/toxicity"

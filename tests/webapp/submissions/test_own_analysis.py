@@ -13,7 +13,7 @@ from grader.services.scoring import jobs
 from grader.services.submissions.histograms import Histograms
 from grader.simulation.honest_teams import rank_correlation
 from grader.visibility import Feedback
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.arena import without_form_tokens
 from tests.webapp.submissions.test_comparison import entered
 

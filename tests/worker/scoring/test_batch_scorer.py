@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Submission
 from grader.storage.disk_cache import DiskCache
-from grader.worker.scoring import scorer as scoring
-from grader.worker.scoring.rank_cache import RankCache
-from grader.worker.scoring.scorer import Scorer
+from grader.worker import scorer as scoring
+from grader.worker.calculator import RankCache
+from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
 

@@ -15,7 +15,7 @@ from tests.fixtures.patience import HANG_SECONDS, eventually
 pytestmark = pytest.mark.system
 
 GREEDY = """
-from grader.worker.process.limits import limit_memory
+from grader.worker.process.ending import limit_memory
 limit_memory(600)
 try:
     bytearray(2 << 30)
@@ -23,7 +23,7 @@ except MemoryError:
     print("refused")
 """
 ENDLESS = (
-    "from grader.worker.process.limits import end_process_after; end_process_after(1); sum(range(10**12))"
+    "from grader.worker.process.ending import end_process_after; end_process_after(1); sum(range(10**12))"
 )
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

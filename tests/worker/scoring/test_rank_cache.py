@@ -7,8 +7,8 @@ import pytest
 
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
-from grader.worker.scoring import rank_cache
-from grader.worker.scoring.rank_cache import RankCache, RankedFile
+from grader.worker import calculator
+from grader.worker.calculator import RankCache, RankedFile
 
 FILE, ROW_IDS = "11" * 32, "ff" * 32
 
@@ -42,7 +42,7 @@ def test_ranks_are_those_of_one_file_in_the_order_of_its_row_ids(cache: RankCach
 
 def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: pytest.MonkeyPatch):
     cache.put(FILE, ROW_IDS, ranked())
-    monkeypatch.setattr(rank_cache, "FORMAT", rank_cache.FORMAT + 1)
+    monkeypatch.setattr(calculator, "RANKS_FORMAT", calculator.RANKS_FORMAT + 1)
     assert cache.get(FILE, ROW_IDS) is None
     cache.put(FILE, ROW_IDS, ranked())
     assert cache.get(FILE, ROW_IDS) is not None

@@ -11,8 +11,8 @@ from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
-from grader.worker.scoring.calculator import PreparedSolution, PreparedSolutions
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.calculator import PreparedSolution, PreparedSolutions
+from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
 

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.models import Competition, User
-from grader.worker.scoring.scorer import Scorer
+from grader.worker.scorer import Scorer
 from tests.fixtures.service import LEASE
 from tests.fixtures.statements import Statements, expected, recorded
 

@@ -1,31 +1,42 @@
-"""The job that checks an uploaded solution: read it, write its report, store its files."""
+"""Jobs that check uploaded solutions, changed settings and data files."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
+import pandas  # noqa: F401 - imported before the memory is limited
+
+from grader import db
+from grader.crash_points import reach
+from grader.disclosure import Examined, Hidden, NotReadNow, examine
+from grader.disclosure.source import Budget
 from grader.errors import OrganizerError
 from grader.files import (
     ColumnGuess,
     ColumnRole,
     FileRejected,
     PublicTable,
+    RowIds,
     Solution,
     guess_columns,
     read_public_table,
     read_solution,
     with_named,
 )
-from grader.models import Competition, CompetitionState, ScoringVersion
-from grader.services.solutions import assessment, findings, intake, truth
+from grader.models import Competition, CompetitionState, DataFile, ScoringVersion
+from grader.models import Solution as SolutionRow
+from grader.services.data_files import checks as data_checks
+from grader.services.solutions import assessment, canary_rows, findings, intake, truth
 from grader.services.solutions import report as solution_report
 from grader.services.solutions.assessment import Assessed, LiveSolution
 from grader.services.solutions.checks import CheckParameters, Purpose, SettingsCheckParameters
+from grader.services.solutions.truth import Truth
+from grader.storage.stores import StorageUnavailable
 from grader.worker.organizer_jobs.context import Work, problems_of
+from grader.worker.process.ending import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
-
+DATA_MEMORY_MB = 512  # in addition to the imports and the solution
 
 NOTHING: dict[str, Any] = {
     "problems": [],
@@ -38,36 +49,26 @@ NOTHING: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What the competition says about the file: its address and, for a correction, the live version."""
-
-    slug: str
-    version: ScoringVersion | None
-
-
-def check(work: Work) -> dict[str, Any]:
-    """Check the job's solution; the result lists its problems and columns.
-
-    Raises FileRejected where not even the header can be read.
-    """
+def check_solution(work: Work) -> dict[str, Any]:
+    """Check an uploaded solution; return its problems and columns; raise FileRejected for its header."""
     asked = CheckParameters.from_dict(work.parameters)
-    known = _known(work, asked)
-    live = None if known.version is None else LiveSolution.load(work.storage, known.version)
+    slug, version = _slug_and_corrected_version(work, asked)
+    live = None if version is None else LiveSolution.load(work.storage, version)
     with ExitStack() as files:
         file = files.enter_context(work.storage.open(asked.file.sha256))
         work.report_progress(0, TOTAL, "Reading the header")
         guesses = guess_columns(file)
-        roles, guessed = _roles(asked, guesses, known.version)
+        roles, guessed = _roles(asked, guesses, version)
         try:
             solution = read_solution(
                 file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
             )
-            # A guess may have been given up. One that only a few values speak against stays in the form, so
-            # that nobody leaves such a column out without choosing to.
+            # The reader may have dropped a guess. If only a few values contradict it, it stays in the form,
+            # so that nobody leaves out such a column by accident.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
-            found = _looked_through(work, asked, known, live, solution, _test(work, asked, files, solution))
+            test = _test(work, asked, files, solution)
+            found = _assessed(work, asked, slug, live, solution, test)
         except (FileRejected, OrganizerError) as error:
             found = {"problems": problems_of(error)}
     columns = [
@@ -78,10 +79,10 @@ def check(work: Work) -> dict[str, Any]:
     return NOTHING | {"columns": columns, "are_guessed": asked.roles is None} | found
 
 
-def _looked_through(
+def _assessed(
     work: Work,
     asked: CheckParameters,
-    known: _Known,
+    slug: str,
     live: LiveSolution | None,
     solution: Solution,
     test: PublicTable | None,
@@ -90,7 +91,7 @@ def _looked_through(
         work.report_progress(READING, TOTAL, words)
 
     if live is None:
-        key = truth.key_of(work.settings.secret(), known.slug)
+        key = truth.key_of(work.settings.secret(), slug)
         assessed = assessment.assess(
             solution, split_key=key, choice=asked.choice, canaries=asked.canaries, test=test, tell=tell
         )
@@ -123,23 +124,19 @@ def _changes(work: Work, live: LiveSolution, solution: Solution, assessed: Asses
     }
 
 
-def _known(work: Work, asked: CheckParameters) -> _Known:
-    is_correction = asked.purpose is Purpose.CORRECTED
+def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str, ScoringVersion | None]:
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
-        version = competition.live_scoring_version if is_correction else None
+        version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
         if version is not None:
             _ = version.solution  # loaded while the session is open
-        return _Known(competition.slug, version)
+        return competition.slug, version
 
 
 def _roles(
     asked: CheckParameters, guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
 ) -> tuple[dict[str, ColumnRole], Collection[str]]:
-    """Return the role of each column, and the columns whose role is a guess.
-
-    The role is as chosen, else as in the live solution, else as the settings name the identities.
-    """
+    """Return each column's role (chosen, from the live solution, from the settings), and the guesses."""
     if asked.roles is not None:
         return asked.roles, ()
     guessed = {guess.name: guess.role for guess in guesses if guess.name}
@@ -147,7 +144,7 @@ def _roles(
     named = dict.fromkeys(wanted, ColumnRole.IDENTITY)
     if version is not None:
         named |= _roles_of(version)
-        if version.solution.report["label"] not in guessed:  # another name is another truth: let them choose
+        if version.solution.report["label"] not in guessed:  # a new label: organizers choose it
             named |= {name: ColumnRole.UNUSED for name, role in guessed.items() if role is ColumnRole.LABEL}
     roles = with_named(guessed, {name: role for name, role in named.items() if name in guessed})
     return roles, roles.keys() - named.keys()
@@ -166,7 +163,7 @@ def _test(work: Work, asked: CheckParameters, files: ExitStack, solution: Soluti
     if named is None:
         return None
     work.report_progress(READING, TOTAL, f"Comparing the ids of {named.name}")
-    file: BinaryIO = files.enter_context(work.storage.open(named.sha256))
+    file = files.enter_context(work.storage.open(named.sha256))
     return read_public_table(file, solution.row_ids, id_column=solution.roles.id or "id")
 
 
@@ -177,9 +174,9 @@ def _tell_rows(work: Work, done: int, total: int) -> None:
 
 
 def check_settings(work: Work) -> dict[str, Any]:
-    """Check the settings that the job names; raise UnusableSolution with all cells that are undefined.
+    """Check changed settings; raise UnusableSolution with all undefined cells.
 
-    In a draft whatever stops a solution stops this too.
+    In a draft, findings that stop a solution also stop changed settings.
     """
     asked = SettingsCheckParameters.from_dict(work.parameters)
     with work.database.read() as session:
@@ -198,3 +195,75 @@ def check_settings(work: Work) -> dict[str, Any]:
     if is_draft:
         intake.require_no_stop(stored)
     return {"solution": stored.as_dict()} | stored.apart()
+
+
+def check_data(work: Work) -> dict[str, Any]:
+    """Check data files for leaks of the solution; each result is stored, another attempt does the rest."""
+    work.report_progress(0, 0, "Reading the solution")
+    checked: list[str] = []
+    known: tuple[list[int], Hidden] | None = None
+    while True:
+        with work.database.read() as session:
+            competition = session.get_one(Competition, work.competition_id)
+            waiting = data_checks.stale(session, competition=competition)
+            solutions = data_checks.solutions_of(session, competition=competition)
+        if not waiting:
+            return {"checked": checked}
+        ids = [solution.id for solution in solutions]
+        if known is None or known[0] != ids:
+            known = ids, hidden_by(work, solutions)
+        file = waiting[0]
+        examined = _examined(work, file, known[1])
+        reach("data_check.before_record")
+        with work.database.write() as session:
+            data_checks.record_outcome(
+                session,
+                competition_id=work.competition_id,
+                file_id=file.id,
+                sha256=file.sha256,
+                key=data_checks.key_of(file, solutions),
+                examined=examined,
+                now=db.now(session),
+            )
+        checked.append(file.name)
+        work.keep(lambda: {"checked": checked})
+
+
+def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
+    """Return the hidden values of all solutions together."""
+    found: dict[tuple[str, str], list[Hidden]] = {}
+    for solution in solutions:
+        place = solution.row_ids_sha256, solution.prepared_sha256
+        if place not in found:
+            row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
+            truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
+            found[place] = [_hidden(solution, row_ids, truth)]
+            if canaries := canary_rows.read(solution.canaries):  # a file with the true labels is also a leak
+                before = canary_rows.restored(row_ids, truth, canaries)
+                found[place].append(_hidden(solution, row_ids, before))
+    first, *others = [each for hidden in found.values() for each in hidden]
+    for other in others:
+        first = first.with_other(other)
+    return first
+
+
+def _hidden(solution: SolutionRow, row_ids: RowIds, truth: Truth) -> Hidden:
+    return Hidden.of(
+        list(row_ids),
+        label=(solution.report.get("label") or "label", truth.labels),
+        other_labels=truth.other_labels,
+        identities=truth.identities,
+        usage=truth.usage,
+    )
+
+
+def _examined(work: Work, file: DataFile, hidden: Hidden) -> Examined:
+    def tell(size: int) -> None:
+        work.report_progress(min(size, file.size_bytes), file.size_bytes, f"Checking {file.name}")
+
+    tell(0)
+    try:
+        with memory_limited_beyond_now(DATA_MEMORY_MB), work.storage.open(file.sha256) as stream:
+            return examine(stream, hidden, budget=Budget(size=file.size_bytes, tell=tell))
+    except NotReadNow as error:
+        raise StorageUnavailable(f"{file.name} could not be read: {error}.") from error

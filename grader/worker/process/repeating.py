@@ -1,11 +1,21 @@
-"""Lanes: background threads that repeat a step until they are told to stop."""
+"""Repeated work: background lanes, and retries of database writes."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from grader.worker.process.retrying import tell_of
+from grader import db
+from grader.storage import disk
+
+PATIENCE_SECONDS = 10.0  # longer than a restart of PostgreSQL, shorter than a scoring's remaining time limit
+PAUSE_SECONDS = 0.5
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,31 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
         try:
             has_done_something = lane.step()
         except Exception as error:  # nobody would miss a lane that ended
-            tell_of(error, f"The lane {lane.name} broke; it goes on")
+            log_error(error, f"The lane {lane.name} broke; it goes on")
             has_done_something = False
         if not has_done_something:
             stop.wait(lane.pause_seconds)
+
+
+def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS) -> T:
+    """Return what `write` returns; do it again while the database or its disk cannot be used.
+
+    It must be safe to do twice: whether a COMMIT took effect whose answer was lost is not known.
+    """
+    end = time.monotonic() + patience_seconds
+    is_told = False
+    while True:
+        try:
+            return write()
+        except Exception as error:
+            if not (db.is_unavailable(error) or disk.is_full(error)) or time.monotonic() >= end:
+                raise
+            if not is_told:
+                logger.warning("The database cannot be written at the moment; retrying: %s", error)
+                is_told = True
+        time.sleep(PAUSE_SECONDS)
+
+
+def log_error(error: Exception, message: str) -> None:
+    """Log an error that ends no process, without a traceback if the database is unavailable."""
+    logger.error("%s: %s", message, error, exc_info=None if db.is_unavailable(error) else error)

@@ -1,4 +1,8 @@
-"""Memory and time limits of the process that scores a file."""
+"""Ends of a worker process: limits of memory and time, and SIGTERM.
+
+On SIGTERM a scoring process hands its job back and exits. A transaction is never cut off: `Stopped` is raised
+in computations only, and whoever computes gives the job back.
+"""
 
 import resource
 import signal
@@ -6,6 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil  # type: ignore[import-untyped]
+
+
+class Stopped(SystemExit):
+    """The process was asked to end."""
+
+
+_asked = False
+_shields = 0
 
 
 def limit_memory(megabytes: int) -> None:
@@ -39,3 +51,43 @@ def end_process_after_cpu(seconds: float) -> None:
     """End this process when it has used so much processor time, even in C code; 0 calls it off."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def end_on_request() -> None:
+    """Let SIGTERM end this process as this module says; only the main thread hears it."""
+    signal.signal(signal.SIGTERM, _hear)
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Put a request off to the end of the block."""
+    global _shields
+    _shields += 1
+    try:
+        yield
+    finally:
+        _shields -= 1
+    _end_if_asked()
+
+
+@contextmanager
+def exposed() -> Iterator[None]:
+    """Raise Stopped in this block on SIGTERM, also one that `shielded` deferred."""
+    global _shields
+    before, _shields = _shields, 0
+    try:
+        _end_if_asked()
+        yield
+    finally:
+        _shields = before
+
+
+def _hear(_number: int, _frame: object) -> None:
+    global _asked
+    _asked = True
+    _end_if_asked()
+
+
+def _end_if_asked() -> None:
+    if _asked and not _shields:
+        raise Stopped

@@ -17,11 +17,10 @@ from grader.services.submissions import rejected_files
 from grader.services.submissions.histograms import Histograms
 from grader.settings import Settings
 from grader.storage.stores import Storage, open_storage
-from grader.worker.process import holders, stopping
-from grader.worker.process.retrying import insist
-from grader.worker.process.stopping import Stopped
-from grader.worker.scoring.calculator import Calculator
-from grader.worker.scoring.rank_cache import RankCache
+from grader.worker.calculator import Calculator, RankCache
+from grader.worker.process import ending, holders
+from grader.worker.process.ending import Stopped
+from grader.worker.process.repeating import insist
 
 BATCH_JOBS = 100
 # After this no further file is begun, so that a batch outlasts it by one file at most.
@@ -78,7 +77,7 @@ class Scorer:
 
     def run(self, job_id: int) -> bool:
         """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
-        with stopping.shielded():
+        with ending.shielded():
             return self._run(job_id)
 
     def run_batch(self, scoring_version_id: int) -> bool:
@@ -86,7 +85,7 @@ class Scorer:
 
         Asked to end, the process records what it has computed and hands the rest back.
         """
-        with stopping.shielded():
+        with ending.shielded():
             return self._run_batch(scoring_version_id)
 
     def next_in_turn(self, job_id: int) -> list[int]:
@@ -138,7 +137,7 @@ class Scorer:
 
     def _outcome(self, claim: Claim) -> Outcome:
         try:
-            with stopping.exposed():
+            with ending.exposed():
                 return self._calculator.outcome(claim)
         except Stopped:
             with self._database.write() as session:
@@ -190,7 +189,7 @@ class Scorer:
             if outcomes and time.monotonic() >= end:
                 break
             try:
-                with stopping.exposed():
+                with ending.exposed():
                     outcomes[claim.job_id] = self._calculator.outcome(claim)
             except Stopped:
                 break

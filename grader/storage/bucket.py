@@ -1,0 +1,188 @@
+"""Storage in an S3-compatible bucket, and its errors as sentences for the operator."""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, BinaryIO
+from urllib.parse import urlsplit
+
+from grader.storage import stores
+from grader.storage.stores import BLOB_NAME, BlobMissing, ListedBlob, StorageUnavailable, StoredBlob
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+PIECE_BYTES = 1 << 23  # one request, so that each piece has the whole timeout
+YOUNG = timedelta(hours=1)
+BUCKET_TIMEOUT = "20s"  # shorter than a scoring's time limit, so that no file fails for a bucket that hangs
+CODE = re.compile(r"<Code>([\w.]+)</Code>")
+STATUS = re.compile(r"status code: (\d{3})")
+LONGEST = 300
+NO_BUCKET = "NoSuchBucket"
+METADATA_SERVICE = "169.254.169.254"
+WHOSE_KEYS = "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
+
+class BucketStorage:
+    """Blobs as objects `sha256` under a prefix of an S3-compatible bucket."""
+
+    def __init__(self, url: str) -> None:
+        from obstore.store import S3Store
+
+        endpoint = _endpoint() or ""
+        self._url = url
+        self._store = S3Store.from_url(
+            url,
+            client_options={"allow_http": endpoint.startswith("http://"), "timeout": BUCKET_TIMEOUT},
+            retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=5)},
+        )
+
+    def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
+        """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
+        with tempfile.TemporaryFile() as file:
+            blob = stores.copy_bytes(data, file, max_bytes)
+            file.seek(0)
+            with self._asking():
+                self._store.put(blob.sha256, file)  # also if it is there: it is young again
+        return blob
+
+    def open(self, sha256: str) -> BinaryIO:
+        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
+        size = self._facts(sha256)["size"]
+        if size <= PIECE_BYTES:
+            return BytesIO(self._bytes(sha256))
+
+        def read_at(place: int, length: int) -> bytes:
+            try:
+                with self._asking():
+                    return bytes(self._store.get_range(sha256, start=place, length=length))
+            except FileNotFoundError:
+                raise BlobMissing(sha256) from None
+
+        return stores.stream(size, read_at, piece_bytes=PIECE_BYTES)
+
+    def read(self, sha256: str) -> bytes:
+        """Return a blob's bytes, checked against its name.
+
+        Raises BlobMissing, BlobDamaged or StorageUnavailable.
+        """
+        return stores.checked(self._bytes(sha256), sha256)
+
+    def exists(self, sha256: str) -> bool:
+        """Return whether a blob is there."""
+        try:
+            self._touched_at(sha256)
+        except BlobMissing:
+            return False
+        return True
+
+    def touch(self, sha256: str) -> None:
+        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
+            with self._asking():
+                self._store.put(sha256, self._bytes(sha256))
+
+    def blobs(self) -> Iterator[ListedBlob]:
+        """Yield all blobs, in no order."""
+        with self._asking():
+            for page in self._store.list():
+                for found in page:
+                    if BLOB_NAME.fullmatch(found["path"]):
+                        yield ListedBlob(found["path"], found["size"], found["last_modified"])
+
+    def delete(self, sha256: str) -> None:
+        """Remove a blob; nothing happens if it is not there."""
+        with self._asking(), suppress(FileNotFoundError):
+            self._store.delete(sha256)
+
+    def delete_old(self, sha256: str, *, before: datetime) -> bool:
+        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
+
+        S3 deletes on no condition: whoever is going to name the blob in a row touches it under a lock that
+        the caller excludes.
+        """
+        with suppress(BlobMissing):
+            if self._touched_at(sha256) < before:
+                self.delete(sha256)
+                return True
+        return False
+
+    def remove_abandoned(self) -> int:
+        """Do nothing: what is spooled here has no name, and a bucket keeps no half of a PUT."""
+        return 0
+
+    def _touched_at(self, sha256: str) -> datetime:
+        return self._facts(sha256)["last_modified"]
+
+    def _facts(self, sha256: str) -> "ObjectMeta":
+        try:
+            with self._asking():
+                return self._store.head(sha256)
+        except FileNotFoundError:
+            self._require_bucket()  # HEAD does not say what is missing
+            raise BlobMissing(sha256) from None
+
+    def _bytes(self, sha256: str) -> bytes:
+        try:
+            with self._asking():
+                return bytes(self._store.get(sha256).bytes())
+        except FileNotFoundError:
+            raise BlobMissing(sha256) from None
+
+    def _require_bucket(self) -> None:
+        with self._asking():
+            next(iter(self._store.list(chunk_size=1)), None)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Recognize a bucket that does not answer or does not exist."""
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except FileNotFoundError as error:
+            if NO_BUCKET not in CODE.findall(str(error)):
+                raise
+            raise StorageUnavailable(_sentence(error, self._url)) from error
+        except BaseError as error:
+            raise StorageUnavailable(_sentence(error, self._url)) from error
+
+
+def _endpoint() -> str | None:
+    """Return the address of the S3 server, None for Amazon's."""
+    return os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or None
+
+
+def _sentence(error: Exception, url: str) -> str:
+    """Return the error and its remedy in one sentence: the client's own text has thirty lines."""
+    text = str(error)
+    bucket, server = urlsplit(url).netloc, _endpoint() or "Amazon S3"
+    codes, status = CODE.findall(text), STATUS.search(text)
+    code = codes[-1] if codes else ""
+    if code == NO_BUCKET:
+        return f"The bucket {bucket!r} does not exist at {server}: make it, or correct its name."
+    if code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
+        return f"{server} does not know these keys ({code}). {WHOSE_KEYS}."
+    if METADATA_SERVICE in text:  # the client tries it when it has no keys
+        return (
+            f"There are no keys for the bucket {bucket!r}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        )
+    if status and status[1] in ("401", "403"):
+        return (
+            f"{server} refuses access to the bucket {bucket!r}{_named(code)}. {WHOSE_KEYS}, and their rights."
+        )
+    if status and status[1] == "301":
+        return f"The bucket {bucket!r} is in another region. Correct AWS_REGION."
+    if status:
+        return f"{server} answered {status[1]}{_named(code)} about the bucket {bucket!r}."
+    if "error sending request" in text or "HTTP error" in text:
+        return f"Nothing answers at {server}. Does it run, and is AWS_ENDPOINT_URL right?"
+    return text.strip().partition("\n")[0][:LONGEST].rstrip(".") + "."
+
+
+def _named(code: str) -> str:
+    return f" ({code})" if code else ""

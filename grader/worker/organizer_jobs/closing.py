@@ -1,0 +1,166 @@
+"""Jobs after the close: verify scores, pack the results bundle; commitments to solutions."""
+
+import hashlib
+import io
+import logging
+import zipfile
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from grader.db import Database
+from grader.models import Competition, ScoringVersion, Solution, Submission
+from grader.receipts import Receipt, Settings, read_truth
+from grader.services.closing import verification
+from grader.services.closing.verification import Verified, VerifyParameters
+from grader.services.competitions import lookup
+from grader.services.exports import bundle as bundles
+from grader.services.exports import bundle_files
+from grader.services.solutions import publication
+from grader.services.solutions.publication import BundleParameters
+from grader.services.submissions import receipts
+from grader.storage.stores import BlobDamaged, BlobMissing, Storage
+from grader.worker.organizer_jobs.context import Work
+
+SOLUTION = "solution.csv"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+logger = logging.getLogger(__name__)
+
+
+def verify(work: Work) -> dict[str, Any]:
+    """Recompute the ranked submissions' scores; another attempt starts with the first unverified one.
+
+    Raises NothingToVerify, and OrganizerError if the stored solution has changed.
+    """
+    work.report_progress(0, 0, "Reading the solution")
+    version_id = VerifyParameters.from_dict(work.parameters).scoring_version_id
+    with work.database.read() as session:
+        solution = session.get_one(ScoringVersion, version_id).solution
+    digest = with_digest(work.database, work.storage, solution)
+    with work.database.read() as session:
+        version = session.get_one(ScoringVersion, version_id)
+        solution = version.solution
+        submissions = verification.competing(session, version=version)
+    truth = read_truth(
+        b"".join(publication.canonical_pieces(work.storage, solution=solution)),
+        Settings.from_dict(version.metric_settings),
+    )
+    verified = (
+        Verified.from_dict(work.kept)
+        if work.kept
+        else Verified(scoring_version=version.number, solution=digest)
+    )
+
+    def receipt_of(submission: Submission) -> Receipt:
+        with work.database.read() as session:
+            return receipts.whole(session, submission=submission, version=version)
+
+    def report_progress() -> None:
+        work.report_progress(len(verified.submission_ids), len(submissions), "Recounting submissions")
+
+    def keep(verified: Verified) -> None:
+        work.keep(verified.as_dict)
+        report_progress()
+
+    report_progress()
+    verification.verify_all(
+        verified,
+        submissions=submissions,
+        receipt_of=receipt_of,
+        truth=truth,
+        read=work.storage.read,
+        kept=keep,
+    )
+    return verified.as_dict()
+
+
+def bundle(work: Work) -> dict[str, Any]:
+    """Pack the newest final standings, with the solution if that was chosen; raise NotFinal.
+
+    The solution is also stored separately, under its digest, for the page of a published one. A job without
+    the results does only that.
+    """
+    asked = BundleParameters.from_dict(work.parameters)
+    work.report_progress(0, 3, "Reading the solution")
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.competition_id)
+        solution = lookup.live(competition).solution
+    files: dict[str, bytes] = {}
+    digest = with_digest(work.database, work.storage, solution)
+    if asked.with_solution:
+        content = b"".join(publication.canonical_pieces(work.storage, solution=solution))
+        files[SOLUTION] = content
+        work.storage.put(content)
+    result = {"with_solution": asked.with_solution, "solution": digest}
+    if not asked.with_results:
+        return result
+    work.report_progress(1, 3, "Gathering the results")
+    with work.database.read() as session:
+        competition = session.get_one(Competition, work.competition_id)
+        found = bundles.gather(session, competition=competition, with_receipts=asked.with_solution)
+    address = f"{work.settings.site()}/competitions/{found.slug}"
+    files |= {name: text.encode() for name, text in bundle_files.texts(found, address=address).items()}
+    work.report_progress(2, 3, "Packing")
+    name = f"{found.slug}-final-{found.number}"
+    blob = work.storage.put(_packed(files, folder=name))
+    return result | {
+        "sha256": blob.sha256,
+        "size_bytes": blob.size,
+        "file_name": f"{name}{'-with-solution' if asked.with_solution else ''}.zip",
+        "final_number": found.number,
+        "scoring_version": found.scoring_version,
+        "file_count": len(files) + 1,
+    }
+
+
+def _packed(files: Mapping[str, bytes], *, folder: str) -> bytes:
+    """Return files as a ZIP archive with their checksums, the same bytes for the same files."""
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as entries:
+        for name, data in sorted({**files, "SHA256SUMS": sums.encode()}.items()):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", EPOCH)
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            entries.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+    return archive.getvalue()
+
+
+def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
+    """Return a solution's digest; compute and write a missing digest or commitment."""
+    if solution.digest is None or solution.commitment is None:
+        digest, commitment = publication.committed(storage, solution=solution)
+        with database.write() as session:
+            publication.keep_commitment(session, solution=solution, digest=digest, commitment=commitment)
+        return digest
+    return solution.digest
+
+
+def write_missing_commitments(database: Database, storage: Storage, *, but: Collection[int] = ()) -> set[int]:
+    """Write the missing commitments of cloned solutions; return the ids of those with damaged blobs.
+
+    Solutions in `but` are not tried again.
+    """
+    with database.read() as session:
+        found = publication.without_commitment(session)
+    damaged = {solution.id for solution in found if solution.id in but}
+    for solution in found:
+        if solution.id not in damaged:
+            try:
+                with_digest(database, storage, solution)
+            except (BlobMissing, BlobDamaged) as error:
+                logger.warning("Solution %s has no commitment: %s", solution.id, error)
+                damaged.add(solution.id)
+    return damaged
+
+
+def write_missing_files(database: Database, storage: Storage) -> None:
+    """Write the missing files of published solutions: backups do not contain them."""
+    with database.read() as session:
+        found = publication.list_all(session)
+    for solution in found:
+        if solution.digest is None or storage.exists(solution.digest):
+            continue
+        try:
+            storage.put(b"".join(publication.canonical_pieces(storage, solution=solution)))
+        except (BlobMissing, BlobDamaged) as error:
+            logger.warning("The file of solution %s cannot be written: %s", solution.id, error)
