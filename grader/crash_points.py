@@ -1,7 +1,7 @@
-"""Named places where a process can be made to die as if by `kill -9`, for the tests of what survives that.
+"""Crash points: named places where tests end a process as if by `kill -9`.
 
-They do nothing unless FAIRBOARD_CRASH_AT names one, as `name` or, for the n-th time that a process comes
-there, as `name:n`. tests/faults/test_crash_points.py says what has been done at each of them.
+They do nothing unless FAIRBOARD_CRASH_AT names one, as `name` or `name:n` for the n-th time.
+tests/faults/test_crash_points.py describes the state at each of them.
 """
 
 import itertools

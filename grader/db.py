@@ -1,4 +1,4 @@
-"""The database: base class, engine, read and write sessions, one type for times, one clock."""
+"""Database access: engine, read and write sessions, UTC times, clock."""
 
 import enum
 import logging
@@ -121,11 +121,11 @@ def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
 
 
 class Database:
-    """The door to one database: sessions that read one state of it, and sessions that write.
+    """Read and write sessions of one database.
 
-    Write sessions take SQLite's write lock at once (BEGIN IMMEDIATE), for a transaction that reads and then
-    writes would otherwise fail when it upgrades its lock. Read sessions cannot write, and on PostgreSQL see
-    one snapshot, so that no board mixes two states.
+    Write sessions take SQLite's write lock at once (BEGIN IMMEDIATE): a later upgrade of the lock could fail.
+    Read sessions cannot write, and on PostgreSQL they see one snapshot, so that no leaderboard mixes two
+    states.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
@@ -168,11 +168,7 @@ def insert_new(session: Session, table: type[Base], values: dict[str, Any] | lis
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return whether an error says that the database cannot be used at the moment, so that a retry may help.
-
-    Whether the transaction took effect is then not known: the connection may have been lost with the answer
-    to its COMMIT.
-    """
+    """Return whether the database is temporarily unavailable; the effect of a COMMIT is then unknown."""
     if isinstance(error, PoolTimeout) or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return True
     origin = error.orig if isinstance(error, DBAPIError) else error
@@ -246,10 +242,9 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 class _Turns:
-    """Queue this process's writers: one thread polls SQLite's write lock, with ever shorter pauses.
+    """Queue of this process's writers: one thread polls SQLite's write lock, with ever shorter pauses.
 
-    SQLite itself asks ever more rarely, in the end every 0.1 s, so that who comes last goes first: of eight
-    writers one in a hundred waited for seconds.
+    SQLite itself polls ever more rarely, so that late writers win: one of a hundred waited for seconds.
     """
 
     def __init__(self) -> None:

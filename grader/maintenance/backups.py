@@ -1,7 +1,7 @@
-"""Backup and restore an installation: a folder with the database, the stored files and the settings.
+"""Backup and restore of an installation: a folder with database, stored files and settings.
 
-A folder is a backup when its `backup.json` is there, which is written last. Secrets are not in it: the
-manifest says which are needed. The cache is not in it either.
+The manifest `backup.json` is written last, so a folder with it is a complete backup. Secrets are not
+included; the manifest names the needed ones. The cache is not included either.
 """
 
 import hashlib
@@ -89,11 +89,11 @@ class CannotRestore(OrganizerError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """The backup's own description (`backup.json`).
+    """The backup's description (`backup.json`).
 
-    `files` has the sha256 of each file of the database, `tables` the columns of those that lie apart.
-    `unusable_blobs` were named by rows, and were gone or damaged already. `secret_key_mark` tells whether a
-    secret key is that of the backup, and not what it is.
+    `files` has the sha256 of each database file, `tables` the columns of tables in separate files.
+    `unusable_blobs` were missing or damaged before. `secret_key_mark` identifies the secret key without
+    revealing it.
     """
 
     made_at: str
@@ -145,9 +145,9 @@ class _Copied:
 def make(
     settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
 ) -> Manifest:
-    """Write a backup into a new folder while the service runs; without a storage it has no blobs.
+    """Write a backup into a new folder while the service runs, without blobs if there is no storage.
 
-    Raises CannotBackUp, DamagedDatabase.
+    Raises CannotBackUp and DamagedDatabase.
     """
     _require_room(database, folder, advice=ANOTHER_FOLDER)
     revision = schema.current(database)
@@ -190,10 +190,7 @@ def make(
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Bring the tables to this version; older ones are backed up first, without blobs; `say` gets the folder.
-
-    Raises UnknownTables for newer ones, CannotBackUp where there is no room.
-    """
+    """Upgrade the tables after a backup without blobs; raise UnknownTables and CannotBackUp."""
     before = schema.current(database)
     if before not in (None, schema.head()):
         schema.require_known(before)
@@ -211,11 +208,11 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
 def restore(
     settings: Settings, database: Database, storage: Storage, folder: Path, *, tell: Tell | None = None
 ) -> Restored:
-    """Fill an empty installation from a backup and bring its tables to this version.
+    """Fill an empty installation from a backup and upgrade its tables.
 
-    First the blobs, then the database, so that no row is without its blob. E-mails that waited, and notices
-    of what probably happened after the backup, are not sent: they may have been.
-    Raises NotABackup, CannotRestore, UnknownTables.
+    Blobs come first, so that no row lacks its blob. Waiting e-mails and notices of events that probably
+    happened after the backup are not sent, because they may already have been. Raises NotABackup,
+    CannotRestore and UnknownTables.
     """
     manifest = _checked(folder)
     kind = database_copies.kind_of(database)
@@ -255,10 +252,10 @@ def _free_claims(session: Session) -> None:
 
 
 def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
-    """Give up what waits in the outbox; return how much it was.
+    """Give up waiting mail; return its number.
 
-    The results of what was pending at `made_at`, and of competitions that were to be revealed since, are
-    taken for told: when they come again nobody is written to.
+    The results of submissions that were pending at `made_at` and later reveals count as sent, so that nobody
+    gets them twice.
     """
     waiting = session.scalars(
         select(Mail).where(Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER)

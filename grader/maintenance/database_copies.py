@@ -1,7 +1,7 @@
-"""Copy a whole database to files and back, table by table, while others write.
+"""Copies of a whole database to files and back, table by table, during other writes.
 
-SQLite is copied by its online backup; PostgreSQL by COPY, table by table in one snapshot, so that no program
-of PostgreSQL has to be there. Rows are read as they are: the tables may be of an older version.
+SQLite uses its online backup; PostgreSQL uses COPY in one snapshot, so that no PostgreSQL program is needed.
+Rows are copied as they are, because the tables may be of an older version.
 """
 
 import gzip
@@ -62,9 +62,9 @@ def size_bytes(database: Database) -> int:
 
 
 def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Tables:
-    """Write the database into a folder; return the columns of each table that was written apart.
+    """Write the database into a folder; return the columns of each table in a file of its own.
 
-    `look` is called with a session that sees what was written, whatever has been changed since.
+    `look` gets a session that sees exactly the copied state.
     """
     if kind_of(database) == "sqlite":
         copy = folder / SQLITE_FILE
@@ -82,10 +82,7 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
 
 
 def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) -> None:
-    """Fill an empty database with what `copy_out` wrote when its tables were those of `revision`.
-
-    All or nothing. References between rows are checked at the end.
-    """
+    """Fill an empty database, all or nothing, with the output of `copy_out` at this revision."""
     if kind_of(database) == "sqlite":
         database.dispose()
         _replace_sqlite(folder / SQLITE_FILE, _sqlite_path(database))

@@ -171,10 +171,7 @@ def _size(folder: Path) -> int:
 
 
 def of_tables(database: Database) -> Iterator[Finding]:
-    """Look at the tables' version, at the database's soundness and promises, and at its clock.
-
-    Raises what the database raises where it cannot be written.
-    """
+    """Check the version, integrity, durability and clock of the database; raise its errors."""
     current = schema.current(database)
     if current != schema.head():
         yield alarm(

@@ -1,8 +1,8 @@
-"""Blobs and the rows that name them: what must be in the storage, and what nothing names any more.
+"""Blobs and the rows that name them: required blobs and orphans.
 
-A blob is stored before a row names it, so there is always one that no row names yet. Whoever is going to
-name it touches it in the transaction that writes the row, under a lock that the collector of orphans
-excludes: either the collector sees the row or the blob's young age, or the writer misses the blob.
+A blob is stored before a row names it. The transaction that writes the row touches the blob under a lock that
+excludes the collector of orphans: either the collector sees the row or the young blob, or the writer misses
+the blob.
 """
 
 import logging
@@ -83,10 +83,7 @@ class Collected:
 
 
 def hold(session: Session, *, storage: Storage, sha256: str) -> None:
-    """Keep a stored blob from being collected until this transaction, which names it, has ended.
-
-    Raises BlobMissing if it was collected just before; it is to be stored again.
-    """
+    """Protect a stored blob until the transaction that names it ends; raise BlobMissing."""
     _lock(session, shared=True)
     storage.touch(sha256)
 

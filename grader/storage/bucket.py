@@ -66,10 +66,7 @@ class BucketStorage:
         return stores.stream(size, read_at, piece_bytes=PIECE_BYTES)
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name.
-
-        Raises BlobMissing, BlobDamaged or StorageUnavailable.
-        """
+        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         return stores.checked(self._bytes(sha256), sha256)
 
     def exists(self, sha256: str) -> bool:
@@ -100,10 +97,9 @@ class BucketStorage:
             self._store.delete(sha256)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
+        """Remove a blob that was not stored or touched since `before`; return whether it was removed.
 
-        S3 deletes on no condition: whoever is going to name the blob in a row touches it under a lock that
-        the caller excludes.
+        S3 has no conditional delete, so callers must exclude writers by a lock.
         """
         with suppress(BlobMissing):
             if self._touched_at(sha256) < before:

@@ -1,7 +1,6 @@
-"""Cache of computed results in files on disk, bounded in size, which any number of processes share.
+"""Cache of computed results on disk, of bounded size and shared by processes.
 
-Everything in it can be computed again: nothing is synced, no backup needs it. An entry that is damaged, of
-another key or gone is not found, and its owner computes it again.
+Everything in it can be computed again, so nothing is synced or backed up. Damaged entries count as missing.
 """
 
 import json
@@ -39,13 +38,12 @@ class Kept(NamedTuple):
 class DiskCache:
     """Facts and bytes by key, as files `ab/abcdef…` below a folder.
 
-    A key names the contents that its entry was computed from, and so an entry never changes; it appears
-    complete, by a rename. When there is no room the entries go whose last use is longest ago. Those that
-    were used within a day stay, and the new one is not kept: a rescoring goes through all submissions in
-    turn, and where not all of them fit each would otherwise drive out one that is needed soon.
+    A key names the inputs of its entry, so entries never change. They appear complete, by a rename. A full
+    cache deletes the least recently used entries, but none that was used within a day; then it keeps no new
+    entry: a rescoring reads all submissions in turn and would otherwise evict entries that it needs soon.
 
-    Each process looks at the folder when it has used up its share of the room, so that together they pass
-    the limit by a few shares at most. The last tenth of the disk is left to others.
+    Each process scans the folder when it has used its share of the room, so that processes exceed the limit
+    by a few shares at most. The last tenth of the disk stays free.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:

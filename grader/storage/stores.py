@@ -89,10 +89,7 @@ class Storage(Protocol):
         ...
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name.
-
-        Raises BlobMissing, BlobDamaged or StorageUnavailable.
-        """
+        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         ...
 
     def exists(self, sha256: str) -> bool:
@@ -121,10 +118,7 @@ class Storage(Protocol):
 
 
 def open_storage(url: str) -> Storage:
-    """Return the storage at `file:///folder` or `s3://bucket/prefix`; raise ValueError for another scheme.
-
-    A bucket's region, endpoint and credentials come from the usual AWS_* variables.
-    """
+    """Return the storage at `file:///folder` or `s3://bucket/prefix` (with AWS_* variables)."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return LocalStorage(Path(unquote(parts.path)))
@@ -171,10 +165,7 @@ class LocalStorage:
         return stream(size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno())
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's bytes, checked against its name.
-
-        Raises BlobMissing, BlobDamaged or StorageUnavailable.
-        """
+        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         with self._opened(sha256) as file:
             try:
                 data = file.read()
@@ -291,10 +282,10 @@ def stream(
     close: Callable[[], None] = lambda: None,
     descriptor: int | None = None,
 ) -> BinaryIO:
-    """Return a file of `size` bytes, of which `read_at(place, length)` returns some.
+    """Return a file of `size` bytes; `read_at(place, length)` returns up to `length` of them.
 
-    What that raises comes through all readers: where it is no OSError nobody takes it for damage. A web
-    server sends the file of a `descriptor` without reading it.
+    Readers pass its exceptions on; only an OSError counts as damage. A web server sends the file of a
+    `descriptor` without reading it.
     """
     return io.BufferedReader(_Pieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
 

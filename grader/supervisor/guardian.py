@@ -1,8 +1,7 @@
-"""Guardian process: end the processes of a `fairboard serve` that was killed.
+"""Guardian process: ends the processes of a killed `fairboard serve`.
 
-The guardian holds the reading end of a pipe whose only writer is the supervisor, so the end of the file is
-the end of the supervisor, however it was killed. A new `fairboard serve` does the same for processes that
-outlived their guardian. Every process, also a child's child, carries the mark of the data folder in its
+Its standard input is a pipe from the supervisor, which closes when the supervisor dies. A new `fairboard
+serve` also ends processes that outlived their guardian. Every process has the mark of the data folder in its
 environment.
 """
 

@@ -36,10 +36,7 @@ class CannotListen(OrganizerError):
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
-    """Serve the data folder, which is there, until a signal asks to stop.
-
-    Raises AlreadyServed, CannotListen, CannotBackUp, or what the migrations raise.
-    """
+    """Serve an existing data folder until a signal; raise AlreadyServed, CannotListen, CannotBackUp."""
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
         if count := guardian.end(data_dir):

@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Program:
-    """What to run.
+    """A program to run.
 
-    `pass_fds` are open files that it inherits. `watches_us` gives it a pipe as standard input, whose end is
-    the end of the supervisor. One that `outlives_others` is asked to stop when the others have stopped.
+    `watches_us` gives it a pipe as standard input that closes with the supervisor. One that `outlives_others`
+    is stopped after the others.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Program:
 
 
 class Child:
-    """A program and its present process, the leader of a session of its own.
+    """A program and its current process, the leader of its own session.
 
-    A process that ends soon after its start is started again: the first time at once, then in a distance
-    from that start that doubles. What ends after a longer life did not fail to start: it is started at once.
+    After an early end the process restarts at once, then with an interval between starts that doubles. After
+    a longer life it restarts at once.
     """
 
     def __init__(self, program: Program) -> None:

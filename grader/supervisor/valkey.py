@@ -73,10 +73,7 @@ def put_aside(data_dir: Path) -> Path:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Return the socket's path, in a private folder and short enough for a socket.
-
-    Raises UnsafeSocketFolder if somebody else made the folder.
-    """
+    """Return the path of the socket, short and in a private folder; raise UnsafeSocketFolder."""
     name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
     path = Path(tempfile.gettempdir()) / name / "valkey.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:

@@ -1,6 +1,6 @@
-"""The broker (Redis or Valkey): Celery's settings, and hints, the messages that wake a worker.
+"""Broker (Redis or Valkey): settings of Celery, and hints, messages that wake a worker.
 
-A hint that is lost is harmless: the sweeper finds the job.
+A lost hint is harmless: the sweeper finds the job.
 """
 
 import logging
@@ -71,11 +71,7 @@ def create_app(settings: Settings) -> Celery:
 
 
 class Hints:
-    """Sends hints from one background thread per process, so that a broker that is down delays nobody.
-
-    There is no retry, and what does not fit into the queue is dropped. A forked child starts a thread of its
-    own.
-    """
+    """Sends hints from one thread per process, without retries, so that a broken broker delays nobody."""
 
     def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
         self._settings = settings

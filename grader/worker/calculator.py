@@ -34,10 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedFile:
-    """What scoring needs of an accepted file: its ranks in the order of the row ids, and its notes.
-
-    `other_labels` are those of its columns that only a competition with such labels accepts.
-    """
+    """An accepted file: ranks in the order of the row ids, notes, and columns that are other labels."""
 
     ranks: RankArray
     notes: list[dict[str, Any]]
@@ -118,11 +115,7 @@ class PreparedSolutions:
 
 
 class Calculator:
-    """Computes the outcomes of claims in one process, which keeps the last few prepared solutions.
-
-    A file is read and sorted once: its ranks are kept for every later scoring version, and its histogram for
-    the pages.
-    """
+    """Computes outcomes of claims, with caches of prepared solutions, ranks and histograms."""
 
     def __init__(
         self, storage: Storage, ranks: RankCache | None, histograms: Histograms | None = None

@@ -1,7 +1,7 @@
-"""POST to a webhook's URL: its name is looked up once, and only a checked address is connected to.
+"""POST requests to webhooks that connect only to checked addresses.
 
-All of it together ends in time; redirects are not followed and the body of the answer is not read. TLS
-checks the certificate against the name in the URL, whatever address it has.
+The name is resolved once. The deadline covers the whole request, redirects are not followed, and the body of
+the response is not read. TLS checks the certificate against the name in the URL.
 """
 
 import queue

@@ -42,10 +42,10 @@ def yield_to_live_scoring() -> None:
 
 
 class Scorer:
-    """Scores jobs in one process, and those of scoring versions that are being prepared batch by batch.
+    """Scores single jobs and batches of scoring versions in one process.
 
-    Running a job twice, or in two processes at once, has the effect of running it once. A process that is
-    killed loses the job or the batch that it holds and nothing else.
+    Scoring a job twice, also at once, has the effect of scoring it once. A killed process loses only its
+    current job or batch.
     """
 
     def __init__(
@@ -75,25 +75,14 @@ class Scorer:
             histograms=Histograms.of(settings),
         )
 
-    def run(self, job_id: int) -> bool:
-        """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
-        with ending.shielded():
-            return self._run(job_id)
-
-    def run_batch(self, scoring_version_id: int) -> bool:
-        """Score one batch of a scoring version; False if it has nothing to do.
-
-        Asked to end, the process records what it has computed and hands the rest back.
-        """
-        with ending.shielded():
-            return self._run_batch(scoring_version_id)
-
     def next_in_turn(self, job_id: int) -> list[int]:
         """Return the job that waited for this one because it is of a later file of the same team."""
         with self._database.read() as session:
             return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
 
-    def _run(self, job_id: int) -> bool:
+    @ending.shielded()
+    def run(self, job_id: int) -> bool:
+        """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
         claim = insist(partial(self._claim, job_id))
         if claim is None:
             return False
@@ -145,7 +134,9 @@ class Scorer:
             logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
             raise
 
-    def _run_batch(self, scoring_version_id: int) -> bool:
+    @ending.shielded()
+    def run_batch(self, scoring_version_id: int) -> bool:
+        """Score one batch, up to a request to stop; False if the version has no job to claim."""
         start = time.monotonic()
         claims = insist(partial(self._claim_batch, scoring_version_id))
         if not claims:

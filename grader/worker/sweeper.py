@@ -170,7 +170,7 @@ def _call_webhooks(settings: Settings, database: Database, stop: threading.Event
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
     """Sweep, run scheduled tasks, send e-mail and call webhooks until SIGTERM or SIGINT.
 
-    The file `heartbeat` is touched after each successful database query, for health checks of this process.
+    The file `heartbeat` is touched after each successful database query, for health checks.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -186,7 +186,7 @@ def test_an_old_object_of_a_bucket_is_young_after_a_touch(bucket_url: str, monke
     storage.touch(sha256)
     (young,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
     assert young.touched_at == first.touched_at
-    monkeypatch.setattr("grader.storage.stores.YOUNG", timedelta())
+    monkeypatch.setattr("grader.storage.bucket.YOUNG", timedelta())
     storage.touch(sha256)
     (touched,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
     assert touched.touched_at > first.touched_at

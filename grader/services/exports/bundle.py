@@ -1,7 +1,7 @@
-"""Results bundle of a finished competition: request it, and gather the final standings for it.
+"""Results bundle of a finished competition: request it, gather the final standings.
 
-What is in it is what everybody may see after the reveal, rounded as it is displayed. The solution, and with
-it the exact receipts, come only by explicit choice.
+It contains the public results after the reveal, rounded as displayed. The solution and the exact receipts are
+included only by explicit choice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ class NotFinal(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One displayed line of a leaderboard; `public_rank` only on the private one."""
+    """One displayed row of a leaderboard; only the private one has `public_rank`."""
 
     rank: int
     team: str
@@ -64,7 +64,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class FinalResults:
-    """The contents of a bundle, ready to be written, except the solution's content."""
+    """The contents of a bundle, except the solution's content."""
 
     slug: str
     title: str
@@ -90,7 +90,7 @@ class FinalResults:
 def request(
     session: Session, *, competition: Competition, with_solution: bool, actor: Actor, now: datetime
 ) -> OrganizerJob:
-    """Have the results bundled; raise NotFinal."""
+    """Add the job that packs the bundle; raise NotFinal."""
     if phases.stage(competition, now) is not Stage.FINAL:
         raise NotFinal
     job = organizer_jobs.add(
@@ -157,11 +157,12 @@ def gather(session: Session, *, competition: Competition, with_receipts: bool) -
 
 
 def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tuple[BoardLine, ...]:
-    """Return the lines as they were made final, with the names of that moment."""
+    """Return the final rows with the team names at that time."""
     lines = session.scalars(
         select(FinalStanding).where(FinalStanding.board_id == board.id).order_by(FinalStanding.rank)
     ).all()
-    loaded = _loaded(session, version, Split.PRIVATE, {line.team_id: line.rank for line in lines}, board)
+    ranks = {line.team_id: line.rank for line in lines}
+    loaded = _rows(session, version, Split.PRIVATE, ranks, board.created_at)
     hashes = _hashes(session, (line.submission_id for line in lines))
     return tuple(
         BoardLine(
@@ -180,9 +181,7 @@ def _private(session: Session, board: FinalBoard, version: ScoringVersion) -> tu
 
 def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[BoardLine, ...]:
     ranks = Standings(session, version.id, Split.PUBLIC).ranks()
-    loaded = board_lines.load(
-        session, version=version, split=Split.PUBLIC, ranks=ranks, terms=TERMS, now=now
-    ).rows
+    loaded = _rows(session, version, Split.PUBLIC, ranks, now)
     hashes = _hashes(session, (row.submission_id for row in loaded.values()))
     return tuple(
         BoardLine(
@@ -198,16 +197,14 @@ def _public(session: Session, version: ScoringVersion, now: datetime) -> tuple[B
     )
 
 
-def _loaded(
-    session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], board: FinalBoard
+def _rows(
+    session: Session, version: ScoringVersion, split: Split, ranks: Mapping[int, int], now: datetime
 ) -> Mapping[int, board_lines.BoardRow]:
-    return board_lines.load(
-        session, version=version, split=split, ranks=ranks, terms=TERMS, now=board.created_at
-    ).rows
+    return board_lines.load(session, version=version, split=split, ranks=ranks, terms=TERMS, now=now).rows
 
 
 def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:
-    """Return submissions in the order of their ids as asked."""
+    """Return submissions in the given order."""
     ids = list(submission_ids)
     found: dict[int, Submission] = {}
     for first in range(0, len(ids), 1000):

@@ -1,7 +1,6 @@
 """Export tables for organizers (submissions, standings, scores, audit) as CSV or JSON.
 
-Rows are read in chunks, so that an export of any length needs little memory. Values are exact, not rounded
-as boards show them; `score_shown` is what boards show.
+Rows are read in chunks. Values are exact; `score_shown` is the displayed score.
 """
 
 import enum
@@ -111,14 +110,11 @@ def write(
     format_: Format,
     version_number: int | None = None,
 ) -> Iterator[str]:
-    """Return the text of an export piece by piece, of the live scoring version or of another.
-
-    Raises NothingToExport with the first piece.
-    """
+    """Return an export piece by piece, by default of the live version; raise NothingToExport."""
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
-    rows, columns = _ROWS[kind](session, competition, version)
+    rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
-        yield from as_csv(rows, columns)
+        yield from as_csv(rows, _columns(kind, version))
     else:
         yield from as_json(
             rows, {"competition": competition.slug, "kind": kind.value} | _about(version, kind)
@@ -156,15 +152,12 @@ def _version(
     return found
 
 
-def _submissions(
-    session: Session, competition: Competition, version: Any
-) -> tuple[Iterable[Row], Sequence[str]]:
-    columns = (
-        "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
-        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems", "incident",
-        "public_score", "private_score",
-    )  # fmt: skip
-    return _submission_rows(session, competition, version), columns
+def _columns(kind: Kind, version: ScoringVersion | None) -> Sequence[str]:
+    if kind is not Kind.SCORES or version is None:
+        return _COLUMNS[kind]
+    identities = Rules.from_dict(version.metric_settings).identities
+    cells = (f"{name}: {cell}" for name in identities for cell in (*COUNTS, *CELLS))
+    return *_COLUMNS[kind], *cells
 
 
 def _submission_rows(
@@ -213,16 +206,7 @@ def _scores(
     return {(submission_id, split): score for submission_id, split, score in rows}
 
 
-def _standings(
-    session: Session, _competition: Competition, version: Any
-) -> tuple[Iterable[Row], Sequence[str]]:
-    columns = (
-        "split", "rank", "team_id", "team", "score_shown", "score", *TERMS, "submission", "submitted_at",
-    )  # fmt: skip
-    return _standing_rows(session, version), columns
-
-
-def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
+def _standing_rows(session: Session, _competition: Competition, version: ScoringVersion) -> Iterator[Row]:
     for split in Split:
         rows = session.execute(
             select(Standing, Team.name, Score)
@@ -251,18 +235,8 @@ def _standing_rows(session: Session, version: ScoringVersion) -> Iterator[Row]:
             }
 
 
-def _score_table(
-    session: Session, competition: Competition, version: Any
-) -> tuple[Iterable[Row], Sequence[str]]:
+def _score_rows(session: Session, competition: Competition, version: ScoringVersion) -> Iterator[Row]:
     rules = Rules.from_dict(version.metric_settings)
-    cells = (f"{name}: {cell}" for name in rules.identities for cell in (*COUNTS, *CELLS))
-    columns = ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives", *cells)
-    return _score_rows(session, competition, version, rules), columns
-
-
-def _score_rows(
-    session: Session, competition: Competition, version: ScoringVersion, rules: Rules
-) -> Iterator[Row]:
     query = select(Submission).where(Submission.competition_id == competition.id)
     for chunk in _chunks(session, query, Submission):
         submissions = {each.id: each for each in chunk}
@@ -292,15 +266,7 @@ def _score_row(score: Score, submission: Submission, rules: Rules) -> Row:
     return row
 
 
-def _audit(session: Session, competition: Competition, _version: Any) -> tuple[Iterable[Row], Sequence[str]]:
-    columns = (
-        "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
-        "public_text",
-    )  # fmt: skip
-    return _audit_rows(session, competition), columns
-
-
-def _audit_rows(session: Session, competition: Competition) -> Iterator[Row]:
+def _audit_rows(session: Session, competition: Competition, _version: ScoringVersion | None) -> Iterator[Row]:
     query = (
         select(AuditEntry)
         .where(AuditEntry.competition_id == competition.id)
@@ -334,9 +300,24 @@ def _iso(time: datetime | None) -> str | None:
 
 
 _OF_A_VERSION = frozenset({Kind.STANDINGS, Kind.SCORES})
-_ROWS: Mapping[Kind, Callable[..., tuple[Iterable[Row], Sequence[str]]]] = {
-    Kind.SUBMISSIONS: _submissions,
-    Kind.STANDINGS: _standings,
-    Kind.SCORES: _score_table,
-    Kind.AUDIT: _audit,
+_ROWS: Mapping[Kind, Callable[..., Iterator[Row]]] = {
+    Kind.SUBMISSIONS: _submission_rows,
+    Kind.STANDINGS: _standing_rows,
+    Kind.SCORES: _score_rows,
+    Kind.AUDIT: _audit_rows,
 }
+_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.SUBMISSIONS: (
+        "submission", "team_id", "team", "user", "kind", "status", "submitted_at", "finished_at",
+        "is_selected", "file_name", "description", "size_bytes", "sha256", "slot_day", "problems", "incident",
+        "public_score", "private_score",
+    ),
+    Kind.STANDINGS: (
+        "split", "rank", "team_id", "team", "score_shown", "score", *TERMS, "submission", "submitted_at",
+    ),
+    Kind.SCORES: ("submission", "team_id", "kind", "split", "score", *TERMS, "rows", "positives"),
+    Kind.AUDIT: (
+        "entry", "at", "actor", "origin", "action", "subject", "before", "after", "reason", "is_public",
+        "public_text",
+    ),
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a look through the submissions has found: signs of probing by team, and files that are alike."""
+"""Fair play reports: signs of probing by team, similar files, canary rows; marks of organizers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
+from grader.errors import ErrorKind, OrganizerError
 from grader.models import (
     Competition,
     CompetitionState,
+    FairPlayMark,
     JobState,
     OrganizerJob,
     OrganizerJobKind,
@@ -21,19 +23,34 @@ from grader.models import (
     Team,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import lookup
+from grader.services.competitions import acting, lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson, StoredNames
 
 EVERY = timedelta(days=1)
 MAX_FILES = 10_000
-MAX_CELLS = 2_000_000_000
-"""So many predictions at most are looked through, so that a job ends in time whatever the rows."""
+MAX_CELLS = 2_000_000_000  # predictions, so that a job ends in time for any number of rows
+REASON_MAX_LENGTH = 500
+
+
+class ReasonNeeded(OrganizerError):
+    """A mark needs a reason."""
+
+    public_name = "reason_needed"
+    message = f"Say in up to {REASON_MAX_LENGTH} characters why nothing is wrong."
+
+
+class UnknownLine(OrganizerError):
+    """The page has no such line to mark."""
+
+    public_name = "unknown_line"
+    kind = ErrorKind.NOT_FOUND
+    message = "The page Fair play has no such line."
 
 
 class FoundBlock(StoredJson):
-    """How high the rows of an identity lie in the team's best file and in this one; 0.5 is the middle."""
+    """The mean position of an identity's rows in the team's best file and in this one; 0.5 is the middle."""
 
     identity: str
     before: float
@@ -41,10 +58,7 @@ class FoundBlock(StoredJson):
 
 
 class FoundSigns(StoredJson):
-    """One file with signs, and their evidence.
-
-    `best_id` and `nearest_id` are the team's best file before it and the earlier one that is nearest to it.
-    """
+    """One file with signs; `best_id` and `nearest_id` are the team's best and nearest earlier files."""
 
     submission_id: int
     signs: StoredNames
@@ -61,22 +75,27 @@ class FoundSigns(StoredJson):
 
 
 class FoundTeam(StoredJson):
-    """A team with enough such files: how many files it sent, how many have signs that count, the first."""
+    """A team with enough such files: all its files, those with signs that count, and the first of these."""
 
     team_id: int
     file_count: int
     sign_count: int
     files: list[FoundSigns]
 
+    @property
+    def line(self) -> str:
+        """Name of the report's line, used by marks."""
+        return f"team {self.team_id}"
+
 
 class FoundPair(StoredJson):
-    """Two files of different teams that are alike, the earlier one first.
+    """Two similar files of different teams, the earlier one first.
 
     `agreement` is the share of a secret sample of rows on which both differ from the crowd in the same way,
-    `moved` how many of those rows moved, and `distinct` how many different values the earlier file has.
-    Of a blend, `third_id` is the file that explains the share `agreement` of what the two differ in.
-    `known_ids` are files of the organizers that one of the two is near to. `points` are some of the rows:
-    their places in both orders, from 0 to 1000.
+    `moved` the number of those rows that moved, and `distinct` the number of values in the earlier file.
+    For a blend, `third_id` is the file that explains the share `agreement` of their difference.
+    `known_ids` are similar files of the organizers. `points` are the positions of some rows in both orders,
+    from 0 to 1000.
     """
 
     one_id: int
@@ -92,12 +111,17 @@ class FoundPair(StoredJson):
     known_ids: list[int]
     points: list[list[int]]
 
+    @property
+    def line(self) -> str:
+        """Name of the report's line, used by marks."""
+        return f"submissions {self.one_id} and {self.other_id}"
+
 
 class FoundFollower(StoredJson):
     """A file that follows the coins of the canary rows too well for chance.
 
-    Of `pairs` of a row with coin 1 and one with coin 0 it orders `as_drawn` as the coins do, which an honest
-    file does, or more of them, with the probability `chance`.
+    It orders `as_drawn` of the `pairs` (a row with coin 1 and one with coin 0) like the coins; an honest file
+    orders at least as many with the probability `chance`.
     """
 
     submission_id: int
@@ -106,16 +130,21 @@ class FoundFollower(StoredJson):
     as_drawn: float
     chance: float
 
+    @property
+    def line(self) -> str:
+        """Name of the report's line, used by marks."""
+        return f"submission {self.submission_id} and canary rows"
+
 
 class FoundCanaries(StoredJson):
-    """How many canary rows there are, and the files that follow them."""
+    """The number of canary rows, and the files that follow them."""
 
     rows: int
     followers: list[FoundFollower]
 
 
 class Report(StoredJson):
-    """What was found. `unread_count` files could not be read in time, and `older_count` were left out."""
+    """The report; `unread_count` files could not be read in time, `older_count` were left out."""
 
     file_count: int
     team_count: int
@@ -125,11 +154,16 @@ class Report(StoredJson):
     pairs: list[FoundPair]
     canaries: FoundCanaries | None = None
 
+    @property
+    def followers(self) -> list[FoundFollower]:
+        """The files that follow the canary rows, none without such rows."""
+        return self.canaries.followers if self.canaries else []
+
 
 def request(
     session: Session, *, competition: Competition, actor: Actor | None, now: datetime
 ) -> OrganizerJob:
-    """Add the job that looks through the submissions, unless one is under way; the calendar has no actor."""
+    """Add a job, unless one is open; jobs of the calendar have no actor."""
     version = lookup.live(competition)
     running = newest(session, competition=competition)
     if running is not None and organizer_jobs.is_open(running):
@@ -154,7 +188,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
 
 
 def last(session: Session, *, competition: Competition) -> tuple[OrganizerJob, Report] | None:
-    """Return the newest job that ended well, and what it found."""
+    """Return the newest successful job and its report."""
     for job in _jobs(session, competition):
         if job.state is JobState.DONE:
             return job, Report.from_dict(job.result)
@@ -162,10 +196,10 @@ def last(session: Session, *, competition: Competition) -> tuple[OrganizerJob, R
 
 
 def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
-    """Return the submissions that a report names, by their ids, with their teams of now."""
+    """Return the submissions in a report by id, with their current teams."""
     ids = {file.submission_id for team in found.teams for file in team.files}
     ids |= {number for pair in found.pairs for number in (pair.one_id, pair.other_id)}
-    ids |= {file.submission_id for file in (found.canaries.followers if found.canaries else ())}
+    ids |= {file.submission_id for file in found.followers}
     rows = session.scalars(
         select(Submission).where(Submission.id.in_(ids)).options(joinedload(Submission.team))
     )
@@ -173,7 +207,7 @@ def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions with new files whose last look is a day ago, until a day after the close."""
+    """Return the competitions with new files and a job a day ago or none, until a day after the close."""
     of_competition = and_(
         OrganizerJob.competition_id == Competition.id, OrganizerJob.kind == OrganizerJobKind.FAIR_PLAY
     )
@@ -202,7 +236,7 @@ def _jobs(session: Session, competition: Competition) -> Sequence[OrganizerJob]:
 
 
 def _forget_older(session: Session, competition: Competition) -> None:
-    """Delete the jobs before the last that ended well: each report says everything again."""
+    """Delete the jobs before the last successful one: each report is complete."""
     kept = next((job for job in _jobs(session, competition) if job.state is JobState.DONE), None)
     if kept is not None:
         session.execute(
@@ -218,7 +252,7 @@ def _forget_older(session: Session, competition: Competition) -> None:
 class File:
     """A submission's file; `score` and `auc` are its score and overall AUC on the public rows.
 
-    `is_known` marks organizers' files and benchmarks, with which participants' files are compared alone.
+    `is_known` marks organizers' files and benchmarks, which are compared only with participants' files.
     """
 
     submission_id: int
@@ -231,7 +265,7 @@ class File:
 
 
 def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
-    """Return the newest files of a competition, the oldest of them first, and how many are older."""
+    """Return the newest files of a competition in the order of time, and the number of older ones."""
     found = session.execute(
         select(
             Submission.id,
@@ -260,3 +294,49 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
     ).all()
     limit = min(MAX_FILES, MAX_CELLS // max(rows, 1))
     return [File(*row) for row in reversed(found[:limit])], max(len(found) - limit, 0)
+
+
+def mark(
+    session: Session,
+    *,
+    competition: Competition,
+    line: str,
+    reason: str,
+    actor: Actor,
+    now: datetime | None = None,
+) -> FairPlayMark:
+    """Mark a line as reviewed, or change its reason; raise ReasonNeeded and UnknownLine."""
+    if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
+        raise ReasonNeeded
+    if line not in _lines(session, competition):
+        raise UnknownLine
+    act = acting.begin(session, competition=competition, actor=actor, now=now)
+    found = session.scalar(
+        select(FairPlayMark).where(FairPlayMark.competition_id == competition.id, FairPlayMark.line == line)
+    )
+    if found is None:
+        found = FairPlayMark(competition_id=competition.id, line=line)
+        session.add(found)
+    found.reason, found.marked_at = reason.strip(), act.now
+    found.marked_by_id = actor.user.id if actor.user else None
+    act.record("fair_play.mark", found.line, reason=found.reason)
+    return found
+
+
+def _lines(session: Session, competition: Competition) -> set[str]:
+    newest = last(session, competition=competition)
+    if newest is None:
+        return set()
+    _, found = newest
+    pairs_and_files = {pair.line for pair in found.pairs} | {file.line for file in found.followers}
+    return pairs_and_files | {team.line for team in found.teams}
+
+
+def marks_by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:
+    """Return all marks of a competition by line."""
+    found = session.scalars(
+        select(FairPlayMark)
+        .where(FairPlayMark.competition_id == competition.id)
+        .options(joinedload(FairPlayMark.marked_by))
+    )
+    return {each.line: each for each in found}

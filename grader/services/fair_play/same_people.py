@@ -1,7 +1,7 @@
-"""One person, one account, one team: what teams share, as evidence that accuses nobody.
+"""Teams that share addresses, browsers or members, as evidence without accusation.
 
-An address or a browser is never shown: only that accounts share one, how often and when. One that many teams
-share is a university, a company or a computer room; those teams are counted and not named.
+Addresses and browsers are never shown, only that accounts share one, how often and when. Places of many teams
+(a university, a company) are counted, without names.
 """
 
 from collections import defaultdict

@@ -56,11 +56,10 @@ Unfinished = Rejection | Breakdown | Outage
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How often the jobs of a queue may break or lose their lease.
+    """Maximum errors and lost leases of the jobs of a queue.
 
-    A job that has lost more leases than `freed_at_once` may be what kills its holders. It is claimed again
-    only when its lease ends: then the most lost leases take minutes, and a machine that lacks memory for a
-    moment fails no file.
+    A job with more lost leases than `freed_at_once` may kill its holders. It is claimed again only when its
+    lease ends, so that a short lack of memory fails no file.
     """
 
     noun: str
@@ -121,10 +120,7 @@ def claim(
     holder: str | None,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[str, int] | None:
-    """Claim all jobs of the conditions under one token; return it and the number of the attempt.
-
-    `holder` names the process that claims. Returns None if there is no such job.
-    """
+    """Claim all jobs of the conditions; return their token and the number of the attempt, or None."""
     token = secrets.token_hex(16)
     attempt = session.scalars(
         update(queue)
@@ -228,10 +224,10 @@ def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
 
 
 def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
-    """End the leases of processes that died; return the number of freed claims.
+    """End the leases of dead processes; return the number of freed claims.
 
-    A freed claim counts as a lost lease. It keeps its token until another process takes it, so a process that
-    was only thought dead still records its result.
+    A freed claim counts as a lost lease. It keeps its token until the next claim, so a live process still
+    records its result.
     """
     count = 0
     for queue, limits in ((ScoringJob, SCORING), (OrganizerJob, ORGANIZERS)):

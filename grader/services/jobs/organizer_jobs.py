@@ -1,7 +1,4 @@
-"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend the lease, record.
-
-The work may take minutes, so its worker extends the lease again and again.
-"""
+"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend the lease, record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -126,10 +123,9 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
 
 
 def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:
-    """Return the ids of jobs that can be claimed, only checks of solutions and settings or only others.
+    """Return the ids of claimable jobs, only checks of solutions and settings or only others.
 
-    Competitions take turns: the first is the one whose last turn (a job that ended or was handed back) is the
-    longest ago, so that nobody's jobs keep those of others waiting.
+    The competition whose last turn (a job that ended or was handed back) is the longest ago comes first.
     """
     other = aliased(OrganizerJob)
     is_check = OrganizerJob.kind.in_(CHECKS)
@@ -153,10 +149,7 @@ def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None 
 def claim(
     session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
 ) -> OrganizerClaim | None:
-    """Take a job that waits or whose lease ran out; None if there is nothing to do.
-
-    A job that lost its third lease becomes failed instead. `holder` names the process that claims.
-    """
+    """Claim a job that waits or whose lease ran out; None if there is nothing to do, or it fails instead."""
     job = session.scalar(
         select(OrganizerJob)
         .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
@@ -227,10 +220,7 @@ def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None
 
 
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
-    """Save intermediate results for the next attempt; False if the token is not current.
-
-    Work that gets on is not given up for the leases it lost before.
-    """
+    """Save interim results for the next attempt and forget lost leases; False for an old token."""
     job = _hold(session, claim)
     if job is None:
         return False

@@ -1,7 +1,7 @@
-"""Difference of two scoring versions: changes of scores and ranks, also as CSV files.
+"""Difference of two scoring versions: scores, ranks, CSV files, summary for the confirmation.
 
-The comparison itself is pure, see `leaderboard.comparison`. Every submission is read once, with its scores
-under both versions, also late, benchmark and hidden ones and those of disqualified teams.
+The comparison itself is pure, see `ranking.comparison`. It includes late, benchmark and hidden submissions
+and those of disqualified teams.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from grader.models import (
     Team,
 )
 from grader.ranking import comparison, order
-from grader.ranking.comparison import Difference, ScorePair
+from grader.ranking.comparison import BoardChange, Difference, ScorePair, TeamChange
 from grader.ranking.order import Standing
 from grader.ranking.selection import Scored
 from grader.services.competitions import lookup
@@ -34,7 +34,7 @@ from grader.services.jobs import leased_rows
 from grader.services.leaderboards.lines import TERMS
 from grader.services.rescoring import preparation
 from grader.services.standings import shown_scores
-from grader.text import csv_lines
+from grader.text import counted, csv_lines
 
 CHUNK = 2_000
 TOPS = (1, 3, 10, 50)  # who enters and leaves them is shown
@@ -66,11 +66,9 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The whole difference of two versions, with the teams' names.
+    """The complete difference of two versions, with the teams' names.
 
-    `term_means` has each term's mean before and after, over the submissions that have scores under both:
-    which part of the metric the correction moved. While `gaps.unfinished` is not 0 the boards of the new
-    version lack submissions: a preview of a preview.
+    `term_means` has each term's mean before and after, over the submissions with scores under both versions.
     """
 
     versions: Compared
@@ -94,10 +92,7 @@ class Preview:
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
-    """Return the versions to compare: this one and the live one, or the version that a live one replaced.
-
-    None for a first scoring version.
-    """
+    """Return this version and the live or the replaced one; None for a first version."""
     live = lookup.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)
@@ -146,10 +141,7 @@ def _term_means(
 
 
 def state(session: Session, *, competition: Competition, versions: Compared) -> str:
-    """Return a digest of all that `preview` depends on: while it stays the same, so does the preview.
-
-    Scores are only ever added, with the end of a job.
-    """
+    """Return a digest of the inputs of `preview`; scores only change with the end of a job."""
     jobs = (
         select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())
         .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
@@ -338,3 +330,106 @@ def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
         change_text(pair.public_change),
         change_text(pair.private_change),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The changes of a publication, and a digest that changes with them.
+
+    The digest covers the two versions, all moving teams with their ranks, the leaders and the largest change.
+    """
+
+    sentences: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, found: Preview) -> "Summary":
+        """Sum up a difference."""
+        return cls(tuple(_sentences(found)), hashlib.sha256(repr(_parts(found)).encode()).hexdigest())
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text."""
+        return " ".join(self.sentences)
+
+
+def _sentences(found: Preview) -> Iterator[str]:
+    difference = found.difference
+    public, private = difference.public, difference.private
+    is_same = difference.scored_before == difference.scored_after and not difference.changed
+    if is_same and not (public.moved or private.moved or difference.selections):
+        yield "Nothing changes: every submission keeps its displayed scores, and every team its rank."
+        return
+    if public.moved or private.moved:
+        moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
+    else:
+        moves = "No team moves on either leaderboard"
+    leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
+    yield f"{moves}; {'; '.join(leaders) or 'first place stays the same on both'}."
+    yield _score_sentence(found)
+    if difference.selections:
+        competes = "competes" if len(difference.selections) == 1 else "compete"
+        yield f"{counted(len(difference.selections), 'team')} {competes} with different submissions."
+
+
+def _moving(board: BoardChange) -> str:
+    moved = len(board.moved)
+    return f"{moved:,} of {counted(len(board.teams), 'team')} {'moves' if moved == 1 else 'move'}"
+
+
+def _leaders(found: Preview, board: BoardChange, name: str) -> Iterator[str]:
+    before, after = _leader(board, "before"), _leader(board, "after")
+    if before != after:
+        old = found.teams[before] if before is not None else "nobody"
+        new = found.teams[after] if after is not None else "nobody"
+        yield f"first place of the {name} one goes from {old} to {new}"
+
+
+def _leader(board: BoardChange, side: str) -> int | None:
+    lines = ((team, getattr(team, side)) for team in board.teams)
+    return next((team.team_id for team, line in lines if line is not None and line.rank == 1), None)
+
+
+def _score_sentence(found: Preview) -> str:
+    difference = found.difference
+    more = difference.scored_after - difference.scored_before
+    if more:
+        verb = "has" if abs(more) == 1 else "have"
+        gained = (
+            f" {counted(abs(more), 'submission')} {verb} a score only {'after' if more > 0 else 'before'} it."
+        )
+    else:
+        gained = ""
+    if not difference.changed:
+        return f"No displayed score changes.{gained}"
+    verb = "gets" if difference.changed == 1 else "get"
+    return (
+        f"{difference.changed:,} of {counted(difference.scored_after, 'submission')} {verb} a different "
+        f"displayed score; the largest change is {order.score_text(_largest(found))}.{gained}"
+    )
+
+
+def _largest(found: Preview) -> int:
+    pairs = found.difference.largest[:1]
+    return max(
+        (abs(change or 0) for pair in pairs for change in (pair.public_change, pair.private_change)),
+        default=0,
+    )
+
+
+def _parts(found: Preview) -> list[object]:
+    difference = found.difference
+    boards = (difference.public, difference.private)
+    return [
+        [version.id for version in found.versions],
+        [[_place(team) for team in board.moved] for board in boards],
+        [(_leader(board, "before"), _leader(board, "after")) for board in boards],
+        [(each.team_id, each.entering, each.leaving) for each in difference.selections],
+        _largest(found),
+        found.gaps.lost,
+    ]
+
+
+def _place(team: TeamChange) -> tuple[int, int | None, int | None]:
+    before = team.before.rank if team.before else None
+    return team.team_id, before, team.after.rank if team.after else None

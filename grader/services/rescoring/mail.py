@@ -29,10 +29,7 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True, slots=True)
 class OldAndNew:
-    """One submission's public scores as displayed; None where it had none before, or has none now.
-
-    `NOT_SHOWN` where it has one that the mode of feedback does not show.
-    """
+    """One submission's displayed public scores, None without a score, `NOT_SHOWN` for a hidden one."""
 
     submission_id: int
     file_name: str
@@ -74,10 +71,7 @@ def of_team(
     team: Team,
     submission_ids: Collection[int] | None = None,
 ) -> list[OldAndNew]:
-    """Return a team's public scores before and after the last publication, newest submission first.
-
-    Nothing where no version was published in place of another.
-    """
+    """Return a team's public scores before and after the last publication, newest submission first."""
     published = latest(competition)
     if published is None:
         return []

@@ -1,7 +1,6 @@
-"""Prepare a rescoring with a corrected solution or changed metric settings; progress, drop.
+"""Rescorings in preparation: a corrected solution or changed metric settings, progress, cancellation.
 
-Nothing changes on the boards before the new version is published, see `rescoring_publication`; until then it
-can be dropped, and what it would change is seen in `rescoring_difference`.
+The leaderboards do not change before the publication, see `publication`.
 """
 
 from collections.abc import Mapping
@@ -80,10 +79,7 @@ class SolutionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scoring version is: its jobs by state, and how many come to an end in a second.
-
-    `per_second` is None while nothing tells: when nothing was finished in the last minute.
-    """
+    """Jobs of a scoring version by state; `per_second` is None if no job ended in the last minute."""
 
     total: int
     done: int
@@ -118,11 +114,10 @@ def prepare(
     changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a scoring version with a job for every submission; raise ReasonNeeded, RescoringUnderWay.
+    """Add a scoring version with a job for every submission; raise ReasonNeeded, RescoringUnderWay.
 
-    Files that were rejected stay so: every solution of a competition has the same row ids. Submissions that
-    arrive from now on get a job under both versions. `changes` is what a check found that a corrected
-    solution changes; it is kept with the solution's report.
+    Rejected files stay rejected: all solutions of a competition have the same row ids. New submissions get a
+    job under both versions. `changes` are kept with the solution's report.
     """
     reason = checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -148,10 +143,7 @@ def prepare(
 
 
 def begun(session: Session, *, competition: Competition, solution: StoredSolution) -> ScoringVersion | None:
-    """Return the version of this very rescoring, being prepared or published, whose command was interrupted.
-
-    None where another version is being prepared, or none and the live one is of another rescoring.
-    """
+    """Return the open or published version of this same rescoring after an interruption, else None."""
     version = open_version(session, competition=competition)
     if version is None and lookup.live(competition).replaced_number is not None:
         version = lookup.live(competition)
@@ -268,10 +260,7 @@ def progress(session: Session, *, scoring_version_id: int, now: datetime | None 
 def drop(
     session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
 ) -> ScoringVersion:
-    """Give up a scoring version that is being prepared; scores it has stay stored. Raises NotPreparing.
-
-    A version that was live before stays one that can be rolled back to.
-    """
+    """Cancel a scoring version in preparation, keep its scores; raise NotPreparing."""
     version, competition = lock_preparing(session, scoring_version_id)
     was_live = version.published_at is not None
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED

@@ -1,8 +1,8 @@
-"""Publish or roll back a scoring version, and the compensation that goes with it.
+"""Publication and rollback of a scoring version, with compensation for participants.
 
-In one transaction, under the competition's lock: the pointer that every board reads through, the statuses of
-submissions, the standings, a next number of final standings, the notices, and what the publication gives to
-participants: extra submissions, a longer deadline, a selection that is open again.
+One transaction under the competition's lock changes the live version, the statuses of submissions, the
+standings, the final standings, the notices and the compensation: extra submissions, a longer deadline, a
+reopened selection.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import notifications
-from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, settings
+from grader.services.competitions.acting import Act
 from grader.services.data_files import files
 from grader.services.jobs import leased_rows
 from grader.services.limits import grants
@@ -55,10 +55,10 @@ class InvalidPublication(SeveralProblems, OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Amends:
-    """What participants get with a publication; by default nothing.
+    """Compensation with a publication; by default none.
 
-    The `notice` is mailed and shown with the old and new public score of each of a team's submissions. The
-    extra submissions are for `extra_day`, by default the day of the publication (UTC).
+    The `notice` is mailed and shown with the old and new public scores of a team's submissions. `extra_day`
+    is by default the day of the publication (UTC).
     """
 
     notice: str = ""
@@ -71,62 +71,52 @@ class Amends:
 NO_AMENDS = Amends()
 
 
-def compensation_notice(amends: Amends, *, competition: Competition, now: datetime) -> str:
-    """Return what participants read: the organizer's words and what they are given; blank without words.
-
-    Raises InvalidPublication.
-    """
+def _notice(act: Act, amends: Amends) -> str:
+    """Return the organizer's message with the compensation, blank without a message."""
     words = plain_text(amends.notice)
     if len(words) > NOTICE_MAX_LENGTH:
         raise InvalidPublication(
             [f"The message has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
         )
-    given = " ".join(_told(competition, amends, now))
+    given = " ".join(_sentences(act, amends))
     return f"{words}\n\n{given}" if words and given else words
 
 
-def _told(competition: Competition, amends: Amends, now: datetime) -> Iterator[str]:
+def _sentences(act: Act, amends: Amends) -> Iterator[str]:
     if amends.extra_submissions:
-        day = amends.extra_day or now.astimezone(UTC).date()
+        day = amends.extra_day or act.now.astimezone(UTC).date()
         submissions = counted(amends.extra_submissions, "extra submission")
-        closes_at = amends.closes_at or competition.closes_at
-        until = grants.ends_at(competition, day=day, closes_at=closes_at)
+        closes_at = amends.closes_at or act.competition.closes_at
+        until = grants.ends_at(act.competition, day=day, closes_at=closes_at)
         yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC), until {until:%Y-%m-%d %H:%M} UTC."
-    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+    if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
         yield f"The competition closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC now."
     if amends.selection_deadline is not None:
         until = amends.selection_deadline.astimezone(UTC)
         yield f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC."
 
 
-def give_compensation(
-    session: Session,
-    amends: Amends,
-    *,
-    competition: Competition,
-    version: ScoringVersion,
-    actor: Actor,
-    now: datetime,
-) -> None:
+def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
     """Apply the compensation; raise InvalidPublication with every part that cannot be applied."""
-    act: dict[str, Any] = {
-        "competition": competition,
-        "reason": f"Scoring version {version.number} was published.",
-        "actor": actor,
-        "now": now,
+    reason = f"Scoring version {version.number} was published."
+    given: dict[str, Any] = {
+        "competition": act.competition,
+        "reason": reason,
+        "actor": act.actor,
+        "now": act.now,
     }
     problems: list[str] = []
-    if amends.closes_at is not None and amends.closes_at != competition.closes_at:
+    if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
         with _collected(problems):
-            settings.change(session, changes={"closes_at": amends.closes_at}, **act)
+            settings.change(act.session, changes={"closes_at": amends.closes_at}, **given)
     if amends.selection_deadline is not None:
         with _collected(problems):
-            selections.reopen(session, until=amends.selection_deadline, **act)
+            selections.reopen(act.session, until=amends.selection_deadline, **given)
     if amends.extra_submissions:
-        day = amends.extra_day or now.astimezone(UTC).date()
+        day = amends.extra_day or act.now.astimezone(UTC).date()
         with _collected(problems):
-            giving = acting.begin(session, competition=competition, actor=actor, now=now)
-            grants.grant(giving, team=None, day=day, count=amends.extra_submissions, reason=act["reason"])
+            giving = acting.begin(act.session, competition=act.competition, actor=act.actor, now=act.now)
+            grants.grant(giving, team=None, day=day, count=amends.extra_submissions, reason=reason)
     if problems:
         raise InvalidPublication(problems)
 
@@ -183,12 +173,11 @@ def publish(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a prepared scoring version the live one, in this transaction; final standings get a next number.
+    """Make a prepared scoring version live in this transaction; final standings get the next number.
 
-    Submissions that are still pending stay so, or a stream of new files would put the switch off for ever.
-    Raises NotPreparing, RescoringIncomplete while others are unfinished, RescoringLosesScores if a submission
-    with a score would have none, unless `lose_scores`, DataUnchecked while data files are looked through with
-    the new solution, and InvalidPublication.
+    Pending submissions do not prevent it, or a stream of new files would postpone it for ever. Raises
+    NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
+    InvalidPublication.
     """
     version, competition = preparation.lock_preparing(session, scoring_version_id)
     now = now or db.now(session)
@@ -196,16 +185,7 @@ def publish(
     if unfinished:
         raise RescoringIncomplete(unfinished)
     files.require_checked(session, competition=competition)
-    _switch(
-        session,
-        competition=competition,
-        version=version,
-        actor=actor,
-        amends=amends,
-        lose_scores=lose_scores,
-        action="rescoring.publish",
-        now=now,
-    )
+    _switch(Act(session, competition, actor, now), version, amends, lose_scores, "rescoring.publish")
     return version
 
 
@@ -220,11 +200,11 @@ def roll_back(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make an earlier live version live again, at once if it has a result for every submission.
+    """Make an earlier version live again, at once if it has a result for every submission.
 
-    Otherwise it is prepared again, with jobs for what it lacks alone, and published like any other; the state
-    of the version that is returned tells which. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay,
-    RescoringLosesScores, ReasonNeeded and InvalidPublication.
+    Otherwise it is prepared again with jobs for the missing results; the state of the returned version tells
+    which. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded and
+    InvalidPublication.
     """
     reason = preparation.checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -239,30 +219,12 @@ def roll_back(
     if _count_unfinished(session, version):
         preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
         return version
-    _switch(
-        session,
-        competition=competition,
-        version=version,
-        actor=actor,
-        amends=amends,
-        lose_scores=lose_scores,
-        action=ROLL_BACK,
-        now=now,
-    )
+    _switch(Act(session, competition, actor, now), version, amends, lose_scores, ROLL_BACK)
     return version
 
 
-def _switch(
-    session: Session,
-    *,
-    competition: Competition,
-    version: ScoringVersion,
-    actor: Actor,
-    amends: Amends,
-    lose_scores: bool,
-    action: str,
-    now: datetime,
-) -> None:
+def _switch(act: Act, version: ScoringVersion, amends: Amends, lose_scores: bool, action: str) -> None:
+    session, competition, now = act.session, act.competition, act.now
     changed = _jobs_that_change_a_status(session, version)
     lost = sum(job.submission.status is SubmissionStatus.SCORED for job in changed)
     if lost and not lose_scores:
@@ -271,7 +233,7 @@ def _switch(
     retired.state = ScoringVersionState.RETIRED
     version.state = ScoringVersionState.LIVE
     version.published_at, version.replaced_number = now, retired.number
-    version.notice = compensation_notice(amends, competition=competition, now=now)
+    version.notice = _notice(act, amends)
     competition.live_scoring_version = version
     for job in changed:
         jobs.show_result(job)
@@ -285,25 +247,21 @@ def _switch(
         reason=f"Scoring version {version.number}: {version.reason}",
         now=now,
     )
-    log.record(
-        session,
-        competition=competition,
-        actor=actor,
-        action=action,
-        subject=f"scoring version {version.number}",
+    act.record(
+        action,
+        f"scoring version {version.number}",
         before={"scoring_version": retired.number},
         after={"scoring_version": version.number, "lost_scores": lost, "notice": version.notice},
         reason=version.reason,
         public_text=f"All scores now use scoring version {version.number}: {version.reason}",
-        now=now,
     )
-    publication.write_again(session, competition=competition, actor=actor, now=now)
-    give_compensation(session, amends, competition=competition, version=version, actor=actor, now=now)
+    publication.write_again(session, competition=competition, actor=act.actor, now=now)
+    _compensate(act, amends, version)
     webhooks.tell(
         session, competition_id=competition.id, event=Event.RESCORING, subject_id=version.number, now=now
     )
     kind = NotificationKind.ROLLED_BACK if action == ROLL_BACK else NotificationKind.RESCORED
-    notifications.tell(session, competition=competition, kind=kind, by=actor.user, now=now)
+    notifications.tell(session, competition=competition, kind=kind, by=act.actor.user, now=now)
     if version.notice:
         mail.write(session, competition=competition, version=version, before=retired, now=now)
     reach("publish.before_commit")

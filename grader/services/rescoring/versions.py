@@ -34,10 +34,7 @@ def add(
     created_by: str,
     now: datetime,
 ) -> ScoringVersion:
-    """Add the next solution of a competition and the scoring version that uses it.
-
-    The same content keeps its commitment within a competition: everybody sees that it is the same.
-    """
+    """Add a competition's next solution and scoring version; the same content keeps its commitment."""
     commitment, canaries = _apart_of_equal(session, competition, solution)
     stored = Solution(
         competition_id=competition.id,
@@ -74,11 +71,7 @@ def add(
 def set_first(
     session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
 ) -> ScoringVersion:
-    """Make a checked solution the live scoring version of a draft, in place of an earlier one.
-
-    The draft's metric is that of the solution from now on. Organizers' test submissions are scored anew.
-    Raises NotDraft.
-    """
+    """Make a checked solution the live version of a draft, which takes over its metric; raise NotDraft."""
     draft = drafts.lock(session, competition)
     before = draft.live_scoring_version
     if before is not None:

@@ -1,7 +1,6 @@
-"""Scoring jobs of a rescoring in batches: claim many under one lease and record them together.
+"""Scoring jobs of a rescoring in batches: claim many under one lease, record them together.
 
-A batch is claimed in one short transaction and recorded in another. What was tried before, by somebody who
-may have died of it, is claimed with fewer others and then alone, so that no file fails its neighbours.
+Jobs that lost a lease are claimed in smaller batches and then alone, so that no file fails its neighbours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,11 +53,10 @@ def claim(
     now: datetime,
     holder: str | None = None,
 ) -> list[Claim]:
-    """Take up to `limit` jobs of a version that is being prepared under one token.
+    """Claim up to `limit` jobs of a version in preparation under one token; none if there is nothing to do.
 
-    Those that were tried once are taken in tenths of that, after the others, and what was tried more often
-    one at a time. An empty list says that there is nothing to do now. `holder` names the process that claims.
-    On a ladder, what is still pending is left to the live version, which keeps its order.
+    Jobs with one earlier attempt are claimed in tenths of that, others one at a time. With a ladder, pending
+    files are left to the live version, which keeps their order.
     """
     version = session.get(ScoringVersion, scoring_version_id)
     if version is None:
@@ -86,10 +84,7 @@ def claim(
 def record(
     session: Session, *, claims: Sequence[Claim], outcomes: Mapping[int, Outcome], now: datetime
 ) -> int:
-    """Write the outcomes of a batch, by job; return how many jobs were still held.
-
-    Held jobs without an outcome wait again as if they had not been claimed.
-    """
+    """Write the outcomes by job, return the number of held jobs; jobs without an outcome wait again."""
     held = scoring.hold(session, job_ids=[each.job_id for each in claims], token=claims[0].token)
     if held is None:
         return 0

@@ -21,11 +21,14 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services.competitions import organizers
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 from grader.services.limits import limits
-from grader.services.scoring import result_mail, score_rows
+from grader.services.mail import letters
+from grader.services.mail.outbox import Notice
+from grader.services.scoring import score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import intake
 from grader.services.standings import shown_scores
@@ -93,10 +96,9 @@ def add_job(session: Session, *, submission_id: int, scoring_version_id: int, no
 def claim(
     session: Session, *, job_id: int, lease: timedelta, now: datetime, holder: str | None = None
 ) -> Claim | None:
-    """Take a job that waits or whose lease ran out; None if there is nothing to do.
+    """Claim a job that waits or whose lease ran out; None if there is nothing to do.
 
-    A job that lost its tenth lease becomes failed instead. On a ladder a file waits for those that its team
-    sent before. `holder` names the process that claims.
+    A job that lost its last lease fails instead. With a ladder a file waits for earlier files of its team.
     """
     job = session.get(
         ScoringJob,
@@ -207,10 +209,7 @@ def waiting(
 
 
 def oldest_pending(session: Session) -> datetime | None:
-    """Return since when the oldest pending submission waits, None if there is none.
-
-    A rescoring beside the boards and another try for what has failed keep nobody waiting.
-    """
+    """Return since when the oldest pending submission waits, without rescorings and retries."""
     return session.scalar(
         select(func.min(ScoringJob.created_at))
         .join(ScoringJob.scoring_version)
@@ -243,10 +242,7 @@ def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: 
 def hold(
     session: Session, *, job_ids: Sequence[int], token: str
 ) -> tuple[Competition, Sequence[ScoringJob]] | None:
-    """Lock claimed jobs of one scoring version for their holder, those that are still held; None if none is.
-
-    First their competition is locked, so that no publication comes between.
-    """
+    """Lock the competition, so that no publication intervenes, and the jobs that are still held."""
     competition = session.scalar(
         select(Competition)
         .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
@@ -315,7 +311,7 @@ def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> No
     if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
         return
     show_result(job)
-    result_mail.tell_result(session, submission=job.submission, now=job.finished_at)
+    _send_mail(session, submission=job.submission, now=job.finished_at)
     if event := EVENT_OF.get(job.state):
         webhooks.tell(
             session,
@@ -324,4 +320,32 @@ def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> No
             event=event,
             subject_id=job.submission_id,
             now=job.finished_at,
+        )
+
+
+def _send_mail(session: Session, *, submission: Submission, now: datetime) -> None:
+    """Send the result to the submitter, and failures to organizers; no mail contains a score."""
+    competition = submission.competition
+    count = len(submission.problems)
+    letters.send(
+        session,
+        "result",
+        [submission.user],
+        kind=Notice.SCORED,
+        key=f"{submission.status.value}:{submission.id}",
+        competition=competition,
+        submission=submission,
+        problems="1 problem" if count == 1 else f"{count:,} problems",
+        now=now,
+    )
+    if submission.status is SubmissionStatus.FAILED:
+        letters.send(
+            session,
+            "scoring-failed",
+            organizers.to_notify(session, competition=competition),
+            kind=Notice.ORGANIZER,
+            key=f"organizer-failed:{submission.id}",
+            competition=competition,
+            submission=submission,
+            now=now,
         )

@@ -1,4 +1,4 @@
-"""Health of the scoring queue: waiting jobs, since when one is overdue, and whether a worker is alive."""
+"""Health of the scoring queue: waiting jobs, overdue jobs, signs of active workers."""
 
 import enum
 from collections import defaultdict
@@ -37,11 +37,7 @@ class VersionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The queues of a competition, and whether workers are active.
-
-    `overdue_since` is since when the job waits that nobody takes; `last_finished_at` is when the last job of
-    the installation ended.
-    """
+    """The queues of a competition, the installation's sign of life, its last end and its overdue job."""
 
     queues: tuple[VersionQueue, ...]
     sign: Sign
@@ -77,9 +73,9 @@ def of_competition(session: Session, *, competition: Competition, now: datetime)
 
 
 def sign_of_life(session: Session, now: datetime) -> tuple[Sign, datetime | None, datetime | None]:
-    """Return the sign, when the last job ended, and since when one waits that nobody takes.
+    """Return the sign, the last end of a job, and since when a job is overdue.
 
-    What waits for a minute although anybody may take it says that nobody does, unless others are taken.
+    A job that waits for a minute is overdue unless others are claimed.
     """
     last = session.scalar(select(func.max(ScoringJob.finished_at)))
     waiting = select(func.min(ScoringJob.available_at)).where(

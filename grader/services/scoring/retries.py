@@ -95,10 +95,7 @@ RETRIED_FOR = timedelta(hours=24)
 
 
 def queue_position(session: Session, *, submission: Submission, now: datetime) -> int | None:
-    """Return a submission's place among those waiting under live versions, 1 for the next one.
-
-    None if it does not wait, or not for longer than ten seconds.
-    """
+    """Return a submission's position among those waiting, None if it does not wait for ten seconds yet."""
     if now - submission.submitted_at <= TOLD_AFTER:
         return None
     waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(leased_rows.OPEN_STATES))
@@ -134,10 +131,10 @@ def is_retry_due(session: Session, *, now: datetime) -> bool:
 
 
 def retry_failed(session: Session, *, now: datetime) -> int:
-    """Give jobs that failed by our fault another try, each hour for a day; return how many.
+    """Retry jobs that failed by our fault, each hour for a day; return their number.
 
-    The submission stays `failed` until a try succeeds. A try that breaks or loses its lease is the last one
-    of its hour, so that a file on which scoring always breaks is no loop.
+    The submission stays `failed` until an attempt succeeds. Each retry has one attempt, so that a file on
+    which scoring always breaks causes no loop.
     """
     jobs = session.scalars(_failed_jobs(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
     for job in jobs:

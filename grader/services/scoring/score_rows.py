@@ -34,10 +34,10 @@ def enter_standings(
     scored: Sequence[tuple[ScoringJob, Results]],
     ended: Sequence[ScoringJob],
 ) -> None:
-    """Update the standings with scored files of one scoring version where they are their team's best.
+    """Update the standings with scored files of one version that are the best of their teams.
 
-    Under a coarse mode of feedback they are worked out again for the teams of all files that have `ended`:
-    a file without a score may be the last that others of its team waited for.
+    A coarse mode of feedback recomputes the teams of all `ended` files: others may have waited for a file
+    without a score.
     """
     if competition.feedback.is_coarse:
         _work_out(session, competition, ended)
@@ -54,10 +54,7 @@ def enter_standings(
 
 
 def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
-    """Write the standings of the teams whose files these are.
-
-    Nobody sees a version that is being prepared, so there a team waits for the last of its files.
-    """
+    """Write the standings of teams; in a version in preparation only when all their files have ended."""
     teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
     if not teams:
         return

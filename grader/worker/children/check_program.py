@@ -1,8 +1,7 @@
-"""Child process that checks a file before it is submitted; a poison file kills only this process.
+"""Child process that checks files before their submission; a poison file kills only this process.
 
-It is given two open files and the names of the solution's other labels, and nothing else: no settings, no
-database, no storage. One file is the upload, the other the row ids, once for all files of a competition;
-labels and splits are out of its reach.
+It gets two open files (the upload and the row ids) and the names of the other labels, but no settings,
+database or storage. Labels and splits are out of its reach.
 """
 
 import logging

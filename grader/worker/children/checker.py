@@ -31,9 +31,8 @@ class Checked:
 class Checker:
     """Checks one file at a time in a child with limits of time and memory, started with the first file.
 
-    A few more may wait, one of each person, and only a moment: whoever finds the queue full, waits too long
-    or has a file that ends the child gets None, and its file is checked by the worker that scores it. Of the
-    time of the child one person gets a share.
+    A few more files wait for a moment, one per person. `check` returns None for a full queue, a timeout or a
+    file that kills the child: the worker that scores the file checks it.
     """
 
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
@@ -58,10 +57,9 @@ class Checker:
         other_labels: Sequence[str] = (),
         who: str | int,
     ) -> Checked | None:
-        """Return everything that is wrong with a file and worth a remark; None if it was not checked.
+        """Return the problems and notes of a file, None if it was not checked; raise ShareUsed.
 
-        Columns named for one of the `other_labels` may stand in the file. Raises ShareUsed where the person
-        `who` had enough for now.
+        The file may have columns that are named like the `other_labels`.
         """
         with self._shares.hold(who) as is_mine:
             return self._ask(upload, row_ids_sha256, open_row_ids, other_labels) if is_mine else None

@@ -1,7 +1,4 @@
-"""Child process that formats Markdown texts; a text that takes too long ends only this process.
-
-It gets no settings, no database and no storage.
-"""
+"""Child process that formats Markdown, without settings, database or storage."""
 
 import logging
 from collections.abc import Sequence

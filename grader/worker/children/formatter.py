@@ -36,10 +36,7 @@ class Formatter:
         self._failed: set[str] = set()
 
     def format(self, text: str, figures: tuple[Figure, ...] = (), *, who: int | None = None) -> Drawn:
-        """Return a text as HTML; as it was written, with a fault, if it takes too long.
-
-        Raises ShareUsed if the person `who` has used their share of the child, or the child is busy.
-        """
+        """Return a text as HTML, or unformatted with a fault if it takes too long; raise ShareUsed."""
         key = text, figures
         if not text.strip():
             return Drawn(Markup())
@@ -59,8 +56,8 @@ class Formatter:
     ) -> dict[str, Drawn]:
         """Format and store texts without stored HTML, of one competition or of all; return them.
 
-        Raises ShareUsed for a person; then the sweeper formats the remaining texts. The sweeper goes on with
-        the other rows, so that one text cannot block them.
+        Raises ShareUsed for a person. The sweeper continues with the other rows, so that one text cannot
+        block them.
         """
         done: dict[str, Drawn] = {}
         with database.read() as session:

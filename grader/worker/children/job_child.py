@@ -39,11 +39,7 @@ def time_limit_seconds(settings: Settings, work: Work) -> int:
 
 
 class JobChild:
-    """A process that does one job after another (`grader.worker.children.job_program`).
-
-    It is started with its first job and again after it died. A quiet one logs no line for a job that went
-    well.
-    """
+    """A process that runs one job after another, started with its first job and again after its death."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
         self._settings = settings

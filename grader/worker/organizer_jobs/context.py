@@ -27,11 +27,10 @@ class TurnOver(Exception):
 
 @dataclass(eq=False)
 class Work:
-    """One organizer's job under way.
+    """A running job.
 
-    A handler opens only short sessions of `database`, tells its progress and returns the job's result; what
-    it stores by content may be stored again by another attempt. Long work keeps what it has found: the next
-    attempt gets it as `kept`.
+    A handler opens only short sessions of `database`, reports its progress and returns its result. Long work
+    saves its interim results with `keep`; the next attempt gets them as `kept`.
     """
 
     job_id: int
@@ -49,10 +48,7 @@ class Work:
     _words: str = field(default="", init=False)
 
     def report_progress(self, done: int, total: int, words: str) -> None:
-        """Store how far the work is, as the start of a sentence; raise WorkLost if the job is not ours.
-
-        Cheap: within half a second only a change of words is written.
-        """
+        """Store the progress, at most every half second for the same words; raise WorkLost."""
         moment = time.monotonic()
         if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
             return
@@ -61,10 +57,7 @@ class Work:
             raise WorkLost
 
     def keep(self, found: Callable[[], dict[str, Any]]) -> None:
-        """Keep what was found so far for another attempt; raise WorkLost if the job is not ours.
-
-        Cheap: within a second it is not even asked what was found. Raises TurnOver after half a minute.
-        """
+        """Save interim results, at most once a second; raise WorkLost, and TurnOver after half a minute."""
         moment = time.monotonic()
         if moment - self._kept_at < KEEP_SECONDS:
             return

@@ -1,7 +1,4 @@
-"""The job that looks through the submissions for signs of probing and for files that are alike.
-
-It reads ranks from the cache, and files whose ranks are not kept as scoring reads them.
-"""
+"""Job that looks for signs of probing and for similar files, from cached ranks."""
 
 import hashlib
 import hmac

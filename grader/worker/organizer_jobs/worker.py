@@ -65,12 +65,9 @@ class OrganizerWorker:
         database = Database(settings.database(), pool_size=2)
         return cls(settings, database, open_storage(settings.storage()))
 
+    @ending.shielded()
     def run(self, job_id: int) -> bool:
         """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
-        with ending.shielded():
-            return self._run(job_id)
-
-    def _run(self, job_id: int) -> bool:
         with self._database.write() as session:
             claim = organizer_jobs.claim(
                 session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()

@@ -64,9 +64,9 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
 
 
 def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return what `write` returns; do it again while the database or its disk cannot be used.
+    """Return the result of `write`; retry while the database or its disk is unavailable.
 
-    It must be safe to do twice: whether a COMMIT took effect whose answer was lost is not known.
+    `write` must be idempotent: after a lost connection the effect of a COMMIT is unknown.
     """
     end = time.monotonic() + patience_seconds
     is_told = False

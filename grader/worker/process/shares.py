@@ -29,10 +29,7 @@ class ShareUsed(ParticipantError):
 
 
 class Shares:
-    """The time of a child that each person used in the last minute, and who uses it or waits for it.
-
-    The child serves one person at a time. At most so many others wait for it, for a moment.
-    """
+    """Each person's use of a child in the last minute; the child serves one person at a time."""
 
     def __init__(
         self,
@@ -53,10 +50,7 @@ class Shares:
 
     @contextmanager
     def hold(self, who: str | int | None) -> Iterator[bool]:
-        """Give a person the child for one thing; False if too many wait for it, or it is busy for too long.
-
-        Raises ShareUsed if the person has another thing in the child or used their share of its time.
-        """
+        """Give a person the child for one task, False if the queue is full or too slow; raise ShareUsed."""
         with self._lock:
             self._forget(time.monotonic())
             if who in self._present:

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from grader.files import read_solution
 from grader.models import (
     JobState,
     Score,
@@ -20,16 +19,13 @@ from grader.ranking import order
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup
 from grader.services.jobs.leased_rows import Breakdown, Rejection
-from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import preparation, publication
 from grader.services.rescoring.preparation import NotPreparing, RescoringUnderWay
 from grader.services.scoring import jobs
-from grader.services.solutions import intake
 from grader.services.solutions.assessment import UnusableSolution
 from grader.services.solutions.truth import Truth
 from grader.services.submissions import benchmark_entries
-from grader.visibility import Phase
-from tests.fixtures import rescorings
+from tests.fixtures.rescorings import TESTS, board, prepare, publish, waiting
 
 HOUR = timedelta(hours=1)
 
@@ -54,48 +50,13 @@ def competition(service):
     return service.reload(competition)
 
 
-def prepare(service, competition, csv: bytes) -> ScoringVersion:
-    columns = preparation.columns(competition)
-    solution = read_solution(csv, label=columns.label, identities=columns.identities)
-    stored = intake.store_corrected(service.storage, solution, live=lookup.live(competition))
-    with service.database.write() as session:
-        return preparation.prepare(
-            session,
-            competition=competition,
-            solution=stored,
-            reason="Labels were wrong.",
-            actor=Actor(None, "tests"),
-            now=service.now,
-        )
-
-
-def open_jobs(service, version: ScoringVersion) -> list[int]:
-    with service.database.read() as session:
-        return rescorings.open_jobs(session, scoring_version_id=version.id)
-
-
-def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
-    with service.database.write() as session:
-        return publication.publish(
-            session, scoring_version_id=version.id, actor=Actor(None, "tests"), now=service.now, **options
-        )
-
-
-def board(service, competition, *, private: bool = False) -> leaderboard.Board:
-    with service.database.read() as session:
-        current = lookup.get(session, slug=competition.slug)
-        if private:
-            return leaderboard.private_board(session, competition=current, phase=Phase.REVEALED)
-        return leaderboard.public_board(session, competition=current)
-
-
 def test_nothing_changes_before_the_publication_and_everything_with_it(
     service, competition, corrected_csv: bytes
 ):
     before = board(service, competition)
     version = prepare(service, competition, corrected_csv)
     assert (version.number, version.state) == (2, ScoringVersionState.PREPARING)
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     assert board(service, competition) == before
     publish(service, version)
     after = board(service, competition)
@@ -111,7 +72,7 @@ def test_the_new_scores_are_those_of_a_competition_on_the_corrected_solution(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     publish(service, version)
     twin = service.competition("twin", csv=corrected_csv)
     for number, name in enumerate(("ada", "bob", "cleo")):
@@ -144,7 +105,7 @@ def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
     assert len(accepted.job_ids) == 2
     service.score(accepted)
     assert board(service, competition).team_count == 4
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     publish(service, version)
     assert board(service, competition).team_count == 4
 
@@ -165,7 +126,7 @@ def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
             now=service.now,
         )
     assert len(entered.job_ids) == 2
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     publish(service, version)
     assert service.submission(entered).status is SubmissionStatus.SCORED
 
@@ -176,7 +137,7 @@ def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
     version = prepare(service, competition, corrected_csv)
     accepted = service.submit(competition, user="dan", seed=9)
     live_job, _ = accepted.job_ids
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     assert service.submission(accepted).status is SubmissionStatus.PENDING
     publish(service, version)
     submission = service.submission(accepted)
@@ -190,7 +151,7 @@ def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     accepted = service.submit(competition, user="dan", seed=9)
     publish(service, version)
     assert service.submission(accepted).status is SubmissionStatus.PENDING
@@ -203,8 +164,8 @@ def test_rejected_files_are_not_scored_again(service, competition, corrected_csv
     rejected = service.submit(competition, csv=b"nonsense")
     service.score(rejected)
     version = prepare(service, competition, corrected_csv)
-    assert len(open_jobs(service, version)) == 3
-    service.run(*open_jobs(service, version))
+    assert len(waiting(service, version)) == 3
+    service.run(*waiting(service, version))
     publish(service, version)
     assert service.submission(rejected).status is SubmissionStatus.REJECTED
 
@@ -214,7 +175,7 @@ def test_failed_files_get_another_chance(service, competition, corrected_csv: by
     fail(service, accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.FAILED
     version = prepare(service, competition, corrected_csv)
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     publish(service, version)
     submission = service.submission(accepted)
     assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
@@ -225,7 +186,7 @@ def test_one_version_is_prepared_at_a_time(service, competition, corrected_csv: 
     with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
         prepare(service, competition, corrected_csv)
     with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
     assert prepare(service, competition, corrected_csv).number == 3
 
 
@@ -233,14 +194,14 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
-    first, second, third = open_jobs(service, version)
+    first, second, third = waiting(service, version)
     service.run(first)
     with service.database.write() as session:
         held = jobs.claim(session, job_id=second, lease=HOUR, now=service.now)
     assert held is not None
     with service.database.write() as session:
-        preparation.drop(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
-    assert open_jobs(service, version) == []
+        preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
+    assert waiting(service, version) == []
     with service.database.write() as session:
         assert not jobs.record(
             session, job_id=second, token=held.token, outcome=Rejection([]), now=service.now
@@ -248,7 +209,7 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
         assert jobs.claim(session, job_id=third, lease=HOUR, now=service.now) is None
     for act in (publication.publish, preparation.drop):
         with pytest.raises(NotPreparing), service.database.write() as session:
-            act(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
+            act(session, scoring_version_id=version.id, actor=TESTS)
 
 
 def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
@@ -257,7 +218,7 @@ def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
     competition = service.reveal(competition)
     before = board(service, competition, private=True)
     version = prepare(service, competition, corrected_csv)
-    service.run(*open_jobs(service, version))
+    service.run(*waiting(service, version))
     assert board(service, competition, private=True) == before
     publish(service, version)
     after = board(service, competition, private=True)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader.files import read_solution
 from grader.models import (
     AuditEntry,
     JobState,
@@ -24,18 +23,15 @@ from grader.models import (
     SubmissionStatus,
     User,
 )
-from grader.services.audit.log import Actor
 from grader.services.closing import close as closing
 from grader.services.closing.close import SelectionOpen
 from grader.services.competitions import lookup, phases
 from grader.services.jobs import organizer_jobs
-from grader.services.leaderboards import leaderboard
 from grader.services.rescoring import difference, preparation
 from grader.services.rescoring import mail as rescoring_notices
-from grader.services.rescoring import publication as rescoring_publication
 from grader.services.rescoring.preparation import NotPreparing, ReasonNeeded, RescoringUnderWay
 from grader.services.rescoring.publication import Amends, InvalidPublication, NotRetired
-from grader.services.solutions import intake, publication
+from grader.services.solutions import publication
 from grader.services.standings import final_standings
 from grader.services.submissions import selections
 from grader.services.submissions.selections import SelectionClosed, SelectionStays
@@ -44,10 +40,10 @@ from grader.worker.organizer_jobs.worker import OrganizerWorker
 from grader.worker.scorer import Scorer
 from tests.fixtures import rescorings
 from tests.fixtures.races import race
+from tests.fixtures.rescorings import TESTS, board, publish, roll_back, waiting
 
 pytestmark = pytest.mark.both_databases
 
-TESTS = Actor(None, "tests")
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
@@ -66,19 +62,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
     """A function that prepares the next version with another truth, and scores it."""
 
     def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
-        current = service.reload(competition)
-        columns = preparation.columns(current)
-        solution = read_solution(solution_csv(seed=seed), label=columns.label, identities=columns.identities)
-        stored = intake.store_corrected(service.storage, solution, live=lookup.live(current))
-        with service.database.write() as session:
-            version = preparation.prepare(
-                session,
-                competition=current,
-                solution=stored,
-                reason="Labels were wrong.",
-                actor=TESTS,
-                now=service.now,
-            )
+        version = rescorings.prepare(service, service.reload(competition), solution_csv(seed=seed))
         if scored:
             finish(service, version)
         return version
@@ -87,28 +71,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
 
 
 def finish(service, version: ScoringVersion):
-    with service.database.read() as session:
-        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
-    service.run(*jobs)
-
-
-def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
-    options = {"now": service.now} | options
-    with service.database.write() as session:
-        return rescoring_publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
-
-
-def roll_back(service, competition, number: int = 1, **options) -> ScoringVersion:
-    options = {"reason": "It was right before.", "now": service.now} | options
-    with service.database.write() as session:
-        return rescoring_publication.roll_back(
-            session, competition=competition, number=number, actor=TESTS, **options
-        )
-
-
-def board(service, competition) -> leaderboard.Board:
-    with service.database.read() as session:
-        return leaderboard.public_board(session, competition=lookup.get(session, slug=competition.slug))
+    service.run(*waiting(service, version))
 
 
 def states(service) -> dict[int, ScoringVersionState]:
@@ -147,8 +110,7 @@ def test_a_rollback_prepares_only_what_the_earlier_version_lacks(service, compet
     version = roll_back(service, competition)
     assert version.state is ScoringVersionState.PREPARING
     assert board(service, competition).scoring_version == 2
-    with service.database.read() as session:
-        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
+    jobs = waiting(service, version)
     assert len(jobs) == 1
     service.run(*jobs)
     publish(service, version)
@@ -453,8 +415,7 @@ def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(s
 
 def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(service, competition, prepare):
     version = prepare(scored=False)
-    with service.database.read() as session:
-        jobs = rescorings.open_jobs(session, scoring_version_id=version.id)
+    jobs = waiting(service, version)
 
     def score():
         scorer = Scorer(service.database, service.storage, lease=HOUR)
@@ -466,8 +427,7 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(service, compet
             preparation.drop(session, scoring_version_id=version.id, actor=TESTS)
 
     assert race(score, drop) == [None, None]
-    with service.database.read() as session:
-        assert rescorings.open_jobs(session, scoring_version_id=version.id) == []
+    assert waiting(service, version) == []
     assert states(service)[2] is ScoringVersionState.DROPPED
     assert board(service, competition).scoring_version == 1
 

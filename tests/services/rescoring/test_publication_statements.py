@@ -2,16 +2,14 @@
 
 import pytest
 
-from grader.models import Competition
-from grader.services.audit.log import Actor
+from grader.models import Competition, ScoringVersion
 from grader.services.closing import close
-from grader.services.rescoring import publication
 from tests.fixtures import rescorings
+from tests.fixtures.rescorings import TESTS, waiting
 from tests.fixtures.statements import Statements, expected, recorded
 
 pytestmark = pytest.mark.both_databases
 
-TESTS = Actor(None, "tests")
 WHILE_IT_RUNS = """
 write
     select scoring_version
@@ -68,19 +66,17 @@ def competition(service) -> Competition:
     return competition
 
 
-def publish(service, version_id: int) -> Statements:
-    with service.database.read() as session:
-        waiting = rescorings.open_jobs(session, scoring_version_id=version_id)
-    service.run(*waiting)
-    with recorded(service.database) as sent, service.database.write() as session:
-        publication.publish(session, scoring_version_id=version_id, actor=TESTS, now=service.now)
+def publish(service, version: ScoringVersion) -> Statements:
+    service.run(*waiting(service, version))
+    with recorded(service.database) as sent:
+        rescorings.publish(service, version)
     return sent
 
 
 def test_a_publication_while_the_competition_runs_sends_these_statements(
     service, competition: Competition, prepare_version
 ):
-    sent = publish(service, prepare_version(competition).id)
+    sent = publish(service, prepare_version(competition))
     assert str(sent) == expected(WHILE_IT_RUNS, service.database)
 
 
@@ -90,5 +86,5 @@ def test_a_publication_after_the_final_standings_sends_these_statements(
     service.reveal(competition)
     with service.database.write() as session:
         close.finalize(session, competition=competition, actor=TESTS, now=service.now)
-    sent = publish(service, prepare_version(competition).id)
+    sent = publish(service, prepare_version(competition))
     assert str(sent) == expected(AFTER_THE_FINAL_STANDINGS, service.database)

@@ -19,7 +19,6 @@ from grader.models import (
     SubmissionStatus,
     Team,
 )
-from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.rescoring import publication
 from grader.services.rescoring.publication import (
@@ -29,10 +28,10 @@ from grader.services.rescoring.publication import (
     RescoringLosesScores,
 )
 from tests.fixtures import rescorings
+from tests.fixtures.rescorings import waiting
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
 
-TESTS = Actor(None, "tests")
 HOUR = timedelta(hours=1)
 
 
@@ -68,15 +67,11 @@ def end(service, job_id: int, state: JobState, **values):
 
 
 def publish(service, version: ScoringVersion, **options) -> ScoringVersion:
-    options = {"now": service.now + 2 * HOUR} | options
-    with service.database.write() as session:
-        return publication.publish(session, scoring_version_id=version.id, actor=TESTS, **options)
+    return rescorings.publish(service, version, **{"now": service.now + 2 * HOUR} | options)
 
 
 def roll_back(service, competition, number: int = 1, **options) -> ScoringVersion:
-    options = {"reason": "It was right before.", "now": service.now + 2 * HOUR} | options
-    with service.database.write() as session:
-        return publication.roll_back(session, competition=competition, number=number, actor=TESTS, **options)
+    return rescorings.roll_back(service, competition, number, **{"now": service.now + 2 * HOUR} | options)
 
 
 def statuses(service) -> list[SubmissionStatus]:
@@ -218,5 +213,4 @@ def test_what_was_done_while_a_version_was_retired_is_on_its_board_when_it_comes
     service.score(service.submit(competition, user="bob", seed=5))
     second = roll_back(service, competition, number=2, reason="No, it is right.")
     assert (second.state, second.reason) == (ScoringVersionState.PREPARING, "No, it is right.")
-    with service.database.read() as session:
-        assert len(rescorings.open_jobs(session, scoring_version_id=second.id)) == 1
+    assert len(waiting(service, second)) == 1

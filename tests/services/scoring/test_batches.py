@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from grader import db
 from grader.models import JobState, Score, ScoringJob, ScoringVersion, ScoringVersionState, Standing
 from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.scoring import batches
@@ -188,19 +187,6 @@ def test_only_a_version_that_is_being_prepared_is_scored_in_batches(service, ver
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
     assert unattended(service, after=timedelta(days=1)) is None
-
-
-def test_live_lanes_can_leave_rescorings_out(service, competition, version: ScoringVersion):
-    accepted = service.submit(competition, user="dan", seed=9)
-    with service.database.read() as session:
-        waiting = scoring.waiting(
-            session,
-            older_than=timedelta(),
-            limit=100,
-            now=db.now(session),
-            with_rescorings=False,
-        )
-    assert waiting == [accepted.job_ids[0]]
 
 
 def test_a_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):

@@ -1,7 +1,6 @@
 """Scoring jobs: claims, leases, tokens, results and standings, on both kinds of database."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,6 @@ from sqlalchemy import func, select
 from grader.files import read_solution
 from grader.models import JobState, Score, ScoringJob, Split, Submission, SubmissionStatus
 from grader.services.jobs import leased_rows
-from grader.services.jobs.leased_rows import Breakdown, Rejection
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
 
@@ -93,48 +91,8 @@ def test_notes_on_an_accepted_file_are_kept(service, predictions_csv: Callable[.
     assert [note["code"] for note in service.submission(accepted).notes]
 
 
-def test_running_a_finished_job_again_is_a_no_op(service, accepted):
-    service.score(accepted)
-    assert claim(service, accepted.job_ids[0], after=timedelta(days=1)) is None
-    with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(Score)) == 2
-
-
 def test_an_unknown_job_is_a_no_op(service):
     assert claim(service, 12345) is None
-
-
-def test_the_third_error_of_our_own_makes_a_submission_failed(service, accepted):
-    [job_id] = accepted.job_ids
-    after = timedelta()
-    for attempt in (1, 2, 3):
-        held = claim(service, job_id, after=after)
-        assert held is not None and held.attempt == attempt
-        with service.database.write() as session:
-            now = service.now + after
-            assert jobs.record(session, job_id=job_id, token=held.token, outcome=Breakdown("abc"), now=now)
-        assert claim(service, job_id, after=after) is None
-        after += timedelta(seconds=60)
-    assert job(service, job_id).state is JobState.FAILED
-    submission = service.submission(accepted)
-    assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, "abc")
-    assert claim(service, job_id, after=timedelta(days=1)) is None
-
-
-def test_what_waits_is_found_after_a_while_and_lost_leases_at_once(service):
-    competition = service.competition()
-    waiting, held = service.submit(competition), service.submit(competition, seed=8)
-    claim(service, held.job_ids[0])
-
-    def found(after: timedelta) -> set[int]:
-        with service.database.read() as session:
-            return set(jobs.waiting(session, older_than=10 * SECOND, limit=10, now=service.now + after))
-
-    assert found(9 * SECOND) == set()
-    assert found(10 * SECOND) == set(waiting.job_ids)
-    assert found(LEASE) == {*waiting.job_ids, *held.job_ids}
-    service.score(waiting)
-    assert found(LEASE) == set(held.job_ids)
 
 
 def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_retry_is_one(
@@ -156,14 +114,6 @@ def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_ret
     with service.database.write() as session:
         session.get_one(Submission, failed.submission.id).status = SubmissionStatus.FAILED
     assert oldest() is None
-
-
-def test_a_claim_carries_what_computing_needs(service, accepted):
-    held = claim(service, accepted.job_ids[0])
-    assert held is not None
-    assert held.submission_sha256 == accepted.submission.sha256
-    assert held.rules.identities == ("female", "muslim")
-    assert replace(held) == held
 
 
 def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(service, accepted):
@@ -188,37 +138,16 @@ def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
     assert claim(service, job_id, after=end)
 
 
-def test_the_tenth_lost_lease_is_the_last_and_errors_are_not_counted_as_lost(service, accepted):
-    (job_id,) = accepted.job_ids
-    for attempts, errors, is_taken in ((9, 0, True), (11, 2, True), (11, 1, False)):
-        with service.database.write() as session:
-            lost = session.get_one(ScoringJob, job_id)
-            lost.state, lost.lease_until, lost.token = JobState.CLAIMED, service.now, "lost"
-            lost.attempt_count, lost.error_count = attempts, errors
-        assert (claim(service, job_id) is not None) is is_taken
-        assert (job(service, job_id).state is JobState.FAILED) is not is_taken
-
-
-def test_only_its_holder_hands_a_job_back_and_then_it_was_never_claimed(service):
+def test_a_job_of_a_batch_is_handed_back_alone_and_only_while_it_is_claimed(service):
     competition = service.competition()
     (one,), (other,) = (service.submit(competition, seed=seed).job_ids for seed in (1, 2))
     held = claim(service, one)
     assert held is not None and len(bytes.fromhex(held.token)) == 16
     with service.database.write() as session:
         same = session.get_one(ScoringJob, other)  # jobs of one batch share their token
-        same.state, same.token, same.lease_until, same.attempt_count = (
-            JobState.CLAIMED,
-            held.token,
-            service.now,
-            5,
-        )
-        jobs.hand_back(session, job_id=one, token="another")
-    assert job(service, one).state is JobState.CLAIMED
-    with service.database.write() as session:
+        same.state, same.token, same.attempt_count = JobState.CLAIMED, held.token, 5
         jobs.hand_back(session, job_id=one, token=held.token)
-    back = job(service, one)
-    assert (back.state, back.lease_until, back.token, back.attempt_count) == (JobState.WAITING, None, None, 0)
-    assert back.available_at == service.now
+    assert job(service, one).available_at == service.now
     assert (job(service, other).state, job(service, other).attempt_count) == (JobState.CLAIMED, 5)
     with service.database.write() as session:
         session.get_one(ScoringJob, other).state = JobState.DONE
@@ -255,47 +184,26 @@ def test_live_boards_come_before_rescorings_then_who_waits_longest(service, prep
 
 
 @on_sqlite
-def test_the_outage_that_is_one_error_too_many_fails_the_job_under_an_incident_of_the_log(
-    service, accepted, caplog: pytest.LogCaptureFixture
-):
-    (job_id,) = accepted.job_ids
+def test_the_last_outage_and_the_last_lost_lease_fail_the_submission_under_the_jobs_incident(service):
+    competition = service.competition()
+    broken, lost = (service.submit(competition, seed=seed) for seed in (1, 2))
+    (broken_id,), (lost_id,) = broken.job_ids, lost.job_ids
     with service.database.write() as session:
-        session.get_one(ScoringJob, job_id).error_count = jobs.LIMITS.errors - 1
-    now = service.now + leased_rows.OUTAGE_PATIENCE
-    held = claim(service, job_id, after=leased_rows.OUTAGE_PATIENCE)
+        session.get_one(ScoringJob, broken_id).error_count = jobs.LIMITS.errors - 1
+        session.get_one(ScoringJob, lost_id).attempt_count = jobs.LIMITS.lost_leases - 1
+    held = claim(service, broken_id, after=leased_rows.OUTAGE_PATIENCE)
     assert held is not None
+    now = service.now + leased_rows.OUTAGE_PATIENCE
     with service.database.write() as session:
-        assert jobs.record(session, job_id=job_id, token=held.token, outcome=leased_rows.Outage(), now=now)
-    failed = job(service, job_id)
-    assert (failed.state, failed.finished_at, failed.lease_until, failed.token) == (
-        JobState.FAILED,
-        now,
-        None,
-        None,
-    )
-    assert (
-        f"Incident {failed.incident}: the storage could not be read for job {job_id} all day." in caplog.text
-    )
-    submission = service.submission(accepted)
-    assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, failed.incident)
-    assert (submission.finished_at, submission.slot_day) == (now, None)
-
-
-@on_sqlite
-def test_nobody_gives_up_a_job_while_its_last_lease_runs_and_the_log_has_what_was_given_up(
-    service, accepted, caplog: pytest.LogCaptureFixture
-):
-    (job_id,) = accepted.job_ids
-    with service.database.write() as session:
-        session.get_one(ScoringJob, job_id).attempt_count = jobs.LIMITS.lost_leases - 1
-    assert claim(service, job_id)
-    assert claim(service, job_id, after=LEASE - SECOND) is None
-    assert job(service, job_id).state is JobState.CLAIMED
-    assert claim(service, job_id, after=LEASE) is None
-    lost = job(service, job_id)
-    assert (lost.state, lost.finished_at, lost.token) == (JobState.FAILED, service.now + LEASE, None)
-    assert f"Incident {lost.incident}: job {job_id} lost 10 leases and has failed." in caplog.text
-    assert service.submission(accepted).incident == lost.incident
+        assert jobs.record(session, job_id=broken_id, token=held.token, outcome=leased_rows.Outage(), now=now)
+    assert claim(service, lost_id)
+    assert claim(service, lost_id, after=LEASE - SECOND) is None
+    assert claim(service, lost_id, after=LEASE) is None
+    for accepted, ended_at in ((broken, now), (lost, service.now + LEASE)):
+        submission, incident = service.submission(accepted), job(service, accepted.job_ids[0]).incident
+        assert (submission.status, submission.incident) == (SubmissionStatus.FAILED, incident)
+        assert incident is not None
+        assert (submission.finished_at, submission.slot_day) == (ended_at, None)
 
 
 @on_sqlite
@@ -306,6 +214,8 @@ def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file
     taken = job(service, job_id)
     assert held is not None and held.known_problems is None and held.other_labels == ()
     assert (held.job_id, held.attempt, held.submission_id) == (job_id, 1, accepted.submission.id)
+    assert held.submission_sha256 == accepted.submission.sha256
+    assert held.rules.identities == ("female", "muslim")
     assert (taken.token, taken.holder, taken.lease_until) == (held.token, "ada's", service.now + LEASE)
     with service.database.write() as session:
         deleted = session.get_one(Submission, accepted.submission.id)
@@ -317,26 +227,3 @@ def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file
         solution = version.solution
         assert (again.scoring_version_id, again.row_ids_sha256) == (version.id, solution.row_ids_sha256)
         assert again.prepared_sha256 == solution.prepared_sha256
-
-
-@on_sqlite
-def test_every_record_says_whether_its_token_was_current(service):
-    competition = service.competition()
-    for outcome, state in (
-        (Rejection([{"code": "x"}]), JobState.REJECTED),
-        (Breakdown("abc"), JobState.WAITING),
-    ):
-        (job_id,) = service.submit(competition).job_ids
-        held = claim(service, job_id)
-        assert held is not None
-        with service.database.write() as session:
-            given = {"job_id": job_id, "outcome": outcome, "now": service.now}
-            assert jobs.record(session, token="another", **given) is False
-            assert jobs.record(session, token=held.token, **given) is True
-            assert jobs.record(session, token=held.token, **given) is False
-        done = job(service, job_id)
-        assert (done.state, done.token, done.lease_until) == (state, None, None)
-        if state is JobState.REJECTED:
-            assert (done.problems, done.notes, done.incident) == ([{"code": "x"}], [], None)
-        else:
-            assert done.available_at == service.now + jobs.LIMITS.error_pauses[0]

@@ -1,8 +1,5 @@
 """Organizers' jobs in a worker: results, problems, exceptions, and processes that die."""
 
-import os
-import subprocess
-import sys
 import time
 from datetime import timedelta
 from typing import Any
@@ -16,8 +13,6 @@ from grader.services.jobs import organizer_jobs
 from grader.worker.organizer_jobs import context as work_module
 from grader.worker.organizer_jobs.context import Handler, Work
 from grader.worker.organizer_jobs.worker import OrganizerWorker
-from tests.fixtures.guarded import has_ended
-from tests.fixtures.patience import HANG_SECONDS, eventually
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = on_sqlite
@@ -103,23 +98,6 @@ def test_a_job_that_is_put_away_stops_its_work(service):
         raise AssertionError("nobody waits for this")
 
     assert run(service, job, handler).state is JobState.FAILED
-
-
-def test_the_process_of_a_job_ends_with_its_parent(service):
-    program = (
-        "import os, signal, sys\n"
-        "from grader.worker.process.child import AnsweringProcess\n"
-        "end = 'from grader.worker.children.job_program import end_with_parent as f; f()'\n"
-        "child = AnsweringProcess([sys.executable, '-c', end], environment=os.environ)\n"
-        "print(child.pid, flush=True)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    environment = os.environ | service.settings.environment()
-    parent = subprocess.run(
-        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, timeout=HANG_SECONDS
-    )
-    pid = int(parent.stdout)
-    eventually(lambda: has_ended(pid), "the end of the process")
 
 
 def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service):

@@ -5,7 +5,7 @@ from typing import Any
 from flask import url_for
 
 from grader.models import Role
-from grader.services.fair_play import marks, report
+from grader.services.fair_play import report
 from webapp.http import organizer_operations as organizing
 from webapp.http.api import blueprint
 from webapp.http.context import competition_of, reading
@@ -46,7 +46,7 @@ def look_at_submissions(slug: str) -> Any:
 @organizers_operation(Role.EDITOR, answers=FairPlay, tag=TAG)
 def mark_fair_play(slug: str, json: MarkRequest) -> FairPlay:
     """Mark a line as looked at: nothing is wrong, and why."""
-    act(slug, marks.mark, line=json.line, reason=json.reason)
+    act(slug, report.mark, line=json.line, reason=json.reason)
     return _found(slug)
 
 

@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
 from grader.services.accounts.login_addresses import KEPT
-from grader.services.fair_play import marks, report, same_people
+from grader.services.fair_play import report, same_people
 from grader.services.fair_play.report import Report
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.services.jobs import organizer_jobs
@@ -48,14 +48,14 @@ def mark(slug: str) -> ResponseReturnValue:
     """Mark a line as looked at, with the reason."""
     try:
         with writing() as session:
-            marks.mark(
+            report.mark(
                 session,
                 competition=competition_of(session, slug),
                 line=request.form.get("line", ""),
                 reason=request.form.get("reason", ""),
                 actor=actor(),
             )
-    except (marks.ReasonNeeded, marks.UnknownLine) as error:
+    except (report.ReasonNeeded, report.UnknownLine) as error:
         return _page(slug, problem=error.message), status_of(error)
     flash("Marked as looked at.")
     return redirect(url_for(".index", slug=slug), 303)
@@ -82,7 +82,7 @@ def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Re
         lines = lines_of(
             found,
             report.submissions(session, found=found),
-            marks.by_line(session, competition=competition),
+            report.marks_by_line(session, competition=competition),
         )
     return newest, job, found, lines
 
@@ -98,7 +98,7 @@ def _page(slug: str, *, problem: str = "") -> str:
         done=done,
         found=found,
         lines=lines,
-        reason_max_length=marks.REASON_MAX_LENGTH,
+        reason_max_length=report.REASON_MAX_LENGTH,
         problem=problem,
         etag=_status(newest).headers["ETag"],
     )

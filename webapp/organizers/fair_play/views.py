@@ -7,7 +7,6 @@ from grader.canaries import is_named, least_chance
 from grader.charts.frame import order_chart
 from grader.fair_play import Sign
 from grader.models import FairPlayMark, Submission
-from grader.services.fair_play import marks
 from grader.services.fair_play.report import (
     FoundCanaries,
     FoundFollower,
@@ -83,10 +82,9 @@ def _lines(
     lines = []
     for file in found.followers:
         if file.submission_id in submissions:
-            line = marks.canary_line(file.submission_id)
             submission = submissions[file.submission_id]
             sentences = tuple(_sentences(file, files))
-            lines.append(FollowerLine(line, submission, file, sentences, marked.get(line)))
+            lines.append(FollowerLine(file.line, submission, file, sentences, marked.get(file.line)))
     return lines
 
 
@@ -174,8 +172,8 @@ def _team(
     )
     if not files:
         return None
-    team, line = files[0].submission.team, marks.team_line(found.team_id)
-    return TeamLine(line, team.id, team.name, found, files, marked.get(line))
+    team = files[0].submission.team
+    return TeamLine(found.line, team.id, team.name, found, files, marked.get(found.line))
 
 
 def _signs(file: FoundSigns) -> Iterator[str]:
@@ -215,16 +213,15 @@ def _signs(file: FoundSigns) -> Iterator[str]:
 def _pair(
     found: FoundPair, submissions: Mapping[int, Submission], marked: Mapping[str, FairPlayMark]
 ) -> PairLine:
-    line = marks.pair_line(found.one_id, found.other_id)
     svg = order_chart((f"#{found.one_id}", f"#{found.other_id}"), found.points) if found.points else ""
     return PairLine(
-        line,
+        found.line,
         submissions[found.one_id],
         submissions[found.other_id],
         found,
         tuple(_alike(found)),
         svg,
-        marked.get(line),
+        marked.get(found.line),
     )
 
 

@@ -10,10 +10,9 @@ from grader.models import ScoringVersion, ScoringVersionState
 from grader.ranking import order
 from grader.ranking.comparison import BoardChange, TeamChange
 from grader.services.competitions.metric import Rules
-from grader.services.rescoring.difference import TOPS, Preview
+from grader.services.rescoring.difference import TOPS, Preview, Summary
 from grader.services.rescoring.preparation import Progress
 from grader.services.rescoring.publication import Amends
-from grader.services.rescoring.summary import Summary
 from webapp.http.fields import Answer, Moment, Number, Score, Sent, Text
 from webapp.http.organizer_operations import Job
 from webapp.organizers.rescoring.version_page import MAX_EXTRA

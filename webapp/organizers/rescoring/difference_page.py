@@ -10,8 +10,7 @@ from grader import db
 from grader.models import Competition, Role, ScoringVersion
 from grader.services.competitions import lookup
 from grader.services.rescoring import difference as rescoring_difference
-from grader.services.rescoring.difference import Compared, Preview
-from grader.services.rescoring.summary import Summary
+from grader.services.rescoring.difference import Compared, Preview, Summary
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups
 from webapp.http.auth import organizers_only

@@ -16,8 +16,8 @@ from grader.models import Competition, Role, ScoringVersion, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.limits import grants
 from grader.services.rescoring import difference, preparation, publication
+from grader.services.rescoring.difference import Summary
 from grader.services.rescoring.publication import Amends, InvalidPublication
-from grader.services.rescoring.summary import Summary
 from grader.text import counted, utc
 from webapp.competitions.views import CompetitionView
 from webapp.http import lookups

@@ -1,14 +1,15 @@
-"""Kept ranks: found again as they were, for the same file, rows and format."""
+"""Caches of the calculator: ranks by file, rows and format; the last prepared solutions."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from grader.services.scoring.jobs import Claim
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.worker import calculator
-from grader.worker.calculator import RankCache, RankedFile
+from grader.worker.calculator import PreparedSolutions, RankCache, RankedFile
 
 FILE, ROW_IDS = "11" * 32, "ff" * 32
 
@@ -54,3 +55,16 @@ def test_without_room_there_is_no_cache(tmp_path: Path):
     assert cache is not None
     cache.put(FILE, ROW_IDS, ranked())
     assert len(list((tmp_path / "cache" / "ranks").glob("*/*"))) == 1
+
+
+def test_the_solution_that_was_not_used_for_longest_is_forgotten_first():
+    loaded: list[int] = []
+
+    def load(claim: Claim):
+        loaded.append(claim.scoring_version_id)
+        return object()
+
+    solutions = PreparedSolutions(load, kept=2)
+    for version_id in (1, 2, 1, 3, 1, 2):
+        solutions.get(Claim(1, "token", 1, 1, version_id, "a", "b", "c", rules=None))  # type: ignore[arg-type]
+    assert loaded == [1, 2, 3, 2]

@@ -11,16 +11,12 @@ from grader.models import JobState, ScoringJob, SubmissionStatus
 from grader.services.jobs import leased_rows
 from grader.services.scoring import jobs
 from grader.services.scoring.jobs import Claim
-from grader.worker.calculator import PreparedSolution, PreparedSolutions
+from grader.worker.calculator import PreparedSolution
 from grader.worker.scorer import Scorer
 
 pytestmark = pytest.mark.both_databases
 
 LEASE = timedelta(seconds=40)
-
-
-def claim_of(version_id: int) -> Claim:
-    return Claim(1, "token", 1, 1, version_id, "a", "b", "c", rules=None)  # type: ignore[arg-type]
 
 
 def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_later(
@@ -63,17 +59,6 @@ def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
         session.execute(update(ScoringJob).values(available_at=service.now))
     assert scorer.run(accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.SCORED
-
-
-def test_a_storage_that_cannot_be_read_for_a_day_is_an_incident(service):
-    accepted = service.submit(service.competition())  # long ago
-    folder = service.settings.data_dir / "blobs"
-    folder.rename(folder.with_name("unmounted"))
-    with service.database.write() as session:
-        session.execute(update(ScoringJob).values(attempt_count=2, error_count=2))
-    assert Scorer(service.database, service.storage, lease=LEASE).run(accepted.job_ids[0])
-    submission = service.submission(accepted)
-    assert submission.status is SubmissionStatus.FAILED and submission.incident
 
 
 def test_no_transaction_is_open_while_a_file_is_read(service):
@@ -129,19 +114,6 @@ def test_a_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest
     for seed in range(3):
         assert scorer.run(service.submit(competition, seed=seed).job_ids[0])
     assert len(loaded) == 1
-
-
-def test_the_solution_that_was_not_used_for_longest_is_forgotten_first():
-    loaded: list[int] = []
-
-    def load(claim: Claim):
-        loaded.append(claim.scoring_version_id)
-        return object()
-
-    solutions = PreparedSolutions(load, kept=2)
-    for version_id in (1, 2, 1, 3, 1, 2):
-        solutions.get(claim_of(version_id))
-    assert loaded == [1, 2, 3, 2]
 
 
 def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorded_twice(

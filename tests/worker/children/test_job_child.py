@@ -1,0 +1,157 @@
+"""Job children: limits, restarts, ends of parents, and organizers' jobs in processes that may die."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+import pytest
+
+from grader.models import JobState, OrganizerJob, SubmissionStatus
+from grader.services.audit.log import Actor
+from grader.services.jobs import organizer_jobs
+from grader.services.solutions import checks
+from grader.services.solutions.checks import UploadedFile
+from grader.worker.children.job_child import JobChild
+from grader.worker.sweeper import Sweeper
+from tests.fixtures.guarded import has_ended
+from tests.fixtures.patience import HANG_SECONDS, eventually
+
+pytestmark = [pytest.mark.system, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
+
+GREEDY = """
+from grader.worker.process.ending import limit_memory
+limit_memory(600)
+try:
+    bytearray(2 << 30)
+except MemoryError:
+    print("refused")
+"""
+ENDLESS = (
+    "from grader.worker.process.ending import end_process_after; end_process_after(1); sum(range(10**12))"
+)
+SCORING = """
+import os, psutil, signal
+from grader.settings import load
+from grader.worker.children.job_child import JobChild
+child = JobChild(load())
+child.score(0)
+print(psutil.Process().children()[0].pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+WORKING = """
+import os, signal, sys
+from grader.worker.process.child import AnsweringProcess
+end = 'from grader.worker.children.job_program import end_with_parent as f; f()'
+child = AnsweringProcess([sys.executable, '-c', end], environment=os.environ)
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def python(program: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | (environment or {}),
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=HANG_SECONDS,
+    )
+
+
+@pytest.fixture
+def job(service, solution_csv: Callable[..., bytes]) -> OrganizerJob:
+    """A corrected solution that waits for its check."""
+    competition = service.competition()
+    blob = service.storage.put(solution_csv(seed=2))
+    with service.database.write() as session:
+        return checks.add(
+            session,
+            competition=competition,
+            file=UploadedFile.of("solution.csv", blob),
+            actor=Actor.shell(),
+            now=service.now,
+        )
+
+
+def wait_for(service, job: OrganizerJob, state: JobState) -> OrganizerJob:
+    def found() -> OrganizerJob | None:
+        with service.database.read() as session:
+            row = session.get_one(OrganizerJob, job.id)
+        return row if row.state is state else None
+
+    return eventually(found, f"job {job.id} in the state {state}")
+
+
+def scoring_processes() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [child for child in children if "grader.worker.children.job_program" in child.cmdline()]
+
+
+def test_more_memory_than_the_limit_is_refused():
+    assert python(GREEDY).stdout == "refused\n"
+
+
+def test_a_process_ends_at_its_time_limit_even_inside_one_call():
+    assert python(ENDLESS).returncode < 0
+
+
+@pytest.mark.parametrize("program", [SCORING, WORKING], ids=["scoring", "an organizers' job"])
+def test_a_child_ends_when_its_parent_is_gone(service, program: str):
+    pid = int(python(program, service.settings.environment()).stdout)
+    eventually(lambda: has_ended(pid), "the end of the process")
+
+
+def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service):
+    competition = service.competition()
+    accepted = [service.submit(competition, seed=seed) for seed in range(3)]
+    with JobChild(service.settings) as child:
+        assert child.score(accepted[0].job_ids[0])
+        [process] = scoring_processes()
+        assert child.score(accepted[1].job_ids[0])
+        process.kill()
+        process.wait()
+        assert child.score(accepted[2].job_ids[0])
+    assert scoring_processes() == []
+    assert {service.submission(each).status for each in accepted} == {SubmissionStatus.SCORED}
+
+
+def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, job: OrganizerJob):
+    stop = threading.Event()
+    sweeper = threading.Thread(target=Sweeper(service.settings, service.database).run, args=(stop,))
+    sweeper.start()
+    try:
+        done = wait_for(service, job, JobState.DONE)
+    finally:
+        stop.set()
+        sweeper.join()
+    assert done.result["changes"]["rows"] > 0
+    assert done.attempt_count == 1
+
+
+def test_a_process_that_is_killed_leaves_the_job_to_the_next(service, job: OrganizerJob):
+    blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
+    kept = blob.read_bytes()
+    blob.unlink()
+    os.mkfifo(blob)  # whoever opens it waits
+    child = JobChild(service.settings)
+    outcome: list[bool] = []
+    lane = threading.Thread(target=lambda: outcome.append(child.organize(job.id)))
+    lane.start()
+    try:
+        wait_for(service, job, JobState.CLAIMED)
+    finally:
+        child._child.process.signal_all(signal.SIGKILL)  # type: ignore[union-attr]
+        lane.join()
+    assert outcome == [False]
+    blob.unlink()
+    blob.write_bytes(kept)
+    with service.database.write() as session:
+        now = service.now + timedelta(days=36_500)  # the process extended the lease by the clock of today
+        again = organizer_jobs.claim(session, job_id=job.id, now=now)
+    assert again is not None and again.attempt == 2
