@@ -31,31 +31,31 @@ REACHED_IN = {
         "The queue was hinted; the client has no answer yet.",
     ),
     "claim.before_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "A job is claimed, and that is not committed.",
     ),
     "claim.after_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "A job is claimed and nothing is computed.",
     ),
     "record.before_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "Scores, status and standing are written and not committed.",
     ),
     "record.after_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "The result is committed; the queue's message is not acknowledged.",
     ),
     "batch.after_claim": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "A batch of a rescoring is claimed and nothing is computed.",
     ),
     "batch.before_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "The results of a batch are written and not committed.",
     ),
     "batch.after_commit": (
-        "grader/worker/scoring/scorer.py",
+        "grader/worker/scorer.py",
         "The results of a batch are committed; no queue was hinted.",
     ),
     "rescoring.before_commit": (
