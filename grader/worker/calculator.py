@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.feedback import basis_of
-from grader.files import FileRejected, RowIds, read_submission
+from grader.files import FileRejected, RowIds, SubmissionFile, read_submission
 from grader.metrics import RankArray, RankedSplit, count_ranks, dense_ranks, report
 from grader.metrics.analysis.influence import Sets, influences
 from grader.metrics.analysis.label_effects import label_effects
@@ -39,6 +39,11 @@ class RankedFile:
     ranks: RankArray
     notes: list[dict[str, Any]]
     other_labels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, file: SubmissionFile) -> "RankedFile":
+        """Rank the predictions of a file."""
+        return cls(dense_ranks(file.predictions), [note.as_dict() for note in file.notes], file.other_labels)
 
 
 class RankCache:
@@ -170,8 +175,7 @@ class Calculator:
     def _read(self, claim: Claim, solution: PreparedSolution) -> RankedFile:
         data = self._storage.read(claim.submission_sha256)
         submission = read_submission(data, solution.row_ids, other_labels=claim.other_labels)
-        notes = [note.as_dict() for note in submission.notes]
-        file = RankedFile(dense_ranks(submission.predictions), notes, submission.other_labels)
+        file = RankedFile.of(submission)
         if self._ranks:
             self._ranks.put(claim.submission_sha256, claim.row_ids_sha256, file)
         if self._histograms and not self._histograms.get(claim.submission_sha256):

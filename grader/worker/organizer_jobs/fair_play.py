@@ -24,7 +24,6 @@ from grader.fair_play import (
 )
 from grader.fair_play.likeness import IndexArray
 from grader.files import FileRejected, read_submission
-from grader.metrics import dense_ranks
 from grader.models import Competition
 from grader.services.competitions import lookup
 from grader.services.fair_play import report as fair_play_files
@@ -52,11 +51,11 @@ MAX_PICTURES = 50
 POINTS = 200
 KEPT_ORDERS = 32
 READING_SECONDS = 900
-"""After this, files whose ranks are not kept are left to the next look, which finds more ranks kept."""
+"""Later, files without cached ranks are left to the next job, which finds more of them cached."""
 
 
 def look(work: Work) -> dict[str, Any]:
-    """Look through the newest files of a competition."""
+    """Analyse the newest files of a competition."""
     work.report_progress(0, 0, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
@@ -84,7 +83,7 @@ def look(work: Work) -> dict[str, Any]:
 
 
 class _Orders:
-    """The orders of files by their submissions, the last few of them in memory."""
+    """Orders of files by submission, with the last few in memory."""
 
     def __init__(
         self,
@@ -94,19 +93,15 @@ class _Orders:
         names: tuple[str, ...],
         found: Sequence[File],
     ) -> None:
-        self._storage, self._live, self._row_ids_sha256, self._names = (
-            work.storage,
-            live,
-            row_ids_sha256,
-            names,
-        )
+        self._storage, self._live = work.storage, live
+        self._row_ids_sha256, self._names = row_ids_sha256, names
         self._ranks = RankCache.of(work.settings)
         self._shas = {file.submission_id: file.sha256 for file in found}
         self._recent: OrderedDict[str, FileOrder] = OrderedDict()
         self._until = time.monotonic() + READING_SECONDS
 
     def of(self, submission_id: int) -> FileOrder | None:
-        """Return the order of a file; None where it cannot be read, or not in time."""
+        """Return the order of a file, None if it cannot be read, or not in time."""
         sha256 = self._shas[submission_id]
         order = self._recent.pop(sha256, None) or self._kept(sha256) or self._read(sha256)
         if order is not None:
@@ -125,17 +120,16 @@ class _Orders:
         try:
             data = self._storage.read(sha256)
             read = read_submission(data, self._live.row_ids, other_labels=self._names)
-        except (FileRejected, BlobMissing):  # a file that still waits may be none, or be gone by now
+        except (FileRejected, BlobMissing):  # a pending file may be invalid, or deleted meanwhile
             return None
-        ranks = dense_ranks(read.predictions)
+        ranked = RankedFile.of(read)
         if self._ranks:
-            notes = [note.as_dict() for note in read.notes]
-            self._ranks.put(sha256, self._row_ids_sha256, RankedFile(ranks, notes, read.other_labels))
-        return FileOrder(ranks)
+            self._ranks.put(sha256, self._row_ids_sha256, ranked)
+        return FileOrder(ranked.ranks)
 
 
 class _Looked:
-    """What is known of all files: their sketches, whose they are, and the signs of their teams."""
+    """Results so far: sketches of the files, their teams, and the signs of the teams."""
 
     def __init__(self, work: Work, live: LiveSolution, orders: _Orders, rows: IndexArray) -> None:
         self._work, self._orders, self._rows = work, orders, rows
@@ -149,7 +143,7 @@ class _Looked:
         self._followed: list[Followed] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
-        """Look through the files of a team, or a file of the organizers; return the team if it is listed."""
+        """Analyse the files of a team, or a file of the organizers; return a listed team."""
         team, found = TeamFiles(self._identities, self._orders.of), []
         for file in sent:
             self._work.report_progress(len(self.files), total, "Looking at the submissions")
@@ -176,7 +170,7 @@ class _Looked:
         )
 
     def pairs(self) -> list[FoundPair]:
-        """Return the files of different teams that are alike, with the files of organizers near to them."""
+        """Return similar files of different teams, with similar files of organizers."""
         known: dict[bytes, set[int]] = defaultdict(set)
         between: list[Match] = []
         for match in matches(self._sketches, self._teams):
@@ -189,7 +183,7 @@ class _Looked:
         return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
 
     def canaries(self) -> FoundCanaries | None:
-        """Return the files that follow the canary rows, the surest first; None without such rows."""
+        """Return the files that follow the canary rows, the least likely first; None without such rows."""
         if not self._coins.size:
             return None
         followers = [
