@@ -8,7 +8,7 @@ import itertools
 import os
 
 VARIABLE = "FAIRBOARD_CRASH_AT"
-EXIT_CODE = 137  # what a shell reports of a process that kill -9 ended
+EXIT_CODE = 137  # exit code of a process after kill -9
 
 POINTS = frozenset(
     {
@@ -43,7 +43,7 @@ _times = itertools.count(1)
 
 
 def reach(name: str) -> None:
-    """End this process at once if it is to crash here; otherwise do nothing."""
+    """End this process if the variable names this point."""
     chosen = os.environ.get(VARIABLE)
     if not chosen:
         return

@@ -38,14 +38,14 @@ from grader.errors import ParticipantError
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
-# How long a writer of SQLite sleeps before it asks again: the first time, and when it has waited for a while.
+# Pauses of SQLite writers between attempts, the first one and those after a longer wait.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
-# PostgreSQL ends a writer that stopped half-way, or whose machine is gone: everybody waits for its locks.
+# PostgreSQL ends idle writers, because others wait for their locks.
 IDLE_TIMEOUT_MS = 30_000
-# A server that is gone without a word: without them a thread would wait for it for a quarter of an hour.
+# Without these limits a thread would wait a quarter of an hour for a server that disappeared.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
-    "tcp_user_timeout": "30000",  # milliseconds that what was sent may stay without an answer of its machine
+    "tcp_user_timeout": "30000",  # milliseconds without an acknowledgement
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
@@ -54,7 +54,7 @@ _NETWORK_PATIENCE = {
 # PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
 # serialization failure, deadlock.
 _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
-# Of a value that a column cannot hold: a number out of range, NUL in a text or in JSON, half a character.
+# Unstorable values: numbers out of range, NUL in texts or JSON, incomplete characters.
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 _TRANSIENT_SQLITE = frozenset(
@@ -63,7 +63,7 @@ _TRANSIENT_SQLITE = frozenset(
 
 
 class Unstorable(ParticipantError):
-    """A value that no column can hold; the code that reads it first should refuse it with its name."""
+    """A value that no column can store; the code that reads it should reject it by name."""
 
     public_name = "unstorable"
     message = "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."
@@ -162,7 +162,7 @@ def now(session: Session) -> datetime:
 
 
 def insert_new(session: Session, table: type[Base], values: dict[str, Any] | list[dict[str, Any]]) -> None:
-    """Insert a row or several, without those whose unique key is there or is just being written."""
+    """Insert rows, except those whose unique key exists."""
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     session.execute(insert(table).values(values).on_conflict_do_nothing())
 
@@ -184,7 +184,7 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    # What is written stays out of errors, and so out of logs: hashes of passwords, scores that are hidden.
+    # Values stay out of errors and logs: password hashes, hidden scores.
     options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "hide_parameters": True}
     if parsed.get_backend_name() != "sqlite":
         if parsed.get_backend_name() == "postgresql":
@@ -214,7 +214,7 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
 
 
 def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
-    """Return the error of a value that cannot be stored or looked for, on either database the same."""
+    """Return the same error for unstorable values on both databases."""
     error = context.original_exception
     is_refused = isinstance(error, psycopg.DataError) and error.sqlstate in _UNSTORABLE_STATES
     if not is_refused and not isinstance(error, OverflowError | UnicodeEncodeError):  # of SQLite's driver
@@ -251,7 +251,7 @@ class _Turns:
         self._asking = threading.Lock()
 
     def begin(self, connection: Connection) -> None:
-        """Begin a write transaction; raise what SQLite says when the lock was held for BUSY_TIMEOUT_MS."""
+        """Begin a write transaction; raise SQLite's error after BUSY_TIMEOUT_MS."""
         start, patience = time.monotonic(), BUSY_TIMEOUT_MS / 1000
         cursor = connection.connection.cursor()
         cursor.execute("PRAGMA busy_timeout = 0")
@@ -262,7 +262,9 @@ class _Turns:
                         return
                 finally:
                     self._asking.release()
-            connection.exec_driver_sql("BEGIN IMMEDIATE")  # once more, for its error as that of a statement
+            connection.exec_driver_sql(
+                "BEGIN IMMEDIATE"
+            )  # once more, to raise its error as that of a statement
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             cursor.close()

@@ -58,19 +58,19 @@ Tell = Callable[[int, int], None]
 
 
 class NotABackup(OrganizerError):
-    """A folder cannot be restored from; the message says why."""
+    """A folder is not a usable backup; the message has the reason."""
 
     public_name = "not_abackup"
 
 
 class CannotBackUp(OrganizerError):
-    """A backup cannot be made there; the message says why."""
+    """A backup is not possible; the message has the reason."""
 
     public_name = "cannot_back_up"
 
 
 class NoRoomForBackup(CannotBackUp):
-    """The disk has less room than a backup of the database may take."""
+    """The disk lacks room for a backup of the database."""
 
     public_name = "no_room_for_backup"
 
@@ -82,7 +82,7 @@ class NoRoomForBackup(CannotBackUp):
 
 
 class CannotRestore(OrganizerError):
-    """The installation cannot take a backup in; the message says why."""
+    """A restore into this installation is not possible; the message has the reason."""
 
     public_name = "cannot_restore"
 
@@ -164,7 +164,7 @@ def make(
         made_at = db.now(session)
 
     def look(session: Session) -> None:
-        if storage is not None:  # else the tables may be of an older version
+        if storage is not None:  # the tables of an automatic backup may be older
             named.update(blobs.named(session))
             required.update(blobs.required(session))
 
@@ -239,7 +239,7 @@ def restore(
 
 
 def _free_claims(session: Session) -> None:
-    """Let every job that was claimed wait again, as if it had not been claimed: its worker is elsewhere."""
+    """Let all claimed jobs wait again as if unclaimed: their workers belong to another installation."""
     for jobs in (ScoringJob, OrganizerJob):
         session.execute(
             update(jobs)
@@ -307,7 +307,7 @@ def _reveals(session: Session, made_at: datetime, now: datetime) -> Iterator[tup
 
 
 def needed_secrets(settings: Settings) -> list[str]:
-    """Return in a sentence each what a backup does not hold and a restored service needs."""
+    """Return a sentence for each secret that a restored service needs."""
     key = (
         f"{PREFIX}SECRET_KEY"
         if settings.secret_key is not None
@@ -340,7 +340,7 @@ def _settings_text(settings: Settings) -> str:
 def _copy_blobs(
     storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
 ) -> _Copied:
-    """Copy the blobs that are there; what only may be there and is not is no fault, and is not counted."""
+    """Copy the available blobs; only missing required ones count as unusable."""
     target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
     done, total = 0, len(names)
     for sha256 in sorted(names):

@@ -51,7 +51,7 @@ def kind_of(database: Database) -> str:
 
 
 def size_bytes(database: Database) -> int:
-    """Return about how much room a copy takes at most."""
+    """Return the approximate maximum size of a copy."""
     query = (
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
         if kind_of(database) == "sqlite"
@@ -91,7 +91,7 @@ def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) 
     schema.upgrade(database, revision)
     with database.engine.begin() as connection, _without_references(connection):
         for name in _tables(connection):
-            connection.execute(delete(table(name)))  # what a migration wrote
+            connection.execute(delete(table(name)))  # rows written by a migration
         for name, columns in tables.items():
             _copy_table_in(connection, name, columns, folder / f"{name}.copy.gz")
             _advance_ids(connection, name, columns)
@@ -108,7 +108,7 @@ def is_empty(database: Database) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Let a file or a folder reach the disk."""
+    """Sync a file or folder to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -131,7 +131,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
 
 @contextmanager
 def _reading_sqlite(path: Path) -> Iterator[Session]:
-    """Open a copy that nobody writes, without leaving anything beside it."""
+    """Open a read-only copy without creating other files."""
     engine = create_engine(f"sqlite:///{_read_only(path)}&uri=true", poolclass=NullPool)
     with Session(engine) as session:
         yield session
@@ -202,7 +202,7 @@ def _advance_ids(connection: Connection, name: str, columns: Sequence[str]) -> N
 
 @contextmanager
 def _without_references(connection: Connection) -> Iterator[None]:
-    """Take the foreign keys away for the block, for rows refer to each other in circles."""
+    """Drop the foreign keys during the block, because rows have circular references."""
     found = connection.execute(
         text(
             "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "

@@ -32,12 +32,12 @@ SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
 _PROBE = b"What `fairboard doctor` stores to see whether it can.\n"
-# Without any of them a crash of the machine may lose what was answered 201.
+# If one of them is off, a crash of the machine may lose accepted submissions.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 class Level(enum.StrEnum):
-    """How urgent a finding is."""
+    """Urgency of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -46,7 +46,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at, and in sentences how it is and what to do."""
+    """Result of a check, with its state and what to do."""
 
     level: Level
     subject: str
@@ -54,22 +54,22 @@ class Finding:
 
 
 def ok(subject: str, message: str) -> Finding:
-    """Return that something is well."""
+    """Return a finding without a problem."""
     return Finding(Level.OK, subject, message)
 
 
 def warning(subject: str, message: str) -> Finding:
-    """Return that something may go wrong."""
+    """Return a finding about a possible problem."""
     return Finding(Level.WARNING, subject, message)
 
 
 def alarm(subject: str, message: str) -> Finding:
-    """Return that something is wrong."""
+    """Return a finding about a problem."""
     return Finding(Level.ALARM, subject, message)
 
 
 def of_settings(settings: Settings) -> Iterator[Finding]:
-    """Look at settings that work and are not what one wants."""
+    """Check for settings that work but are not advisable."""
     if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
         yield warning(
             "settings",
@@ -88,7 +88,7 @@ def of_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def of_rights(settings: Settings) -> Iterator[Finding]:
-    """Look whether the data folder is private, and whether all in it belongs to one user, who asks."""
+    """Check that the data folder is private and that all its files belong to the current user."""
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
@@ -111,7 +111,7 @@ def of_rights(settings: Settings) -> Iterator[Finding]:
 def _belonging_to_others(folder: Path) -> Iterator[str]:
     owner = folder.stat().st_uid
     for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # it has just been deleted
+        with suppress(FileNotFoundError):  # deleted meanwhile
             if path.lstat().st_uid != owner:
                 yield str(path)
 
@@ -124,7 +124,7 @@ def _name_of(number: int) -> str:
 
 
 def of_disks(settings: Settings) -> Iterator[Finding]:
-    """Look at the room on each disk of this machine, and say what could be freed where it is short."""
+    """Check the free room on each disk, and list deletable files if it is short."""
     reserve = settings.disk_reserve_mb * 1_000_000
     is_short = False
     for folder in disk.folders(settings):
@@ -184,18 +184,18 @@ def of_tables(database: Database) -> Iterator[Finding]:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
         yield from _soundness(session) if is_sqlite else _durability(session)
         now, newest = db.now(session), _newest(session)
-    with database.write() as session:  # raises where it is read-only
+    with database.write() as session:  # fails on a read-only database
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
     yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
 
 
 def of_storage(storage: Storage) -> Iterator[Finding]:
-    """Look whether the storage can be written and read."""
+    """Check that the storage is writable and readable."""
     try:
         probe = storage.put(_PROBE)
         storage.read(probe.sha256)
         storage.delete(probe.sha256)
-    except Exception as error:  # of whatever store it is
+    except Exception as error:  # from any store
         reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
         yield alarm(
             "storage",
@@ -205,7 +205,7 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
 
 
 def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
-    """Look whether the storage has every blob that rows name, read whole if `read_all`."""
+    """Check that the storage has all required blobs; read them completely with `read_all`."""
     with database.read() as session:
         required = blobs.required(session)
     listed = list(storage.blobs())
@@ -231,7 +231,7 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
 
 
 def of_scoring(session: Session) -> Iterator[Finding]:
-    """Look whether anybody scores, and at what has failed."""
+    """Check for active scoring and failed submissions."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
     oldest = jobs.oldest_pending(session)
@@ -259,7 +259,7 @@ def of_scoring(session: Session) -> Iterator[Finding]:
 
 
 def of_mail(session: Session) -> Iterator[Finding]:
-    """Look at what waits in the outbox and what could not be sent."""
+    """Check the outbox for e-mails that could not be sent."""
     now = db.now(session)
     count, oldest = session.execute(
         select(func.count(), func.min(Mail.created_at)).where(
@@ -280,7 +280,7 @@ def of_mail(session: Session) -> Iterator[Finding]:
 
 
 def _newest(session: Session) -> datetime | None:
-    """Return the time of the newest thing that happened, as it was written down then."""
+    """Return the newest recorded time."""
     written = (Submission.submitted_at, ScoringJob.finished_at, AuditEntry.at, Login.last_used_at)
     return max(filter(None, (session.scalar(select(func.max(each))) for each in written)), default=None)
 

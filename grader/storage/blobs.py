@@ -22,11 +22,11 @@ from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Solut
 from grader.storage.stores import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
-BATCH = 20  # uploads wait meanwhile, for two requests each where the storage is a bucket
-# What a storage of another installation would look like; below that nobody needs to be asked.
+BATCH = 20  # uploads wait for a batch, with two requests per blob in a bucket
+# Fewer orphans need no confirmation.
 SUSPICIOUS_COUNT = 20
 
-# Whose value is the name of a blob, which must be in the storage.
+# Columns with the name of a required blob.
 REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Submission.sha256,
     DataFile.sha256,
@@ -35,19 +35,19 @@ REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
 )
-# Which rows of a column need their blob, where not all do: the bytes of a rejected file go after a day.
+# Conditions for rows that need their blob: rejected files are deleted after a day.
 _NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Submission.sha256: Submission.file_deleted_at.is_(None),
-    # Once it is used another row names it.
+    # Another row names the blob of a used upload.
     AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
 }
-# Whose value is or holds names of blobs that are kept where they are in the storage, and need not be.
+# Columns with names of optional blobs, which are kept.
 MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     Solution.digest,
     OrganizerJob.parameters,
     OrganizerJob.result,
     AnnouncedUpload.parts,
-    AnnouncedUpload.sha256,  # a backup that runs while it is sent again goes without it
+    AnnouncedUpload.sha256,  # an upload that is repeated during a backup is not in it
 )
 
 _ADVISORY_LOCK = 7777_0002
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 
 class SuspiciousStorage(OrganizerError):
-    """So many blobs are orphans that the storage may be another installation's."""
+    """Most blobs are orphans: the storage may belong to another installation."""
 
     public_name = "suspicious_storage"
     message = (
@@ -68,7 +68,7 @@ class SuspiciousStorage(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class MissingBlob:
-    """A blob that a row names and the storage does not have; `row` says which, as "submission 17"."""
+    """A missing blob and its row, such as "submission 17"."""
 
     sha256: str
     row: str
@@ -76,7 +76,7 @@ class MissingBlob:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a collection has deleted."""
+    """Result of a collection."""
 
     count: int
     size: int
@@ -103,7 +103,7 @@ def named(session: Session, *, among: Collection[str] | None = None) -> set[str]
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """Yield what may be the name of a blob anywhere in JSON-ready data."""
+    """Yield all possible names of blobs in JSON-ready data."""
     if isinstance(value, str):
         if _NAME.fullmatch(value):
             yield value
@@ -115,7 +115,7 @@ def names_in(value: Any) -> Iterator[str]:
 
 
 def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
-    """Return the blobs that rows name and that are not `stored`: each one is an alarm."""
+    """Return the required blobs that are not `stored`."""
     found = []
     for column in REQUIRED:
         kind = column.class_.__tablename__.replace("_", " ")
@@ -127,14 +127,14 @@ def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
 
 
 def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
-    """Return the blobs that no row names and that are old enough that none is about to."""
+    """Return unnamed blobs that are old enough that no row is about to name them."""
     names = named(session)
     return [blob for blob in listed if blob.sha256 not in names and blob.touched_at < now - ORPHANED_AFTER]
 
 
 def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> Collected:
-    """Delete the orphans; raise SuspiciousStorage where they are the most of many, unless `is_sure`."""
-    listed = list(storage.blobs())  # before the rows are read: what is stored from now on is not in it
+    """Delete orphans; raise SuspiciousStorage if they are the majority, unless `is_sure`."""
+    listed = list(storage.blobs())  # before the rows are read: later blobs are not in it
     with database.read() as session:
         found = orphans(session, listed=listed, now=db.now(session))
     if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
@@ -146,7 +146,7 @@ def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> C
 
 
 def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:
-    """Delete those blobs that no row names and nobody has stored or touched for `age`; return their names."""
+    """Delete unnamed blobs that were not stored or touched for `age`; return their names."""
     deleted: set[str] = set()
     for start in range(0, len(names), BATCH):
         deleted |= _delete(database, storage, names[start : start + BATCH], age)
@@ -154,7 +154,7 @@ def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *
 
 
 def _delete(database: Database, storage: Storage, batch: Sequence[str], age: timedelta) -> set[str]:
-    """Delete what no row names now that nobody can be about to name it."""
+    """Delete unnamed blobs while writers are excluded."""
     with database.write() as session:
         _lock(session, shared=False)
         kept = named(session, among=batch)
@@ -172,8 +172,8 @@ def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
 
 
 def _lock(session: Session, *, shared: bool) -> None:
-    """Wait for the other kind of holder; a write transaction of SQLite excludes all others once it began."""
-    session.connection()  # begins it
+    """Exclude the other kind of holder; on SQLite the write transaction itself excludes all others."""
+    session.connection()  # begins the transaction
     if session.get_bind().dialect.name == "postgresql":
         take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
         session.execute(select(take(_ADVISORY_LOCK)))

@@ -47,11 +47,11 @@ class BucketStorage:
             blob = stores.copy_bytes(data, file, max_bytes)
             file.seek(0)
             with self._asking():
-                self._store.put(blob.sha256, file)  # also if it is there: it is young again
+                self._store.put(blob.sha256, file)  # also for an existing blob, to renew its age
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
+        """Open a blob for reading; raise BlobMissing or StorageUnavailable."""
         size = self._facts(sha256)["size"]
         if size <= PIECE_BYTES:
             return BytesIO(self._bytes(sha256))
@@ -70,7 +70,7 @@ class BucketStorage:
         return stores.checked(self._bytes(sha256), sha256)
 
     def exists(self, sha256: str) -> bool:
-        """Return whether a blob is there."""
+        """Return whether a blob exists."""
         try:
             self._touched_at(sha256)
         except BlobMissing:
@@ -78,7 +78,7 @@ class BucketStorage:
         return True
 
     def touch(self, sha256: str) -> None:
-        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        """Renew the age of a blob; raise BlobMissing if it does not exist."""
         if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
             with self._asking():
                 self._store.put(sha256, self._bytes(sha256))
@@ -92,7 +92,7 @@ class BucketStorage:
                         yield ListedBlob(found["path"], found["size"], found["last_modified"])
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob; nothing happens if it is not there."""
+        """Remove a blob, if it exists."""
         with self._asking(), suppress(FileNotFoundError):
             self._store.delete(sha256)
 
@@ -108,7 +108,7 @@ class BucketStorage:
         return False
 
     def remove_abandoned(self) -> int:
-        """Do nothing: what is spooled here has no name, and a bucket keeps no half of a PUT."""
+        """Do nothing: spooled files have no name, and an incomplete PUT leaves nothing."""
         return 0
 
     def _touched_at(self, sha256: str) -> datetime:
@@ -119,7 +119,7 @@ class BucketStorage:
             with self._asking():
                 return self._store.head(sha256)
         except FileNotFoundError:
-            self._require_bucket()  # HEAD does not say what is missing
+            self._require_bucket()  # HEAD does not distinguish a missing bucket
             raise BlobMissing(sha256) from None
 
     def _bytes(self, sha256: str) -> bytes:
@@ -135,7 +135,7 @@ class BucketStorage:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Recognize a bucket that does not answer or does not exist."""
+        """Translate the errors of an unavailable or missing bucket."""
         from obstore.exceptions import BaseError
 
         try:

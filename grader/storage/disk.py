@@ -1,4 +1,4 @@
-"""Room on the disks of this machine: how much is left, and which errors mean that nothing is."""
+"""Free room on local disks, and errors of full disks."""
 
 import errno
 import shutil
@@ -11,13 +11,13 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# The second: SQLite's shared memory, a file beside the database, could not grow.
+# The second one: SQLite's shared-memory file could not grow.
 _SQLITE_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _POSTGRESQL_FULL = "53100"
 
 
 class NoSpace(ParticipantError):
-    """There is too little room on a disk to take in a file."""
+    """A disk lacks the room for a file."""
 
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
@@ -25,14 +25,14 @@ class NoSpace(ParticipantError):
 
 
 def folders(settings: Settings) -> tuple[Path, ...]:
-    """Return the folders of this machine that an installation cannot do without."""
+    """Return the folders that an installation needs."""
     url = urlsplit(settings.storage())
     blobs = (Path(unquote(url.path)),) if url.scheme == "file" else ()
     return (settings.data_dir.absolute(), *blobs)
 
 
 def free_bytes(folder: Path) -> int:
-    """Return how much may still be written below a folder, which need not be there yet."""
+    """Return the free bytes below a folder, which need not exist."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
@@ -45,7 +45,7 @@ def is_short(settings: Settings, *, wanted_bytes: int = 0, only_blobs: bool = Fa
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether an error, or one that it comes from, says that a disk is full."""
+    """Return whether an error or one of its causes reports a full disk."""
     return any(_says_full(each) for each in _origins(error))
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ALIGNMENT = 64  # an array is used where it lies in an entry
+ALIGNMENT = 64  # arrays are used inside their entry, without a copy
 CHECKSUM_BYTES = 8
-BLOCK_BYTES = 4096  # a small file takes a block of the disk as well
+BLOCK_BYTES = 4096  # a small file takes a whole block
 
 KEPT_FOR_SECONDS = 24 * 3600
 LOOK_AGAIN_SECONDS = 60
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
-    """An entry: some facts that JSON can hold, and bytes."""
+    """An entry: JSON-ready facts, and bytes."""
 
     facts: dict[str, Any]
     data: memoryview
@@ -53,7 +53,7 @@ class DiskCache:
         self._is_full_until = float("-inf")
 
     def get(self, key: str) -> Kept | None:
-        """Return an entry, None if it is not kept."""
+        """Return an entry, None if there is none."""
         path = self._path(key)
         try:
             entry = path.read_bytes()
@@ -66,11 +66,11 @@ class DiskCache:
             else:
                 os.utime(path)  # its last use
         except OSError:
-            pass  # another process was quicker, or may write here and we may not
+            pass  # another process was faster, or this one may not write
         return kept
 
     def put(self, key: str, facts: dict[str, Any], data: bytes = b"") -> None:
-        """Keep an entry if there is room; never raises for want of a disk."""
+        """Store an entry if there is room; never raise for a full disk."""
         entry = _pack(key, facts, data)
         try:
             if self._has_room(_on_disk(len(entry))):
@@ -90,7 +90,7 @@ class DiskCache:
         return True
 
     def _make_room(self, size: int) -> None:
-        """Let entries go whose last use is longest ago, and take a share of what is free."""
+        """Delete the least recently used entries and reserve a share of the free room."""
         self._make_folder()
         share = max(size, self._max_bytes // SHARE_OF_ONE_LOOK)
         entries = sorted(self._entries())
@@ -108,7 +108,7 @@ class DiskCache:
             self._is_full_until = time.monotonic() + LOOK_AGAIN_SECONDS
 
     def _entries(self) -> Iterator["_Entry"]:
-        """Yield everything below the folder, also what killed processes left half-written."""
+        """Yield all files below the folder, including drafts of killed processes."""
         for folder in self._folder.iterdir():
             if folder.is_dir():
                 for path in folder.iterdir():
@@ -137,7 +137,7 @@ def _on_disk(size: int) -> int:
 
 
 def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
-    """Return the checksum of what follows, a line of JSON filled up with spaces, and the data."""
+    """Return an entry: checksum, padded line of JSON, data."""
     line = json.dumps({"key": key, "facts": facts}).encode()
     start = CHECKSUM_BYTES + len(line) + 1
     rest = line + b" " * (-start % ALIGNMENT) + b"\n" + data
@@ -145,7 +145,7 @@ def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
 
 
 def _unpack(entry: bytes, key: str) -> Kept | None:
-    """Return what an entry holds, None if it is damaged or not the one of this key."""
+    """Return the contents of an entry, None if it is damaged or has another key."""
     if entry[:CHECKSUM_BYTES] != f"{zlib.crc32(memoryview(entry)[CHECKSUM_BYTES:]):08x}".encode():
         return None
     end = entry.find(b"\n")

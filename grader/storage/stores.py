@@ -36,7 +36,7 @@ class StoredBlob:
 
 @dataclass(frozen=True, slots=True)
 class ListedBlob:
-    """A blob as a listing shows it; it was stored, or touched, last at `touched_at`."""
+    """A blob in a listing; `touched_at` is the last time it was stored or touched."""
 
     sha256: str
     size: int
@@ -55,7 +55,7 @@ class BlobTooLarge(ParticipantError):
 
 
 class BlobMissing(LookupError):
-    """A blob that the database refers to is not in the storage."""
+    """A blob in the database is missing in the storage."""
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"Blob {sha256} is not in the storage.")
@@ -63,11 +63,11 @@ class BlobMissing(LookupError):
 
 
 class StorageUnavailable(Exception):
-    """The storage does not answer at the moment; that says nothing about its blobs."""
+    """The storage is temporarily unavailable."""
 
 
 class BlobDamaged(ValueError):
-    """A blob's bytes are no longer those it was stored with."""
+    """A blob's bytes do not match its name."""
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"Blob {sha256} does not have the bytes it was stored with.")
@@ -93,11 +93,11 @@ class Storage(Protocol):
         ...
 
     def exists(self, sha256: str) -> bool:
-        """Return whether a blob is there."""
+        """Return whether a blob exists."""
         ...
 
     def touch(self, sha256: str) -> None:
-        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        """Renew the age of a blob; raise BlobMissing if it does not exist."""
         ...
 
     def blobs(self) -> Iterator[ListedBlob]:
@@ -105,7 +105,7 @@ class Storage(Protocol):
         ...
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob; nothing happens if it is not there."""
+        """Remove a blob, if it exists."""
         ...
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
@@ -113,7 +113,7 @@ class Storage(Protocol):
         ...
 
     def remove_abandoned(self) -> int:
-        """Remove what killed processes left half-written, and return how many there were."""
+        """Remove drafts of killed processes; return their number."""
         ...
 
 
@@ -152,7 +152,7 @@ class LocalStorage:
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable."""
+        """Open a blob for reading; raise BlobMissing or StorageUnavailable."""
         file = self._opened(sha256)
 
         def read_at(place: int, length: int) -> bytes:
@@ -174,11 +174,11 @@ class LocalStorage:
         return checked(data, sha256)
 
     def exists(self, sha256: str) -> bool:
-        """Return whether a blob is there."""
+        """Return whether a blob exists."""
         return self._path(sha256).is_file()
 
     def touch(self, sha256: str) -> None:
-        """Make a blob as young as one just stored; raise BlobMissing if it is not there."""
+        """Renew the age of a blob; raise BlobMissing if it does not exist."""
         try:
             os.utime(self._path(sha256))
         except FileNotFoundError:
@@ -194,7 +194,7 @@ class LocalStorage:
                     yield ListedBlob(path.name, facts.st_size, touched_at)
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob; nothing happens if it is not there."""
+        """Remove a blob, if it exists."""
         self._path(sha256).unlink(missing_ok=True)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
@@ -215,7 +215,7 @@ class LocalStorage:
         return True
 
     def remove_abandoned(self) -> int:
-        """Remove the drafts that killed processes left a day ago, and return how many there were."""
+        """Remove drafts of killed processes after a day; return their number."""
         oldest = time.time() - ABANDONED_AFTER_SECONDS
         removed = 0
         for draft in self._drafts.glob("*"):
@@ -241,7 +241,7 @@ class LocalStorage:
     def _keep(self, draft: Path, path: Path) -> None:
         path.parent.mkdir(exist_ok=True, mode=0o700)
         draft.replace(path)
-        # All the way up, also where the folders were there: who made them may not have synced them yet.
+        # Existing parent folders are also synced: their creator may not have done so yet.
         for folder in (path.parent, self._root, self._root.parent):
             _sync_folder(folder)
 

@@ -27,12 +27,12 @@ def main() -> None:
 
 
 def mark_of(data_dir: Path) -> str:
-    """Return the value of `MARK` in the environment of everything that serves this folder."""
+    """Return the value of `MARK` in the environment of all processes that serve this folder."""
     return str(data_dir.resolve())
 
 
 def find(data_dir: Path) -> list[psutil.Process]:
-    """Return the living processes that serve the folder, without the caller."""
+    """Return the processes that serve the folder, except the caller."""
     return [
         process
         for process in psutil.process_iter()
@@ -41,11 +41,11 @@ def find(data_dir: Path) -> list[psutil.Process]:
 
 
 def end(data_dir: Path, *, grace_seconds: float = 5) -> int:
-    """End every process that serves the folder, by force after the grace; return how many there were."""
+    """End all processes that serve the folder, by force after the grace; return their number."""
     count = len(find(data_dir))
     _signal_all(data_dir, psutil.Process.terminate)
     _wait_until_gone(data_dir, grace_seconds)
-    for _ in range(ROUNDS):  # one that is being killed may have just started another
+    for _ in range(ROUNDS):  # a process may have started another one before its end
         if _signal_all(data_dir, psutil.Process.kill):
             _wait_until_gone(data_dir, grace_seconds)
     return count
@@ -76,7 +76,7 @@ def _is_ours(process: psutil.Process, data_dir: Path) -> bool:
         works_there = process.cwd() == str(data_dir.resolve() / "valkey")
         return works_there and bool(process.name().endswith("-server"))
     except (psutil.Error, OSError):
-        return False  # it has just ended, or it belongs to somebody else
+        return False  # it has ended, or belongs to another user
 
 
 if __name__ == "__main__":

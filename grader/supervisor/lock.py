@@ -34,7 +34,7 @@ def hold(data_dir: Path) -> Iterator[TextIO]:
 
 
 def holder(data_dir: Path) -> str | None:
-    """Return who serves the folder, None where nobody does."""
+    """Return the description of the process that serves the folder, if any."""
     try:
         with (data_dir / "serve.lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -46,12 +46,12 @@ def holder(data_dir: Path) -> str | None:
 
 
 def address(data_dir: Path) -> str | None:
-    """Return where the folder is served, None where it is not."""
+    """Return the address at which the folder is served, if any."""
     return (holder(data_dir) or "").partition(" at ")[2] or None
 
 
 def describe(lock: TextIO, holder: str) -> None:
-    """Write down who holds the lock, for the message that a second one prints."""
+    """Write the description of the holder, for the error message of a second process."""
     lock.truncate(0)
     lock.write(holder)
     lock.flush()

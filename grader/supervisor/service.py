@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class CannotListen(OrganizerError):
-    """The address is taken, not ours, or not to be had."""
+    """The address is in use or not available."""
 
     public_name = "cannot_listen"
     message = "Fairboard cannot listen on {host}, port {port}: {reason}"
@@ -74,7 +74,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
-    """Bring the tables up to date, older ones after a backup; return a setup link's token where it helps."""
+    """Upgrade the tables after a backup; return the token of a setup link if there is no administrator."""
     database = Database(settings.database(), pool_size=1)
     try:
         backups.migrate(settings, database, say=announce)
@@ -154,7 +154,7 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
 
 
 def _mend_or_tell(child: Child, data_dir: Path) -> None:
-    if child.has_ended:  # its next start, a moment from now, finds an empty folder
+    if child.has_ended:  # its next start finds an empty folder
         log.warning(
             "Valkey does not start on the queue's files. They are put aside in %s, and it begins with an "
             "empty queue; no submission is lost, for the sweeper finds what waits.",

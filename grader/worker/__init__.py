@@ -2,6 +2,6 @@
 
 import os
 
-# Before NumPy is loaded: scoring is one sort, and a pool of threads would only eat the memory limit.
+# Set before NumPy loads: scoring is one sort, and thread pools would only use up the memory limit.
 for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_pool, "1")

@@ -19,14 +19,14 @@ from grader.worker.process.ending import limit_memory
 from grader.worker.process.repeating import log_error
 from grader.worker.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
 
-MOST_HINTS = 1000  # of more the sweeper takes the rest, and no worker is short of work
+MOST_HINTS = 1000  # the sweeper scores the rest
 
 celery_app = create_app(load())
 
 
 @celeryd_init.connect
 def check_worker(**_: object) -> None:
-    """Refuse to start a worker that could not hear, or whose arithmetic differs from everybody's."""
+    """Refuse to start a worker without a broker or with a different arithmetic."""
     if load().broker_url is None:
         raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
     check_golden_vectors()
@@ -34,21 +34,21 @@ def check_worker(**_: object) -> None:
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
-    """Limit the memory of a scoring process, and let it hand back what it has when it is to end."""
+    """Limit the memory of a scoring process, and let it hand its job back on SIGTERM."""
     limit_memory(load().scoring_memory_mb)
-    # With its first task: the pool sets a handler of its own after this.
+    # Set before the first task, because the pool installs its own handler after this signal.
     task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)
 
 
 @worker_ready.connect
 def ask_for_what_waits(sender: Any, **_: object) -> None:
-    """Hint at every job that waits: a worker that was killed took the hints it had with it."""
+    """Send hints for all waiting jobs: the hints of a killed worker are lost."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         hint_at_all(load(), sender.app)
 
 
 def hint_at_all(settings: Settings, app: Celery) -> None:
-    """Send a hint for every job that waits; a second hint at the same job does nothing."""
+    """Send a hint for every waiting job; a second hint for the same job is harmless."""
     database = Database(settings.database(), pool_size=1)
     try:
         with database.read() as session:
@@ -57,10 +57,10 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
             )
         for job_id in waiting:
             app.send_task(TASK, [job_id], retry=False, ignore_result=True)
-    except Exception as error:  # the sweeper finds them all
+    except Exception as error:  # the sweeper finds the jobs
         log_error(error, "What waits could not be hinted at; the sweeper will find it")
     finally:
-        database.dispose()  # before a scoring process is forked: connections are never shared
+        database.dispose()  # before scoring processes are forked: connections must not be shared
 
 
 @celery_app.task(name=TASK)
@@ -75,7 +75,7 @@ def score(job_id: int) -> None:
 
 @celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
 def rescore(scoring_version_id: int) -> None:
-    """Score one batch of a scoring version, and hint at the next one while there is something to do."""
+    """Score one batch of a scoring version, and send a hint for the next one if it was not empty."""
     try:
         yield_to_live_scoring()
         has_done_something = _scorer().run_batch(int(scoring_version_id))
@@ -86,7 +86,7 @@ def rescore(scoring_version_id: int) -> None:
             _hints().send_rescoring(int(scoring_version_id))
 
 
-# Made by the first task, so after the fork: connections are never shared between processes.
+# Created by the first task, after the fork: connections must not be shared between processes.
 
 
 @cache

@@ -18,18 +18,18 @@ from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
 TASK = "fairboard.score"
-# Of its own, with a worker of its own, so that no live score waits behind a rescoring.
+# A separate queue and worker, so that no live score waits behind a rescoring.
 RESCORING_QUEUE = "fairboard.rescoring"
 RESCORING_TASK = "fairboard.rescore"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-    if hasattr(socket, option)  # macOS names the first one otherwise
+    if hasattr(socket, option)  # macOS has another name for the first one
 }
 HINT_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
 
-Hint = tuple[str, int]  # a task and the id of what it is about
+Hint = tuple[str, int]  # a task and the id of its job or scoring version
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +42,11 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,  # a missing broker never ends the worker
         "broker_transport_options": {
-            # Far past the time limit, or a long task would be delivered again while it runs.
+            # Longer than the time limit, or a running task would be delivered again.
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
-            "socket_keepalive": True,  # or a worker would listen for hours to a broker that went silently
+            "socket_keepalive": True,  # so that workers notice a broker that disappeared
             "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
@@ -55,7 +55,7 @@ def configuration(settings: Settings) -> dict[str, Any]:
         "accept_content": ["json"],
         "task_ignore_result": True,
         "task_acks_late": True,
-        "task_reject_on_worker_lost": False,  # the sweeper tries again, and counts
+        "task_reject_on_worker_lost": False,  # the sweeper retries and counts attempts
         "task_time_limit": settings.scoring_time_limit_seconds,
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
@@ -80,15 +80,15 @@ class Hints:
         self._start_afresh()
 
     def send(self, job_ids: Iterable[int]) -> None:
-        """Hand over the ids of jobs whose transaction is committed; returns at once and never raises."""
+        """Queue hints for committed jobs; return at once and never raise."""
         self._send((TASK, job_id) for job_id in job_ids)
 
     def send_rescoring(self, scoring_version_id: int) -> None:
-        """Hand over a committed scoring version that is being prepared; returns at once and never raises."""
+        """Queue a hint for a committed scoring version; return at once and never raise."""
         self._send([(RESCORING_TASK, scoring_version_id)])
 
     def close(self, *, timeout_seconds: float = 2) -> None:
-        """Wait a moment for the hints that are under way; a short-lived command calls it at its end."""
+        """Wait a moment for queued hints, at the end of short-lived commands."""
         if self._thread is not None and self._pid == os.getpid():
             self._waiting.put(None)
             self._thread.join(timeout_seconds)
@@ -132,12 +132,12 @@ class Hints:
 
 
 def _drain(waiting: "queue.Queue[Hint | None]") -> int:
-    """Drop all waiting hints, because the broker is down for all of them; return how many there were."""
+    """Drop all waiting hints, because the broker is down; return their number."""
     dropped = 0
     with suppress(queue.Empty):
         while (hint := waiting.get_nowait()) is not None:
             dropped += 1
-        waiting.put(hint)  # the word to end is no hint
+        waiting.put(hint)  # the end marker stays in the queue
     return dropped
 
 

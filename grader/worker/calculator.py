@@ -54,13 +54,13 @@ class RankCache:
 
     @classmethod
     def of(cls, settings: Settings) -> "RankCache | None":
-        """Return the cache of an installation on this machine, None if it has no room at all."""
+        """Return the cache of an installation, None if its size is 0."""
         if not settings.rank_cache_mb:
             return None
         return cls(DiskCache(settings.cache() / "ranks", max_bytes=settings.rank_cache_mb * 1_000_000))
 
     def get(self, submission_sha256: str, row_ids_sha256: str) -> RankedFile | None:
-        """Return the ranks of a file, None if they are not kept."""
+        """Return the cached ranks of a file, else None."""
         kept = self._files.get(_key(submission_sha256, row_ids_sha256))
         if kept is None:
             return None
@@ -68,7 +68,7 @@ class RankCache:
         return RankedFile(ranks, kept.facts["notes"], tuple(kept.facts["other_labels"]))
 
     def put(self, submission_sha256: str, row_ids_sha256: str, file: RankedFile) -> None:
-        """Keep the ranks of a file if there is room; never raises for want of a disk."""
+        """Store the ranks of a file if there is room; never raise for a full disk."""
         ranks = np.ascontiguousarray(file.ranks, file.ranks.dtype.newbyteorder("<"))
         facts = {"type": ranks.dtype.str, "notes": file.notes, "other_labels": file.other_labels}
         self._files.put(_key(submission_sha256, row_ids_sha256), facts, ranks.tobytes())
@@ -168,7 +168,7 @@ class Calculator:
         return Scores(results, file.notes, basis)
 
     def _kept(self, claim: Claim) -> RankedFile | None:
-        """Return the ranks of a file that were kept, if this competition accepts its columns as well."""
+        """Return the cached ranks of a file if this competition accepts its columns."""
         file = self._ranks.get(claim.submission_sha256, claim.row_ids_sha256) if self._ranks else None
         return file if file and set(file.other_labels) <= set(claim.other_labels) else None
 

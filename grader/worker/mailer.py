@@ -19,20 +19,20 @@ from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
 from grader.worker.process.repeating import Lane, insist
 
-TIMEOUT_SECONDS = 20  # of each step; all together stay below the lease
+TIMEOUT_SECONDS = 20  # per step; all steps together take less than the lease
 
 logger = logging.getLogger(__name__)
 
 
 class Mailer:
-    """Takes e-mails from the outbox, oldest first, and hands them to the mail server of the settings."""
+    """Sends e-mails from the outbox, oldest first, through the mail server of the settings."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
         self._database = database
 
     def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return its lane; one that is told to stop ends with the e-mail under way."""
+        """Return its lane, which stops after the current e-mail."""
         return [Lane("mailer", partial(self._step, stop), self._settings.sweep_interval_seconds)]
 
     def _step(self, stop: threading.Event) -> None:
@@ -42,7 +42,7 @@ class Mailer:
             logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
-        """Send what waits over one connection and return how much it was; raise what ends the connection."""
+        """Send waiting e-mails over one connection; return their number; raise connection errors."""
         letter = self._claim() if self._something_waits() else None
         if letter is None:
             return 0
@@ -61,7 +61,7 @@ class Mailer:
         return sent
 
     def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
-        """Send one e-mail; record what is wrong with it alone, raise what is wrong with the server."""
+        """Send one e-mail; record its own errors and raise those of the server."""
         try:
             server.send_message(self._message(letter), self._settings.sender().addr_spec, [letter.to_address])
         except smtplib.SMTPRecipientsRefused as error:
@@ -69,10 +69,10 @@ class Mailer:
             self._record_failed(letter, smtplib.SMTPResponseException(code, answer), is_final=code >= 500)
         except smtplib.SMTPDataError as error:
             self._record_failed(letter, error, is_final=error.smtp_code >= 500)
-        except ValueError as error:  # a header that cannot be written
+        except ValueError as error:  # an invalid header
             self._record_failed(letter, error, is_final=True)
         else:
-            # For as long as this process lives: what is not noted is sent again.
+            # Retried as long as this process lives: an unrecorded e-mail is sent again.
             insist(partial(self._record_sent, letter), patience_seconds=math.inf)
             return True
         return False
@@ -82,7 +82,7 @@ class Mailer:
             outbox.record_sent(session, letter=letter, now=db.now(session))
 
     def _message(self, letter: Letter) -> EmailMessage:
-        """Return an e-mail as plain text; its Message-ID is the same at every try."""
+        """Return an e-mail as plain text, with the same Message-ID for every attempt."""
         sender, site = self._settings.sender(), self._settings.site()
         message = EmailMessage()
         message["From"] = sender

@@ -18,17 +18,17 @@ import httpcore2
 from grader.services.webhooks.addresses import Address, Network, may_call
 
 SECONDS = 5.0
-MOST_ADDRESSES = 3  # of one name that are tried
+MOST_ADDRESSES = 3  # tried per name
 
 Resolve = Callable[[str, int], Sequence[str]]
 
 
 class NoAnswer(Exception):
-    """The receiver was not reached, may not be called, or gave no answer in time; which, is not said."""
+    """The receiver was unreachable, forbidden or too slow; the error does not reveal which."""
 
 
 class Deadline:
-    """When something has to be over."""
+    """A point in time."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -55,7 +55,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to the first address of the host that answers; none, if one of them may not be called."""
+        """Connect to the first address that answers; raise NoAnswer if any address is forbidden."""
         backend, addresses = httpcore2.SyncBackend(), self._addresses(host, port)
         for place, address in enumerate(addresses, 1):
             try:
@@ -78,7 +78,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
             except (OSError, UnicodeError):
                 found.put(())
 
-        # A name whose servers are silent keeps its thread longer than the deadline.
+        # The thread of a name with silent servers outlives the deadline.
         threading.Thread(target=look_up, name="resolver", daemon=True).start()
         try:
             texts = found.get(timeout=self._deadline.left())
@@ -91,7 +91,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
 
 
 class _Timed(httpcore2.NetworkStream):
-    """A connection whose every step has only what is left of the deadline."""
+    """A connection with the deadline as the timeout of every step."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline
@@ -120,7 +120,7 @@ class _Timed(httpcore2.NetworkStream):
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a name, as the system finds them."""
+    """Return the IP addresses of a name from the system's resolver."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(each[4][0]) for each in found]
 
@@ -134,7 +134,7 @@ def post(
     resolve: Resolve = addresses_of,
     seconds: float = SECONDS,
 ) -> int:
-    """Send a body and return the status of the answer, whatever it is; raise NoAnswer."""
+    """Send a body and return the status of the response; raise NoAnswer."""
     deadline = Deadline(seconds)
     backend = PinnedBackend(networks=networks, resolve=resolve, deadline=deadline)
     try:

@@ -23,7 +23,7 @@ from grader.worker.process.ending import Stopped
 from grader.worker.process.repeating import insist
 
 BATCH_JOBS = 100
-# After this no further file is begun, so that a batch outlasts it by one file at most.
+# No file starts later, so that a batch exceeds this by one file at most.
 BATCH_SECONDS = 5
 NICENESS = 10
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def batch_limit_seconds(settings: Settings) -> int:
-    """Return the hard limit of one batch, the last file of which may take as long as any."""
+    """Return the hard limit of one batch: its last file may take the full time limit."""
     return BATCH_SECONDS + settings.scoring_time_limit_seconds
 
 
@@ -76,13 +76,13 @@ class Scorer:
         )
 
     def next_in_turn(self, job_id: int) -> list[int]:
-        """Return the job that waited for this one because it is of a later file of the same team."""
+        """Return the next job of the same team that waited for this one."""
         with self._database.read() as session:
             return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
 
     @ending.shielded()
     def run(self, job_id: int) -> bool:
-        """Score a job; False if there was nothing to do or the lease was lost meanwhile."""
+        """Score a job; False if there was nothing to do or the lease was lost."""
         claim = insist(partial(self._claim, job_id))
         if claim is None:
             return False

@@ -61,7 +61,7 @@ class Sweeper:
         self._ready_at = time.monotonic() + READY_AFTER_SECONDS
 
     def run(self, stop: threading.Event) -> None:
-        """Sweep until `stop` is set; jobs under way get a moment to end."""
+        """Sweep until `stop` is set; running jobs get a moment to end."""
         threads = repeating.start(self._lanes(), stop)
         stop.wait()
         for each in self._organizers_children.values():

@@ -18,14 +18,14 @@ from grader.worker import pinned_connection
 from grader.worker.pinned_connection import NoAnswer, Resolve
 from grader.worker.process.repeating import Lane, insist
 
-THREADS = 4  # so that receivers which answer slowly hold up three others at most
+THREADS = 4  # so that slow receivers block three others at most
 WAIT_SECONDS = 1.0
 RANKS_SECONDS = 20.0
 USER_AGENT = "Fairboard-Webhooks/1"
 
 
 class WebhookSender:
-    """Takes events from the outbox and posts them, each webhook's one after the other."""
+    """Posts events from the outbox, one after the other for each webhook."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class WebhookSender:
         self._networks = settings.webhook_networks()
 
     def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return the lanes that send events, and the one that looks for changes of rank."""
+        """Return the lanes that send events, and the one that finds changes of rank."""
         pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
         send = partial(self.send_waiting, stop)
         lanes = [Lane(f"webhooks-{number}", send, pause) for number in range(THREADS)]
         return [*lanes, Lane("ranks", self.look_at_ranks, min(RANKS_SECONDS, 10 * pause))]
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
-        """Send what waits and return how many events it was."""
+        """Send waiting events; return their number."""
         count = 0
         while (stop is None or not stop.is_set()) and (claimed := self._claim()) is not None:
             reach("webhook.after_claim")
@@ -57,7 +57,7 @@ class WebhookSender:
         return count
 
     def look_at_ranks(self) -> int:
-        """Write the events of ranks that have changed; return how many."""
+        """Write events for changed ranks; return their number."""
         with self._database.read() as session:
             now = db.now(session)
             looks = rank_changes.look(session, now=now)
@@ -87,7 +87,7 @@ class WebhookSender:
         try:
             status = self._post(letter)
         except NoAnswer:
-            # Not even how long it took: that is as good as a look into the operator's network.
+            # The duration is not recorded either: it would reveal the operator's network.
             insist(partial(self._record_failed, claimed, None, None), patience_seconds=math.inf)
             return
         reach("webhook.after_send")

@@ -38,7 +38,7 @@ COUNTS = ("size", "positives")
 
 
 def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
-    """Return rows as CSV, piece by piece; other columns are left out."""
+    """Return the given columns of rows as CSV, piece by piece."""
     yield csv_lines([columns])
     for batch in _batches(rows):
         yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
@@ -76,7 +76,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 class Kind(enum.StrEnum):
-    """What can be exported."""
+    """Exported tables."""
 
     SUBMISSIONS = "submissions"
     STANDINGS = "standings"
@@ -85,7 +85,7 @@ class Kind(enum.StrEnum):
 
 
 class Format(enum.StrEnum):
-    """How it is written."""
+    """File formats."""
 
     CSV = "csv"
     JSON = "json"
@@ -129,7 +129,7 @@ def require_there(
 
 
 def file_name(competition: Competition, kind: Kind, format_: Format) -> str:
-    """Return what the downloaded file is called."""
+    """Return the name of the downloaded file."""
     return f"{competition.slug}-{kind.value}.{format_.value}"
 
 
@@ -291,7 +291,7 @@ def _audit_rows(session: Session, competition: Competition, _version: ScoringVer
 
 
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
-    """Return what a query finds in the order of ids; the session keeps what is read no longer than we do."""
+    """Yield the rows of a query in chunks, in the order of ids."""
     yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
 
 

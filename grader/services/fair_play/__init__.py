@@ -1,1 +1,1 @@
-"""Fair play: what only organizers see of signs that a leaderboard is mined or files are copied."""
+"""Fair play: signs of probing and of copied files, for organizers."""

@@ -31,7 +31,7 @@ MOST_PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """How often and when a member of a team logged in from a place."""
+    """Logins of a team's member from one place."""
 
     person: User
     team: Team
@@ -42,7 +42,7 @@ class Logins:
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """Addresses or browsers that the same members of a few teams share."""
+    """Places that the same members of a few teams share."""
 
     kind: PlaceKind
     logins: tuple[Logins, ...]
@@ -51,7 +51,7 @@ class SharedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """An address or a browser that many teams share, which says nothing about any of them."""
+    """A place of many teams, which is no evidence."""
 
     kind: PlaceKind
     team_count: int
@@ -60,7 +60,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A person who sent files for a team and is in another one now."""
+    """A person who submitted for another team before."""
 
     person: User
     earlier: Team
@@ -80,7 +80,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class SamePeople:
-    """What teams of a competition share."""
+    """Shared places, moved members and merged teams of a competition."""
 
     places: tuple[SharedPlace, ...]
     crowds: tuple[Crowd, ...]
@@ -91,7 +91,7 @@ class SamePeople:
 def find(
     session: Session, *, competition: Competition, same_files: Sequence[Collection[int]], now: datetime
 ) -> SamePeople:
-    """Return what teams share; `same_files` holds for each file that several teams sent the ids of these."""
+    """Return the evidence; `same_files` has the ids of the teams that sent the same file."""
     places, crowds = [], []
     for (kind, _), lines in _shared(session, competition, now).items():
         teams = {each.team.id for each in lines[0]}
@@ -113,7 +113,7 @@ def find(
 def _shared(
     session: Session, competition: Competition, now: datetime
 ) -> dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]]:
-    """Return the logins at each place that several teams share, by the kind and the people who share it."""
+    """Return the logins at places of several teams, by kind and people."""
     rows = session.execute(
         select(LoginPlace, User, Team)
         .join(User, User.id == LoginPlace.user_id)
@@ -138,12 +138,12 @@ def _shared(
 
 
 def _summed(kind: PlaceKind, places: Sequence[Sequence[Logins]]) -> Iterator[Logins]:
-    """Yield the logins of each person at all of the places together."""
+    """Yield the summed logins of each person."""
     by_person: dict[int, list[Logins]] = defaultdict(list)
     for place in places:
         for each in place:
             by_person[each.person.id].append(each)
-    # A browser has a number for each of its accounts, and all of them count the same logins.
+    # Each account of a browser counts the same logins.
     counted = max if kind is PlaceKind.BROWSER else sum
     for found in by_person.values():
         yield Logins(

@@ -22,7 +22,7 @@ from sqlalchemy.sql.base import ExecutableOption
 from grader.models import Delivery, JobState, Mail, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
-# A job waits for a storage that cannot be read. The attempt is not counted, but the patience has an end.
+# During an outage of the storage attempts are not counted, up to a limit of time.
 OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
@@ -183,7 +183,7 @@ def finish(
 
 
 def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, *, now: datetime) -> None:
-    """Record on a held job why its work was not done: the job waits for the next attempt or ends."""
+    """Record the failure of a held job, which waits for the next attempt or ends."""
     match outcome:
         case Rejection(problems):
             finish(job, JobState.REJECTED, now=now, problems=problems)

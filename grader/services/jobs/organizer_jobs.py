@@ -15,7 +15,7 @@ from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
 
 LIMITS = leased_rows.ORGANIZERS
 LEASE = timedelta(seconds=60)
-CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short, and an organizer waits for them
+CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that an organizer waits for
 
 
 class UnknownOrganizerJob(OrganizerError):
@@ -35,7 +35,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class OrganizerClaim:
-    """The right to record one job's result, what was asked, and what earlier attempts kept."""
+    """A claim of one job, with its parameters and saved interim results."""
 
     job_id: int
     token: str
@@ -98,7 +98,7 @@ def open_of(session: Session, *, competition: Competition) -> list[OrganizerJob]
 
 
 def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
-    """Return the kinds of job of which the newest one failed by an error on our side."""
+    """Return the kinds of job whose newest job failed by an internal error."""
     last = (
         select(func.max(OrganizerJob.id))
         .where(OrganizerJob.competition_id == competition.id, OrganizerJob.dismissed_at.is_(None))
@@ -114,7 +114,7 @@ def is_open(job: OrganizerJob) -> bool:
 
 
 def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
-    """Put a job away; one that is open ends without a result."""
+    """Dismiss a job; an open one ends without a result."""
     job.dismissed_at = now
     if is_open(job):
         leased_rows.finish(job, JobState.FAILED, now=now)
@@ -194,7 +194,7 @@ def extend(
     lease: timedelta = LEASE,
     progress: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Keep a claimed job for longer, and note how far it is; False if the token is not current."""
+    """Extend the lease of a job and store its progress; False for an old token."""
     values: dict[str, Any] = {"lease_until": now + lease}
     if progress is not None:
         values["progress"] = dict(progress)

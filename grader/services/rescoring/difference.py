@@ -37,13 +37,13 @@ from grader.services.standings import shown_scores
 from grader.text import counted, csv_lines
 
 CHUNK = 2_000
-TOPS = (1, 3, 10, 50)  # who enters and leaves them is shown
+TOPS = (1, 3, 10, 50)  # top ranks whose changes are shown
 
 _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 
 class NothingToCompare(OrganizerError):
-    """A first scoring version differs from nothing."""
+    """A first scoring version has no predecessor."""
 
     public_name = "nothing_to_compare"
     kind = ErrorKind.NOT_FOUND
@@ -51,14 +51,14 @@ class NothingToCompare(OrganizerError):
 
 
 class Compared(NamedTuple):
-    """Two scoring versions: `before` is what `after` would replace, or has replaced."""
+    """Two scoring versions: `after` replaces or would replace `before`."""
 
     before: ScoringVersion
     after: ScoringVersion
 
 
 class Gaps(NamedTuple):
-    """What a scoring version lacks: results that it will have, and scores that it will not."""
+    """Missing results of a scoring version, and scores that it loses."""
 
     unfinished: int
     lost: int
@@ -79,7 +79,7 @@ class Preview:
 
     @property
     def term_changes(self) -> dict[Split, dict[str, float]]:
-        """By how much each term changes on average."""
+        """Mean change of each term."""
         return {
             split: {term: after - before for term, (before, after) in means.items()}
             for split, means in self.term_means.items()
@@ -160,7 +160,7 @@ def state(session: Session, *, competition: Competition, versions: Compared) -> 
 
 
 def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
-    """Return how many submissions have no result under a version, and how many would lose their scores."""
+    """Return the numbers of submissions without a result and of those that would lose their scores."""
     job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
     unfinished, lost = session.execute(
         select(
@@ -180,7 +180,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
 def _listed(
     session: Session, competition: Competition, model: type[Submission] | type[Team], *names: str
 ) -> str | None:
-    """Return some columns of a competition's rows as one text; the database puts it together."""
+    """Return some columns of a competition's rows as one text, aggregated by the database."""
     columns = [model.id, *(getattr(model, name) for name in names)]
     line = columns[0].cast(String)
     for column in columns[1:]:
@@ -295,7 +295,7 @@ def teams_csv(found: Preview) -> Iterator[str]:
 
 
 def selections_csv(found: Preview) -> Iterator[str]:
-    """Return which submissions come to compete on the private leaderboard, or cease to, as CSV."""
+    """Return the submissions that enter or leave the private leaderboard as CSV."""
     yield csv_lines([["team_id", "team", "submission", "change"]])
     yield csv_lines(
         [each.team_id, found.teams[each.team_id], submission_id, words]

@@ -40,7 +40,7 @@ class OldAndNew:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The publication behind the live leaderboards: its message, or without one the reason."""
+    """The publication behind the live leaderboards, with its message or reason."""
 
     number: int
     replaced_number: int
@@ -49,7 +49,7 @@ class Published:
 
 
 def latest(competition: Competition) -> Published | None:
-    """Return the last publication of a scoring version in place of another, None if there was none."""
+    """Return the last publication that replaced a scoring version, None if there was none."""
     version = competition.live_scoring_version
     if version is None or version.replaced_number is None or version.published_at is None:
         return None
@@ -59,7 +59,7 @@ def latest(competition: Competition) -> Published | None:
 
 
 def news(competition: Competition) -> Published | None:
-    """Return the last publication, unless the reveal came after it: then its scores are no news."""
+    """Return the last publication, unless the reveal came after it."""
     published, revealed_at = latest(competition), competition.revealed_at
     return None if published and revealed_at and published.published_at < revealed_at else published
 
@@ -96,7 +96,7 @@ def write(
     before: ScoringVersion,
     now: datetime,
 ) -> int:
-    """E-mail the message to each member of a team with scored files, once; return how many get it."""
+    """E-mail the message once to each member of a team with scored files; return their number."""
     readers = session.execute(
         select(User, TeamMember.team_id)
         .join(TeamMember, TeamMember.user_id == User.id)
@@ -139,7 +139,7 @@ def _lines(
     team_ids: Collection[int] | None = None,
     submission_ids: Collection[int] | None = None,
 ) -> dict[int, list[OldAndNew]]:
-    """Return the lines of teams, or of all teams of a competition, by team, the newest submission first."""
+    """Return rows by team, newest submission first."""
     before, after = aliased(Score), aliased(Score)
     query = (
         select(

@@ -63,7 +63,7 @@ class UnknownScoringVersion(OrganizerError):
 
 
 class ReasonNeeded(OrganizerError):
-    """Participants read why scores change."""
+    """Participants see the reason of a rescoring."""
 
     public_name = "reason_needed"
     message = "Give the reason of the rescoring; participants see it."
@@ -71,7 +71,7 @@ class ReasonNeeded(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class SolutionColumns:
-    """The columns of the live solution, by which a corrected one is to be read."""
+    """The columns of the live solution, used to read a corrected one."""
 
     label: str
     identities: tuple[str, ...]
@@ -89,17 +89,17 @@ class Progress:
 
     @property
     def open(self) -> int:
-        """Jobs that are not finished."""
+        """Unfinished jobs."""
         return self.total - self.finished
 
     @property
     def finished(self) -> int:
-        """Jobs that have come to an end."""
+        """Finished jobs."""
         return self.done + self.rejected + self.failed
 
 
 def columns(competition: Competition) -> SolutionColumns:
-    """Return the columns by which a corrected solution of a competition is to be read."""
+    """Return the columns of a corrected solution."""
     report = lookup.live(competition).solution.report
     return SolutionColumns(report["label"], tuple(line["name"] for line in report["identities"]))
 
@@ -168,7 +168,7 @@ def begin_again(
 
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
-    """Give a scoring version a job for every submission that has none under it; failed ones try again."""
+    """Add the missing jobs of a scoring version; retry its failed ones."""
     has_job = select(ScoringJob.id).where(
         ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id
     )
@@ -230,7 +230,7 @@ def require_none_open(session: Session, *, competition: Competition) -> None:
 
 
 def progress(session: Session, *, scoring_version_id: int, now: datetime | None = None) -> Progress:
-    """Return how far a scoring version is, and how fast it was in the last minute."""
+    """Return the progress of a scoring version, with its rate in the last minute."""
     now = now or db.now(session)
     since = now - RATE_WINDOW
     is_recent = ScoringJob.finished_at > since
@@ -279,7 +279,7 @@ def _record(act: Act, action: str, version: ScoringVersion) -> None:
 
 
 def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
-    """Lock the competition of a version that is being prepared; raise NotPreparing if it is not any more."""
+    """Lock the competition of a version in preparation; raise NotPreparing."""
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition = lookup.lock(session, competition_id=version.competition_id)
     session.refresh(version)
@@ -289,7 +289,7 @@ def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVe
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason as it is stored; raise ReasonNeeded if nothing is left."""
+    """Return a reason as plain text; raise ReasonNeeded if it is blank."""
     reason = plain_text(reason)
     if not reason:
         raise ReasonNeeded

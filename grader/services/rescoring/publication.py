@@ -48,7 +48,7 @@ ROLL_BACK = "rescoring.roll_back"
 
 
 class InvalidPublication(SeveralProblems, OrganizerError):
-    """What a publication is to give cannot be given."""
+    """The compensation of a publication is not possible."""
 
     public_name = "invalid_publication"
 
@@ -130,7 +130,7 @@ def _collected(problems: list[str]) -> Iterator[None]:
 
 
 class RescoringIncomplete(OrganizerError):
-    """Some submissions that are finished under the live version are not yet so under the new one."""
+    """Finished submissions have no result under the new version yet."""
 
     public_name = "rescoring_incomplete"
     retry_after = timedelta(seconds=10)
@@ -142,7 +142,7 @@ class RescoringIncomplete(OrganizerError):
 
 
 class RescoringLosesScores(OrganizerError):
-    """Submissions that have scores now would have none under the new version."""
+    """Submissions would lose their scores under the new version."""
 
     public_name = "rescoring_loses_scores"
 
@@ -214,7 +214,7 @@ def roll_back(
         raise NotRetired(version=version)
     version.reason = reason
     preparation.add_missing_jobs(session, version=version, now=now)
-    # While it was retired nothing that teams or organizers did changed its standings.
+    # Its standings were not updated while it was retired.
     rows.write(session, competition=competition, scoring_version_id=version.id, splits=(Split.PUBLIC,))
     if _count_unfinished(session, version):
         preparation.begin_again(session, competition=competition, version=version, actor=actor, now=now)
@@ -282,7 +282,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
 
 
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Sequence[ScoringJob]:
-    """Return the new version's jobs whose outcome is not the status that their submission shows now."""
+    """Return the new version's jobs whose outcome differs from their submission's status."""
     differs = [
         and_(ScoringJob.state == state, Submission.status != status)
         for state, status in jobs.STATUS_OF.items()

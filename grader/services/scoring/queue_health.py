@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, JobState, ScoringJob, ScoringVersion, ScoringVersionState
 from grader.services.jobs import leased_rows
 
-# The sweeper takes what waits longer than ten seconds: after a minute nobody does.
+# The sweeper claims jobs after ten seconds, so after a minute it is not running.
 STALLED_AFTER = timedelta(seconds=60)
 
 
 class Sign(enum.StrEnum):
-    """What the jobs say about workers and sweeper of the whole installation."""
+    """State of workers and sweeper of the installation."""
 
     IDLE = "idle"
     WORKING = "working"
@@ -26,7 +26,7 @@ class Sign(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionQueue:
-    """The jobs of one scoring version by their state, and since when its oldest open one exists."""
+    """Jobs of one scoring version by state, and the age of its oldest open one."""
 
     number: int
     state: ScoringVersionState

@@ -28,7 +28,7 @@ class NothingFailed(OrganizerError):
 
 
 def retry(act: Act, *, submission_id: int) -> list[int]:
-    """Give a failed submission all its tries again; return its jobs, to be hinted. Raises NothingFailed."""
+    """Reset the attempts of a failed submission; return its jobs for hints; raise NothingFailed."""
     jobs = _restart(act, ScoringJob.submission_id == submission_id)
     if not jobs:
         raise NothingFailed(submission_id)
@@ -37,7 +37,7 @@ def retry(act: Act, *, submission_id: int) -> list[int]:
 
 
 def retry_all(act: Act) -> list[int]:
-    """Give all failed submissions their tries again; return the jobs to hint. Raises NothingFailed."""
+    """Reset the attempts of all failed submissions; return the jobs for hints; raise NothingFailed."""
     jobs = _restart(act)
     if not jobs:
         raise NothingFailed
@@ -48,7 +48,7 @@ def retry_all(act: Act) -> list[int]:
 
 
 def count_failed(session: Session, *, competition: Competition) -> int:
-    """Return how many submissions `retry_all` would try again."""
+    """Return the number of submissions that `retry_all` would retry."""
     count = func.count(ScoringJob.submission_id.distinct())
     jobs = _failed(competition).with_only_columns(count).order_by(None)
     return session.scalar(jobs) or 0
@@ -69,7 +69,7 @@ def _failed(competition: Competition) -> Select[ScoringJob]:
 
 
 def _restart(act: Act, *conditions: ColumnElement[bool]) -> Sequence[ScoringJob]:
-    """The submission stays `failed` until a try succeeds: what it shows is what is known."""
+    """Reset failed jobs; their submissions stay `failed` until an attempt succeeds."""
     query = _failed(act.competition).where(*conditions)
     jobs = act.session.scalars(query.with_for_update(of=ScoringJob)).all()
     for job in jobs:
@@ -84,7 +84,7 @@ def _record(act: Act, subject: str, jobs: Sequence[ScoringJob]) -> None:
     act.record("submission.retry", subject, before={"incidents": incidents}, after={"jobs": len(jobs)})
 
 
-# A shorter wait is over before anybody has read a number.
+# Shorter waits end before anyone reads the number.
 TOLD_AFTER = timedelta(seconds=10)
 
 

@@ -18,7 +18,7 @@ Results = Mapping[Split, tuple[PairCounts, BiasReport, dict[str, float]]]
 def add(
     session: Session, *, job: ScoringJob, results: Results, basis: Basis | None = None, now: datetime
 ) -> None:
-    """Add the scores of a job on both splits, and what the mode of feedback needs beside the public one."""
+    """Add the scores of a job on both splits, and the basis of coarse feedback."""
     scores = {split: _score(job, split, *results[split], now=now) for split in Split}
     session.add_all(scores.values())
     if basis is not None:

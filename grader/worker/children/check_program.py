@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 
 def main(time_limit_seconds: int, memory_mb: int) -> None:
-    """Check the files that the parent sends, until it closes the socket."""
+    """Check files until the parent closes the socket."""
     limit_memory(memory_mb)
-    row_ids = RowIds.of(())  # the real ones come with the first file
+    row_ids = RowIds.of(())  # the first file comes with the actual ones
 
     def answer(other_labels: Sequence[str], files: Sequence[int]) -> dict[str, Any]:
         nonlocal row_ids
@@ -36,7 +36,7 @@ def main(time_limit_seconds: int, memory_mb: int) -> None:
 
 
 def _check(upload: int, row_ids: RowIds, other_labels: Sequence[str]) -> dict[str, Any]:
-    """Return the problems and notes of a file; an empty object where reading it broke."""
+    """Return the problems and notes of a file, nothing if reading it broke."""
     with os.fdopen(upload, "rb") as file:
         try:
             notes = read_submission(file, row_ids, other_labels=other_labels).notes

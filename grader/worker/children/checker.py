@@ -1,4 +1,4 @@
-"""Queue, time limit and each person's share of checking time for file checks before a submission."""
+"""Parent side of file checks before a submission: queue, time limit, shares of time."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the file reader answered: `problems` and `notes` as JSON-ready data."""
+    """Result of the file reader as JSON-ready data."""
 
     problems: list[dict[str, Any]]
     notes: list[dict[str, Any]]
@@ -46,7 +46,7 @@ class Checker:
             most_waiting=MAX_QUEUED,
             otherwise=", or submit: a file is always checked then",
         )
-        self._row_ids_sha256 = ""  # which of them the child holds
+        self._row_ids_sha256 = ""  # the row ids in the child
 
     def check(
         self,
@@ -91,7 +91,7 @@ class Checker:
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
-    """Return the content, from its beginning, as a file that another process can be given."""
+    """Return the content as a file with a descriptor, at its beginning."""
     file.seek(0)
     try:
         file.fileno()

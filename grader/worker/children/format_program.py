@@ -11,13 +11,13 @@ from grader.worker.process.ending import end_process_after_cpu, limit_memory
 
 CPU_SECONDS = 2.0
 MEMORY_MB = 1024
-MOST_CHARACTERS = 1_000_000  # of the HTML, which pages send whole: references repeat a long address
+MOST_CHARACTERS = 1_000_000  # of the HTML: references can repeat a long address
 
 logger = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Format the texts that the parent sends, until it closes the socket."""
+    """Format texts until the parent closes the socket."""
     limit_memory(MEMORY_MB)
     answer_parent(lambda question, _: _format(*question))
 

@@ -1,4 +1,4 @@
-"""Parent side of the formatting of texts: start the child, one text at a time, each person's share."""
+"""Parent side of text formatting: one text at a time, shares of time, stored HTML."""
 
 import logging
 import math
@@ -12,11 +12,11 @@ from grader.services.figures import formatted_texts
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares, ShareUsed
 
-ANSWER_SECONDS = 10  # by the clock, without the start of the child; its own limit is processor time
+ANSWER_SECONDS = 10  # wall time without the start of the child, whose own limit is processor time
 WAIT_SECONDS = 5.0
 REMEMBERED = 64
 AT_ONCE = 20
-# A child ended by one of these was ended by its text, not by somebody who stops the server.
+# Signals that a text causes, unlike those that stop the server.
 ENDED_BY_TEXT = {-signal.SIGPROF, -signal.SIGABRT, -signal.SIGSEGV}
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Formatter:
         try:
             html, faults, summary = self._child.ask([text, figures], seconds=ANSWER_SECONDS)
         except ChildDied as died:
-            # A second end from outside is attributed to the text: the machine may lack memory for it.
+            # A second end from outside counts as the text's fault: the machine may lack memory for it.
             if died.code not in ENDED_BY_TEXT and text not in self._failed:
                 if len(self._failed) >= REMEMBERED:
                     self._failed.clear()

@@ -1,4 +1,4 @@
-"""Parent side of job processes: start them, ask them, kill them at their limits."""
+"""Parent side of job processes: start, request, kill at the limits."""
 
 import enum
 import logging
@@ -14,13 +14,13 @@ from grader.worker.scorer import batch_limit_seconds
 
 GRACE_SECONDS = 5
 ORGANIZERS_LIMIT_SECONDS = 1800
-READY_AGAIN_SECONDS = 60  # what dies while it has nothing to do must not keep the machine busy with starting
+READY_AGAIN_SECONDS = 60  # a child that dies while idle must not keep the machine busy
 
 logger = logging.getLogger(__name__)
 
 
 class Work(enum.StrEnum):
-    """What the child can be asked to do."""
+    """Kind of work for the child."""
 
     SCORE = "score"
     RESCORE = "rescore"
@@ -58,14 +58,14 @@ class JobChild:
         self.close()
 
     def be_ready(self) -> None:
-        """Start the process before there is a job, at most once a minute; a start is most of a scoring."""
+        """Start the process before its first job, at most once a minute."""
         if not self._child.is_running and time.monotonic() >= self._ready_at:
             self._ready_at = time.monotonic() + READY_AGAIN_SECONDS
             with suppress(ChildDied):  # it was stopped
                 self._child.start()
 
     def score(self, job_id: int) -> bool:
-        """Score a job in the child; False if the child died of it, which leaves the job to its lease."""
+        """Score a job in the child; False if the child died, which leaves the job to its lease."""
         return self._ask(Work.SCORE, job_id) is not None
 
     def rescore(self, scoring_version_id: int) -> bool:
@@ -73,18 +73,18 @@ class JobChild:
         return bool(self._ask(Work.RESCORE, scoring_version_id))
 
     def organize(self, job_id: int) -> bool:
-        """Do an organizer's job in a new process; False if it died, which leaves the job to its lease."""
+        """Run an organizer's job in a new process; False if it died, which leaves the job to its lease."""
         try:
             return self._ask(Work.ORGANIZE, job_id) is not None
         finally:
             self.close()
 
     def stop(self) -> None:
-        """Let the child hand back its job and end, from another thread, and start no other."""
+        """End the child, which hands its job back, from another thread; start no other."""
         self._child.stop()
 
     def close(self) -> None:
-        """End the child at once; a job that it holds goes back with its lease."""
+        """End the child at once; its job waits for the end of its lease."""
         self._child.close()
 
     def _ask(self, work: Work, subject_id: int) -> bool | None:

@@ -19,8 +19,8 @@ from grader.worker.scorer import Scorer, yield_to_live_scoring
 
 
 def main() -> None:
-    """Do the jobs that the parent names, until it closes the socket; the argument is the log's level."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    """Run jobs until the parent closes the socket; the argument is the log level."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     logging.basicConfig(level=sys.argv[1], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load()
     check_golden_vectors()
@@ -31,13 +31,13 @@ def main() -> None:
 
 
 class Sandbox:
-    """Does jobs and batches, each within its time limit."""
+    """Runs jobs and batches within their time limits."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def do(self, work: Work, subject_id: int) -> bool:
-        """Do a job or a batch of a scoring version; return whether there was something to do."""
+        """Run a job or a batch; return whether there was something to do."""
         end_process_after(time_limit_seconds(self._settings, work))
         try:
             match work:
@@ -59,16 +59,16 @@ class Sandbox:
         return Scorer.of(self._settings)
 
     def _organize(self, job_id: int) -> bool:
-        from grader.worker.organizer_jobs.worker import OrganizerWorker  # no score waits for its imports
+        from grader.worker.organizer_jobs.worker import OrganizerWorker  # its imports must not delay scores
 
         threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
         return OrganizerWorker.of(self._settings).run(job_id)
 
 
 def end_with_parent() -> None:
-    """End this process when the parent's end of the socket closes, also in the middle of long work."""
+    """End this process when the parent closes the socket, also during long work."""
     parent = select.poll()
-    parent.register(sys.stdin.fileno(), 0)  # the end of the connection is reported in any case
+    parent.register(sys.stdin.fileno(), 0)  # poll always reports the end of the connection
     parent.poll()
     os._exit(1)
 

@@ -13,12 +13,12 @@ from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0
-# After this long work that keeps what it has found lets other organizers' jobs go first.
+# After this time, work with saved results yields to other organizers' jobs.
 TURN_SECONDS = 30.0
 
 
 class WorkLost(Exception):
-    """The job is no longer ours: its lease ran out, or its organizer put it away."""
+    """The job lost its lease or was dismissed."""
 
 
 class TurnOver(Exception):

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class OrganizerWorker:
-    """Does organizers' jobs in this process. Doing a job twice has the effect of doing it once."""
+    """Runs organizers' jobs in this process; running a job twice has the effect of running it once."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class OrganizerWorker:
 
     @ending.shielded()
     def run(self, job_id: int) -> bool:
-        """Do a job; False if there was nothing to do or the lease was lost meanwhile."""
+        """Run a job; False if there was nothing to do or the lease was lost."""
         with self._database.write() as session:
             claim = organizer_jobs.claim(
                 session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()

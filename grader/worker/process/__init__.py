@@ -1,1 +1,1 @@
-"""What every worker process needs: limits of memory and time, stopping, retries, children, its name."""
+"""Tools of worker processes: children, limits, lanes and retries, names of holders, shares."""

@@ -1,4 +1,4 @@
-"""Child processes: start them, ask them, end them; the loop in which a child answers."""
+"""Child processes: start, request, end; the child's loop of responses."""
 
 import contextlib
 import json
@@ -17,17 +17,17 @@ PIECE_BYTES = 1 << 20
 
 
 def running_module(module: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module of ours by this Python."""
+    """Return the command that runs a module with this Python."""
     return (sys.executable, "-P", "-m", module, *arguments)
 
 
 def without_secrets() -> dict[str, str]:
-    """Return an environment without any variable about this installation."""
+    """Return the environment without the variables of this installation."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}
 
 
 class ChildProcess:
-    """A process that this one has started; who leads a session is ended with all that it started itself."""
+    """A child process; the leader of a session is ended with all its own children."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Its id."""
+        """The process id."""
         return self._process.pid
 
     @property
     def code(self) -> int | None:
-        """The code that it ended with, below 0 by a signal; None while it runs."""
+        """The exit code, negative for a signal, None while it runs."""
         return self._process.poll()
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for its end; return whether it came."""
+        """Wait for the end; return whether the process has ended."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -69,26 +69,26 @@ class ChildProcess:
         return True
 
     def request_end(self) -> None:
-        """Ask it to end."""
+        """Request the end of the process."""
         self._process.terminate()
 
     def signal_all(self, number: int) -> None:
-        """Send a signal to it and, if it leads a session, to what it started, which may have outlived it."""
+        """Send a signal to the process or, for the leader of a session, to all processes of the session."""
         if self._leads_session:
-            # Ids are not given out again at once.
+            # The system does not reuse ids at once.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
         else:
             self._process.send_signal(number)
 
     def stop(self) -> None:
-        """Have it hand back what it has, also from another thread; by force if it does not end soon."""
+        """Request the end, from any thread; kill the process if it does not end soon."""
         self.request_end()
         if not self.ends_within(HAND_BACK_SECONDS):
             self.signal_all(signal.SIGKILL)
 
     def close(self) -> None:
-        """End it at once, where it still runs."""
+        """Kill the process if it still runs."""
         self.signal_all(signal.SIGKILL)
         self._process.wait()
         if self._process.stdin is not None:
@@ -96,7 +96,7 @@ class ChildProcess:
 
 
 class AnsweringProcess(ChildProcess):
-    """A child that answers lines; its standard input and output are a socket, and end with this process."""
+    """A child with line-based requests over a socket, which closes with this process."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair()
@@ -125,13 +125,13 @@ class AnsweringProcess(ChildProcess):
         return bytes(answer)
 
     def close(self) -> None:
-        """End it at once, where it still runs."""
+        """Kill the process if it still runs."""
         super().close()
         self._socket.close()
 
 
 class ChildDied(Exception):
-    """The child ended, or did not answer in time and was ended; `code` is the one that it ended with."""
+    """The child ended, or was ended after a timeout; `code` is its exit code."""
 
     def __init__(self, code: int | None) -> None:
         super().__init__(code)
@@ -139,7 +139,7 @@ class ChildDied(Exception):
 
 
 class RestartedChild:
-    """An answering process that is started with its first question, and again after it died."""
+    """An answering process that starts with its first request, and again after its death."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
@@ -150,7 +150,7 @@ class RestartedChild:
 
     @property
     def process(self) -> AnsweringProcess | None:
-        """The present process of this one, which may have ended; a forked process has none yet."""
+        """The current process, which may have ended; None in a forked process."""
         return self._process if self._pid == os.getpid() else None
 
     @property
@@ -159,7 +159,7 @@ class RestartedChild:
         return self.process is not None and self.process.code is None
 
     def start(self) -> AnsweringProcess:
-        """Start the process where it does not run; raise ChildDied after `stop`."""
+        """Start the process if it does not run; raise ChildDied after `stop`."""
         if self.process is None or not self.is_running:
             self.close()
             self._pid, self._has_answered = os.getpid(), False
@@ -172,7 +172,7 @@ class RestartedChild:
         return self._process
 
     def ask(self, question: Any, *, files: Sequence[IO[bytes]] = (), seconds: float) -> Any:
-        """Return the answer to a question, both as JSON; raise ChildDied."""
+        """Return the response to a request, both as JSON; raise ChildDied."""
         process = self.start()
         limit = seconds + (0 if self._has_answered else START_SECONDS)
         try:
@@ -188,20 +188,20 @@ class RestartedChild:
         return answer
 
     def stop(self) -> None:
-        """Have the process hand back what it has and end, from another thread, and start no other."""
+        """Request the end of the process from another thread, and start no other."""
         self.is_stopped = True
         if self.process is not None:
             self.process.stop()
 
     def close(self) -> None:
-        """End the process at once, where it still runs."""
+        """Kill the process if it still runs."""
         if self.process is not None:
             self.process.close()
         self._process = None
 
 
 def answer_parent(answer: Callable[[Any, Sequence[int]], Any]) -> None:
-    """Answer what the parent asks, with the files that it sends, until it closes the socket."""
+    """Answer requests, with their open files, until the parent closes the socket."""
     with socket.socket(fileno=sys.stdin.fileno()) as parent:
         while True:
             question, files, _, _ = socket.recv_fds(parent, PIECE_BYTES, MOST_FILES)

@@ -21,7 +21,7 @@ _shields = 0
 
 
 def limit_memory(megabytes: int) -> None:
-    """Limit this process's address space; past it an allocation raises MemoryError."""
+    """Limit this process's address space; larger allocations raise MemoryError."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = megabytes * 1024 * 1024
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -30,7 +30,7 @@ def limit_memory(megabytes: int) -> None:
 
 @contextmanager
 def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
-    """Let this process's address space grow by so much meanwhile, where no lower limit holds."""
+    """Limit the growth of this process's address space, unless a lower limit applies."""
     before, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = psutil.Process().memory_info().vms + megabytes * 1024 * 1024
     known = [each for each in (before, hard) if each != resource.RLIM_INFINITY]
@@ -42,25 +42,25 @@ def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
 
 
 def end_process_after(seconds: int) -> None:
-    """End this process when `seconds` have passed, even inside a loop of C code; 0 calls it off."""
+    """End this process after `seconds`, even inside C code; 0 cancels the limit."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
 
 
 def end_process_after_cpu(seconds: float) -> None:
-    """End this process when it has used so much processor time, even in C code; 0 calls it off."""
+    """End this process after this processor time, even inside C code; 0 cancels the limit."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def end_on_request() -> None:
-    """Let SIGTERM end this process as this module says; only the main thread hears it."""
+    """Let SIGTERM end this process; only the main thread receives it."""
     signal.signal(signal.SIGTERM, _hear)
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Put a request off to the end of the block."""
+    """Defer a request to end to the end of the block."""
     global _shields
     _shields += 1
     try:

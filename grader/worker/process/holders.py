@@ -8,17 +8,17 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-START_TIME_TOLERANCE_SECONDS = 5  # the clock that start times are derived from may be adjusted
+START_TIME_TOLERANCE_SECONDS = 5  # the clock behind start times may be adjusted
 
 
 def name() -> str:
-    """Return the name of this process, which no other process ever has."""
+    """Return the unique name of this process."""
     return _name(os.getpid())
 
 
 @cache
 def machine() -> str:
-    """Return what the names of all processes begin with that this one can see."""
+    """Return the common prefix of the names of all processes that this one can see."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}:{Path('/proc/self/ns/pid').stat().st_ino}"  # a container sees its own processes only
@@ -27,14 +27,14 @@ def machine() -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Return whether a process of this machine has ended for certain; one that is stopped has not."""
+    """Return whether a process of this machine has certainly ended; a stopped one has not."""
     _, pid_text, started_text = holder.rsplit("/", 2)
     pid = int(pid_text)
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return True
-        # Another process may have been given the same id since.
+        # Another process may have the same id now.
         return bool(abs(process.create_time() - float(started_text)) > START_TIME_TOLERANCE_SECONDS)
     except psutil.NoSuchProcess:
         return not psutil.pid_exists(pid)

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A step that returns whether it did something, and the pause after one that did nothing or broke."""
+    """A step that returns whether it did something, and the pause after a failed or empty step."""
 
     name: str
     step: Callable[[], object]
@@ -39,7 +39,7 @@ def start(lanes: Iterable[Lane], stop: threading.Event) -> list[threading.Thread
 
 
 def join(threads: Iterable[threading.Thread], seconds: float) -> None:
-    """Wait for the ends of threads, for at most so long altogether."""
+    """Wait for the ends of threads, at most this long in total."""
     end = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
@@ -56,7 +56,7 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             has_done_something = lane.step()
-        except Exception as error:  # nobody would miss a lane that ended
+        except Exception as error:  # nobody would notice an ended lane
             log_error(error, f"The lane {lane.name} broke; it goes on")
             has_done_something = False
         if not has_done_something:

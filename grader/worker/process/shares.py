@@ -1,4 +1,4 @@
-"""Turns at a child process that all people use, and each person's share of its time."""
+"""Turns at a child process of all users, and each user's share of its time."""
 
 import math
 import threading
@@ -10,13 +10,13 @@ from datetime import timedelta
 
 from grader.errors import ErrorKind, ParticipantError
 
-# What one person may use of the child's time, so that nobody keeps it busy for the others.
+# Share of one person, so that nobody occupies the child.
 SHARE_SECONDS = 15.0
 SHARE_PERIOD_SECONDS = 60.0
 
 
 class ShareUsed(ParticipantError):
-    """A person has something in the child, or used as much of its time as one person may."""
+    """A person has another task in the child or has used their share of its time."""
 
     public_name = "share_used"
     kind = ErrorKind.LIMITED
