@@ -403,9 +403,9 @@ def _write_last(folder: Path, manifest: Manifest) -> None:
     draft = folder / f"{MANIFEST}.draft"
     draft.write_text(json.dumps(asdict(manifest), indent=1) + "\n")
     for path in (draft, folder / SETTINGS_FILE, folder / DATABASE_FOLDER):
-        database_copies.sync(path)
+        disk.sync(path)
     draft.replace(folder / MANIFEST)
-    database_copies.sync(folder)
+    disk.sync(folder)
 
 
 def _sha256(path: Path) -> str:

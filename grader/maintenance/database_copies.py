@@ -5,7 +5,6 @@ Rows are copied as they are, because the tables may be of an older version.
 """
 
 import gzip
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -31,6 +30,7 @@ from sqlalchemy.orm import Session
 from grader.db import Database
 from grader.errors import OrganizerError
 from grader.maintenance import schema
+from grader.storage import disk
 
 SQLITE_FILE = "fairboard.db"
 BUSY_SECONDS = 60
@@ -107,15 +107,6 @@ def is_empty(database: Database) -> bool:
         )
 
 
-def sync(path: Path) -> None:
-    """Sync a file or folder to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _copy_sqlite(source: Path, target: Path) -> None:
     with (
         closing(sqlite3.connect(source, timeout=BUSY_SECONDS)) as present,
@@ -126,7 +117,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
         (finding,) = copy.execute("PRAGMA integrity_check").fetchone()
     if finding != "ok":
         raise DamagedDatabase(finding=finding)
-    sync(target)
+    disk.sync(target)
 
 
 @contextmanager
@@ -150,11 +141,11 @@ def _replace_sqlite(source: Path, target: Path) -> None:
         closing(sqlite3.connect(draft)) as copy,
     ):
         kept.backup(copy)
-    sync(draft)
+    disk.sync(draft)
     for ending in ("-wal", "-shm"):
         target.with_name(target.name + ending).unlink(missing_ok=True)
     draft.replace(target)
-    sync(target.parent)
+    disk.sync(target.parent)
 
 
 def _sqlite_path(database: Database) -> Path:
@@ -178,7 +169,7 @@ def _copy_table_out(connection: Connection, name: str, columns: Sequence[str], p
     ):
         for data in rows:
             file.write(data)
-    sync(path)
+    disk.sync(path)
 
 
 def _copy_table_in(connection: Connection, name: str, columns: Sequence[str], path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Free room on local disks, and errors of full disks."""
+"""Local disks: free room, errors of full disks, sync."""
 
 import errno
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -63,3 +64,12 @@ def _origins(error: BaseException | None) -> Iterator[BaseException]:
         seen.add(id(error))
         yield error
         error = getattr(error, "orig", None) or error.__cause__
+
+
+def sync(path: Path) -> None:
+    """Sync a file or folder to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from grader.crash_points import reach
 from grader.errors import ErrorKind, ParticipantError
+from grader.storage import disk
 
 CHUNK_BYTES = 1 << 20
 ABANDONED_AFTER_SECONDS = 24 * 3600
@@ -243,7 +244,7 @@ class LocalStorage:
         draft.replace(path)
         # Existing parent folders are also synced: their creator may not have done so yet.
         for folder in (path.parent, self._root, self._root.parent):
-            _sync_folder(folder)
+            disk.sync(folder)
 
 
 def copy_bytes(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:
@@ -264,14 +265,6 @@ def checked(data: bytes, sha256: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BlobDamaged(sha256)
     return data
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def stream(
