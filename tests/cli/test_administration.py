@@ -328,7 +328,7 @@ def unknown_revision(service, request: pytest.FixtureRequest):
 def test_tables_of_another_version_are_left_alone(admin, unknown_revision, command):
     result = admin(*command)
     assert result.exit_code == 1
-    kind = {"9999": "newer", "0022": "older"}[unknown_revision]
+    kind = "another" if command[0] == "user" else {"9999": "newer", "0022": "older"}[unknown_revision]
     assert re.search(rf"{kind} version of Fairboard[^(]*\({unknown_revision}", result.stderr)
 
 

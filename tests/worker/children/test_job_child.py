@@ -22,7 +22,8 @@ from grader.worker.sweeper import Sweeper
 from tests.fixtures.guarded import has_ended
 from tests.fixtures.patience import HANG_SECONDS, eventually
 
-pytestmark = [pytest.mark.system, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
+pytestmark = pytest.mark.system
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 GREEDY = """
 from grader.worker.process.ending import limit_memory
@@ -101,12 +102,14 @@ def test_a_process_ends_at_its_time_limit_even_inside_one_call():
     assert python(ENDLESS).returncode < 0
 
 
+@on_sqlite
 @pytest.mark.parametrize("program", [SCORING, WORKING], ids=["scoring", "an organizers' job"])
 def test_a_child_ends_when_its_parent_is_gone(service, program: str):
     pid = int(python(program, service.settings.environment()).stdout)
     eventually(lambda: has_ended(pid), "the end of the process")
 
 
+@on_sqlite
 def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service):
     competition = service.competition()
     accepted = [service.submit(competition, seed=seed) for seed in range(3)]
@@ -121,6 +124,7 @@ def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(
     assert {service.submission(each).status for each in accepted} == {SubmissionStatus.SCORED}
 
 
+@on_sqlite
 def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, job: OrganizerJob):
     stop = threading.Event()
     sweeper = threading.Thread(target=Sweeper(service.settings, service.database).run, args=(stop,))
@@ -134,6 +138,7 @@ def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, j
     assert done.attempt_count == 1
 
 
+@on_sqlite
 def test_a_process_that_is_killed_leaves_the_job_to_the_next(service, job: OrganizerJob):
     blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
     kept = blob.read_bytes()
