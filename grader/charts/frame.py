@@ -38,11 +38,7 @@ def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
 
 
 def rate_chart(
-    title: str,
-    curve: Sequence[Place],
-    x_name: str,
-    y_name: str,
-    mark: tuple[float, float, str],
+    title: str, curve: Sequence[Place], x_name: str, y_name: str, mark: tuple[float, float, str]
 ) -> str:
     """Draw a curve of two rates against the diagonal, the area between them shaded, and one point marked.
 

@@ -59,25 +59,17 @@ main = CommandGroup(
         },
         "Competitions and people": {
             "competition": Entry(
-                "grader.cli.organize.commands",
-                "Create, change, moderate and close competitions.",
-                "client",
+                "grader.cli.organize.commands", "Create, change, moderate and close competitions.", "client"
             ),
             "rescore": Entry(
-                "grader.cli.organize.rescoring",
-                "Score all submissions with a corrected solution.",
-                "client",
+                "grader.cli.organize.rescoring", "Score all submissions with a corrected solution.", "client"
             ),
             "user": Entry(
                 "grader.cli.organize.people",
                 "Create and list accounts, invitations and reset links.",
                 "client",
             ),
-            "token": Entry(
-                "grader.cli.organize.people",
-                "Create, list and revoke API tokens.",
-                "client",
-            ),
+            "token": Entry("grader.cli.organize.people", "Create, list and revoke API tokens.", "client"),
         },
         "What is stored": {
             "migrate": Entry("grader.cli.maintenance", "Bring the database to this version's tables."),
@@ -86,7 +78,7 @@ main = CommandGroup(
             "orphans": Entry("grader.cli.maintenance", "List or delete blobs that no row refers to."),
         },
         "The shell": {
-            "completion": Entry("grader.cli.group", "Print the script that completes this command."),
+            "completion": Entry("grader.cli.group", "Print the script that completes this command.")
         },
     },
 )

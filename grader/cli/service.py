@@ -19,11 +19,7 @@ from grader.settings import PREFIX
 
 @click.command()
 @click.option("--host", help="Address to listen on (FAIRBOARD_HOST; 127.0.0.1).")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="Port, 0 for a free one (FAIRBOARD_PORT; 7777).",
-)
+@click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one (FAIRBOARD_PORT; 7777).")
 def serve(host: str | None, port: int | None) -> None:
     """Run the site with its queue, worker and sweeper, on the data folder FAIRBOARD_DATA_DIR (./var).
 

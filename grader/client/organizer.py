@@ -69,12 +69,7 @@ class Organizer:
                 return self._transport.post(self._at(path), data=fields, files=files)
 
     def ended(
-        self,
-        path: str,
-        *,
-        job: str = "job",
-        timeout_seconds: float = 3600,
-        on_progress: OnJob | None = None,
+        self, path: str, *, job: str = "job", timeout_seconds: float = 3600, on_progress: OnJob | None = None
     ) -> Json:
         """Return an answer once the work that it describes has ended; raise `Unusable` if it takes too long.
 

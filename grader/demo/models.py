@@ -50,8 +50,7 @@ def mentions(train: pd.DataFrame) -> np.ndarray:
 
 
 _IDENTITY_WORD = re.compile(
-    r"\b(?:" + "|".join(word for words in IDENTITY_WORDS.values() for word in words) + r")\b",
-    re.IGNORECASE,
+    r"\b(?:" + "|".join(word for words in IDENTITY_WORDS.values() for word in words) + r")\b", re.IGNORECASE
 )
 
 
@@ -66,11 +65,7 @@ def _words(upto: int = 1, preprocessor: Preprocessor = None) -> TfidfVectorizer:
 
 def _letters(preprocessor: Preprocessor = None) -> TfidfVectorizer:
     return TfidfVectorizer(
-        analyzer="char_wb",
-        ngram_range=(2, 4),
-        sublinear_tf=True,
-        min_df=3,
-        preprocessor=preprocessor,
+        analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True, min_df=3, preprocessor=preprocessor
     )
 
 
@@ -151,24 +146,14 @@ MODELS: tuple[Model, ...] = (
         "Complement naive Bayes on words and pairs of words.",
         _learn(make_pipeline(_words(2), ComplementNB())),
     ),
-    Model(
-        "words",
-        "words",
-        "Logistic regression on words.",
-        _learn(_logistic(_words())),
-    ),
+    Model("words", "words", "Logistic regression on words.", _learn(_logistic(_words()))),
     Model(
         "word-pairs",
         "words",
         "Logistic regression on words and pairs of words.",
         _learn(_logistic(_words(2))),
     ),
-    Model(
-        "letters",
-        "letters",
-        "Logistic regression on two to four letters.",
-        _learn(_logistic(_letters())),
-    ),
+    Model("letters", "letters", "Logistic regression on two to four letters.", _learn(_logistic(_letters()))),
     Model(
         "svm",
         "svm",

@@ -55,10 +55,7 @@ TOOLS = (
     ("read_leaderboard", READ, f"Read the public leaderboard: the first {ROWS} rows and your team's row."),
 )
 ARGUMENTS = {
-    "competition": (
-        "string",
-        "The last part of the competition's address; not needed if there is one.",
-    ),
+    "competition": ("string", "The last part of the competition's address; not needed if there is one."),
     "file": (
         "string",
         "A file in the folder: CSV with the columns id and prediction, or a gzip or zip of one.",

@@ -9,14 +9,7 @@ import pytest
 
 from grader.maintenance import schema
 from grader.models import ScoringVersionState
-from grader.services.accounts import (
-    accounts,
-    api_tokens,
-    email_addresses,
-    logins,
-    password_resets,
-    sign_ups,
-)
+from grader.services.accounts import accounts, api_tokens, email_addresses, logins, password_resets, sign_ups
 from grader.services.accounts.one_time_links import InvalidLink
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases
@@ -253,9 +246,7 @@ def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, 
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())
     process = subprocess.Popen(
-        rescore_command(path, reason="Wrong labels."),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        rescore_command(path, reason="Wrong labels."), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     eventually(lambda: preparing(service, competition), "a version that is prepared")
     process.send_signal(signal.SIGKILL)

@@ -92,8 +92,7 @@ def test_json_holds_the_report_of_each_split_in_full_precision(table, solution, 
 
 
 @pytest.mark.parametrize(
-    ("usage", "splits"),
-    [(None, ["all"]), ("PRIVATE", ["private", "all"]), ("Ignored", [])],
+    ("usage", "splits"), [(None, ["all"]), ("PRIVATE", ["private", "all"]), ("Ignored", [])]
 )
 def test_only_splits_that_have_rows_are_reported(table, write, submission, run, usage, splits):
     columns = {name: table[name] for name in ("id", "toxicity", *IDENTITIES)}

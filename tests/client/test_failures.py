@@ -462,11 +462,7 @@ def test_a_token_of_one_competition_names_it(service, live_site):
     second = service.competition("second")
     with service.database.write() as session:
         token = api_tokens.create(
-            session,
-            user=service.user(),
-            name="one",
-            competition=session.merge(second),
-            now=db.now(session),
+            session, user=service.user(), name="one", competition=session.merge(second), now=db.now(session)
         )[1]
     with Client(live_site.address, token) as client:
         assert client.leaderboard().team_count == 0

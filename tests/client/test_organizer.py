@@ -1,5 +1,6 @@
 """A whole competition by `grader.client` alone: made, submitted to, rescored, closed and packed."""
 
+import io
 import zipfile
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -37,13 +38,7 @@ def olga(service, live_site, monkeypatch) -> str:
 
 
 def test_a_whole_competition_needs_nothing_but_the_client(
-    clock: list[datetime],
-    olga: str,
-    service,
-    live_site,
-    solution_csv,
-    predictions_csv,
-    tmp_path: Path,
+    clock: list[datetime], olga: str, service, live_site, solution_csv, predictions_csv, tmp_path: Path
 ):
     (tmp_path / "solution.csv").write_bytes(solution_csv())
     (tmp_path / "train.csv").write_bytes(b"id,text\n1,hello\n")
@@ -78,3 +73,27 @@ def test_a_whole_competition_needs_nothing_but_the_client(
         packed = desk.bundle(tmp_path / "final.zip", with_solution=True)
         assert client.leaderboard("hate", split="private").team_count == 5
     assert any(name.endswith("private.csv") for name in zipfile.ZipFile(packed).namelist())
+
+
+def frame(content: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(content))
+
+
+def test_a_table_is_sent_scored_and_found_on_the_leaderboard(service, live_site, predictions_csv):
+    service.competition(max_daily_submissions=5)
+    with live_site.client() as client:
+        sent = client.submit(frame(predictions_csv(skill=0.3)), description="from a table")
+        assert (sent.status, sent.limits.left_today) == ("pending", 4)
+        scored = client.wait(sent)
+        assert (scored.status, scored.description, scored.file_name) == (
+            "scored",
+            "from a table",
+            "predictions.csv",
+        )
+        assert scored.weakest_term in scored.terms
+        assert set(scored.to_frame()["name"]) == {"female", "muslim"}
+        board = client.leaderboard()
+        assert [(row.rank, row.team, row.score) for row in board.rows] == [(1, "ada", scored.public_score)]
+        table = board.to_frame()
+        assert table.loc[0, "overall_auc"] == scored.terms["overall_auc"]
+        assert [each.id for each in client.submissions().submissions] == [sent.id]

@@ -57,11 +57,7 @@ def test_a_team_stands_with_its_best_public_file(solution, entry):
 
 def test_a_team_stands_in_private_with_the_better_of_its_two_best_public_files(solution, entry):
     only_privately_good = [*CONSTANT[:4], *PERFECT[4:]]
-    entries = [
-        entry("t", only_privately_good),
-        entry("t", PUBLIC_ONLY),
-        entry("t", PUBLIC_ONLY),
-    ]
+    entries = [entry("t", only_privately_good), entry("t", PUBLIC_ONLY), entry("t", PUBLIC_ONLY)]
     (line,) = leaderboards(solution, entries)["private"]
     assert line.score == Decimal("0.5")
 

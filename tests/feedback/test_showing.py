@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from grader.feedback import Basis, Rule, ScoredFile, basis_of, paired_error, show
+from grader.feedback.ladder import SAFE_STEP, safe_step
 from grader.metrics.analysis.label_effects import LabelEffects
 from grader.metrics.prepared import FloatArray
-from grader.visibility import Feedback
+from grader.visibility import Feedback, Step
 
 KEY = bytes(32)
 # Noise of almost nothing, in the comparison and in what is shown.
@@ -171,3 +172,18 @@ def test_a_sketch_survives_being_stored():
     assert before.changes is None
     with pytest.raises(ValueError, match="2048 or 4100 bytes"):
         Basis.of(0.0, b"short")
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        (0.0, Step.OF_0_0005),
+        (0.0005, Step.OF_0_0005),
+        (0.0034, Step.OF_0_002),
+        (0.0036, Step.OF_0_005),
+        (0.05, Step.OF_0_05),
+        (0.4, Step.OF_0_05),
+    ],
+)
+def test_the_nearest_step_is_proposed(error: float, step: Step):
+    assert safe_step(error / SAFE_STEP) is step

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import metrics
-from grader.cli.output import aligned
+from grader.cli.output import TERMS, aligned
 from grader.files import ScoredTable, Solution
 from grader.metrics import (
     BIAS_AUCS,
@@ -39,15 +39,7 @@ COLUMNS = (
     "positive_aeg",
     "negative_aeg",
 )
-HEADINGS = {
-    "in_score": "in score",
-    "overall_auc": "overall AUC",
-    "subgroup_auc": "Subgroup AUC",
-    "bpsn_auc": "BPSN AUC",
-    "bnsp_auc": "BNSP AUC",
-    "positive_aeg": "positive AEG",
-    "negative_aeg": "negative AEG",
-}
+HEADINGS = TERMS | {"in_score": "in score", "positive_aeg": "positive AEG", "negative_aeg": "negative AEG"}
 GAPS = ("positive_aeg", "negative_aeg")
 DECIMALS = 4
 SCORE_DECIMALS = 5

@@ -16,11 +16,7 @@ FILE = LocalPath(exists=True, dir_okay=False)
 @click.argument("receipt", type=FILE)
 @click.option("--solution", type=FILE, help="The solution, as published or the organizer's own file.")
 @click.option("--submission", type=FILE, help="The submission, as it was uploaded.")
-@click.option(
-    "--nonce",
-    type=FILE,
-    help="The nonce published with the solution; newer receipts contain it.",
-)
+@click.option("--nonce", type=FILE, help="The nonce published with the solution; newer receipts contain it.")
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
     """Recompute the score of RECEIPT from the files and compare every count and every bit.
 

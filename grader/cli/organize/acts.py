@@ -142,9 +142,7 @@ def plain(value: Any) -> Any:
 
 
 yes_option = click.option(
-    "--yes",
-    is_flag=True,
-    help="Save past and near dates without a question; only a --server asks.",
+    "--yes", is_flag=True, help="Save past and near dates without a question; only a --server asks."
 )
 
 

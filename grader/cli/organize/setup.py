@@ -28,11 +28,7 @@ STATES = {
     "allowed": "released anyway",
 }
 SHOWN_SENTENCES = 6
-FOLLOWING = {
-    "entry_deadline",
-    "merger_deadline",
-    "reveals_at",
-}  # derived from the other dates
+FOLLOWING = {"entry_deadline", "merger_deadline", "reveals_at"}  # derived from the other dates
 FEEDBACK = {"feedback", "feedback_step"}
 
 

@@ -1,0 +1,104 @@
+"""Strip charts: every team, change and day lies inside the picture, and the own team is marked."""
+
+import re
+from datetime import date, timedelta
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.charts.strips import BEST, CHANGES, DAYS_FOOT, best_line, change_strip, day_bars, strip_chart
+
+FIRST = date(2026, 10, 24)
+FILES = st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 9_000)), min_size=1, max_size=30)
+SCORES = st.dictionaries(st.integers(0, 100_000), st.integers(1, 300), max_size=60)
+
+
+@given(SCORES, st.data())
+def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.DataObject):
+    own = data.draw(st.none() | st.sampled_from(sorted(scores))) if scores else None
+    chart = strip_chart(scores, own=own)
+    if chart is None:
+        assert not scores
+        return
+    svg = ElementTree.fromstring(chart.svg)
+    places = [
+        float(each.get("cx", each.get("x", "")).removesuffix("%")) for each in svg if each.tag != "line"
+    ]
+    assert all(BEST.left <= place <= BEST.right for place in places)
+    heights = [float(each.get("cy", each.get("y", "0"))) for each in svg if each.tag in ("circle", "rect")]
+    assert all(0 < height <= BEST.foot for height in heights)
+    assert len(svg.findall("*[@class='own']")) == (0 if own is None else 3)
+    dots, teams = len(svg.findall("circle[@class='dot']")), sum(scores.values())
+    assert dots == teams or (dots == 0 and len(svg.findall("rect")) <= BEST.count)
+
+
+def test_few_teams_are_dots_and_many_are_bars():
+    assert _tags({90_000: 1}) == {"circle"}
+    assert _tags({90_000 + 100 * place: 1 for place in range(15)}) == {"circle"}
+    many = {80_000 + place: 1 for place in range(10_000)}
+    assert _tags(many) == {"rect"}
+    chart = strip_chart(many)
+    assert chart is not None
+    assert len(chart.svg) < 6_000
+
+
+def test_a_few_low_scores_do_not_push_the_others_together():
+    scores = {50_000: 2} | {93_000 + 100 * place: 1 for place in range(15)}
+    chart = strip_chart(scores, own=93_000)
+    assert chart is not None
+    assert (chart.below, chart.floor) == (2, "0.93000")
+    assert "Best scores of 17 teams, from 0.50000 to 0.94400; yours is 0.93000" in chart.svg
+    places = [float(each) for each in re.findall(r'class="dot" cx="([\d.]+)%', chart.svg)]
+    assert max(places) - sorted(places)[2] > 40
+
+
+def _tags(scores: dict[int, int]) -> set[str]:
+    chart = strip_chart(scores)
+    assert chart is not None
+    return {each.tag for each in ElementTree.fromstring(chart.svg)} & {"circle", "rect"}
+
+
+@given(st.lists(st.integers(-100_000, 100_000), max_size=300))
+def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]):
+    svg = change_strip(units)
+    if svg is None:
+        assert not units
+        return
+    marks = [each for each in ElementTree.fromstring(svg) if each.tag in ("circle", "rect")]
+    for mark in marks:
+        left = float(mark.get("cx", mark.get("x", "")).removesuffix("%"))
+        middle = left + float(mark.get("width", "0%").removesuffix("%")) / 2
+        assert 0 <= middle <= 100 and 0 < float(mark.get("cy", mark.get("y", ""))) < CHANGES.foot
+        assert {"rose": middle > 50, "fell": middle < 50, "stayed": abs(middle - 50) < 0.1}[
+            mark.get("class", "")
+        ]
+    assert len(marks) == len(units) or {mark.tag for mark in marks} == {"rect"}
+
+
+def test_few_teams_are_dots_many_are_bars_and_the_ends_are_told():
+    few, many = change_strip([-1200, 0, 300]), change_strip([place % 700 - 350 for place in range(10_000)])
+    assert few is not None and many is not None
+    assert few.count("<circle") == 3 and ">-0.01200<" in few and ">+0.01200<" in few
+    assert "Score changes from -0.01200 to +0.00300: 1 fall, 1 rise" in few
+    assert "<circle" not in many and len(many) < 8_000
+
+
+@given(FILES)
+def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[int, int]]):
+    shown = [(FIRST + timedelta(place), good, bad) for place, (good, bad) in enumerate(files)]
+    svg = ElementTree.fromstring(day_bars(shown))
+    bars = svg.findall("g/rect")
+    assert len(bars) == sum((good > 0) + (bad > 0) for good, bad in files)
+    assert all(0 <= float(bar.get("y", "")) <= DAYS_FOOT for bar in bars)
+    sent = sum(good + bad for good, bad in files)
+    assert f"{sent:,} sent" in svg.get("aria-label", "")
+
+
+def test_the_best_score_rises_to_the_right_edge():
+    assert best_line([], until=FIRST) is None
+    svg = best_line([(FIRST, 90_000), (FIRST + timedelta(3), 91_000)], until=FIRST + timedelta(10))
+    assert svg is not None and ">0.90000<" in svg and ">0.91000<" in svg
+    heights = [float(y) for y in re.findall(r'class="step" [^>]*y2="([^"]*)"', svg)]
+    assert heights == sorted(heights, reverse=True)
+    assert svg.count('x2="100.00%"') == 2
