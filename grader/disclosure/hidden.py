@@ -91,7 +91,7 @@ class Hidden:
     def with_other(self, other: "Hidden") -> "Hidden":
         """Return this with what another solution of the same ids hides beside it."""
         places = {text: place for place, text in enumerate(self.ids)}
-        here = np.array([places[text] for text in other.ids], np.intp)  # of the other's rows
+        here = np.array([places[text] for text in other.ids])  # of the other's rows
         back = np.argsort(here)
         known = {(each.kind, each.name, each.is_true.tobytes()) for each in self.targets}
         added = [

@@ -90,7 +90,7 @@ def unopened_by(name: str, error: Exception) -> Unopened:
     return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
 
-def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
+def opened(file: io.BufferedReader, budget: Budget) -> Iterator[Table | Unopened]:
     """Yield every table in a file, and what could not be opened.
 
     A table is to be read before the next is asked for; what is found wrong then is raised there: GivenUp, or
@@ -99,15 +99,15 @@ def opened(file: IO[bytes], budget: Budget) -> Iterator[Table | Unopened]:
     yield from _opened(file, "", budget, 0)
 
 
-def _opened(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+def _opened(stream: io.BufferedReader, name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
     try:
         yield from _layer(stream, name, budget, depth)
     except DAMAGED_OR_GIVEN_UP as error:
         yield unopened_by(name, error)
 
 
-def _layer(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
-    beginning, stream = _begun(stream)
+def _layer(stream: io.BufferedReader, name: str, budget: Budget, depth: int) -> Iterator[Table | Unopened]:
+    beginning = stream.peek(BEGINNING)[:BEGINNING]
     if not beginning:
         return
     if depth > DEEPEST:
@@ -130,7 +130,7 @@ def _layer(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator
 
 
 def _text(
-    stream: IO[bytes], beginning: bytes, name: str, *, is_counted: bool, budget: Budget
+    stream: io.BufferedReader, beginning: bytes, name: str, *, is_counted: bool, budget: Budget
 ) -> Iterator[Table | Unopened]:
     encoding = _encoding(beginning)
     if encoding is None:
@@ -147,9 +147,9 @@ def _text(
         yield from table_formats.json_tables(name, table_formats.document_of(text))
 
 
-def _first_lines(shown: str, stream: IO[bytes]) -> str:
+def _first_lines(shown: str, stream: io.BufferedReader) -> str:
     """Return the beginning with its first line whole, where the stream can look ahead that far."""
-    if "\n" in shown or not isinstance(stream, io.BufferedReader):
+    if "\n" in shown:
         return shown
     return stream.peek(CHUNK_BYTES)[:CHUNK_BYTES].decode("utf-8-sig", "replace").lstrip()
 
@@ -205,14 +205,7 @@ def _is_litter(name: str) -> bool:
     return name.endswith(".DS_Store") or name.startswith("__MACOSX/")
 
 
-def _begun(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
-    """Return the first bytes of a stream and the stream as it was before."""
-    if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(_Raw(stream), CHUNK_BYTES)
-    return stream.peek(BEGINNING)[:BEGINNING], stream
-
-
-def _counted(stream: IO[bytes], budget: Budget) -> IO[bytes]:
+def _counted(stream: IO[bytes], budget: Budget) -> io.BufferedReader:
     return io.BufferedReader(CountedStream(stream, budget), CHUNK_BYTES)
 
 

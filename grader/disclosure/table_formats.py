@@ -337,7 +337,7 @@ class _Files:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def open(self, path: str, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002
+    def open(self, path: str, *_: object, **__: object) -> IO[bytes]:
         """Open the file for reading; raise ValueError for any other."""
         if path != self._path:
             raise ValueError("it refers to another file")

@@ -216,6 +216,14 @@ def test_an_examination_counts_what_it_read_and_names_the_columns():
     told = (Disclosure("", "x", Kind.LABEL, ("y",), 200),)
     assert found == Examined(told, (), 0, tables=1, rows=201, preview=preview)
     assert preview is not None and preview["rows"] == 200
+    ordered = [row_id for _, row_id in sorted(zip(labels, ids, strict=True))]
+    public = [row_id for place, row_id in enumerate(ids) if place % 2 == 0]
+    for rows_of, column, kind, name in (
+        (ordered, "the order of its rows", Kind.LABEL, "y"),
+        (public, "which rows are in it", Kind.USAGE, "Usage"),
+    ):
+        told = examine(io.BytesIO("\n".join(["id", *rows_of]).encode()), one).disclosures
+        assert told == (Disclosure("", column, kind, (name,), 200),)
     assert examine(io.BytesIO(b"\x89PNG"), one) == Examined(
         (), (Unopened("", "it is an image"),), 1, 0, 0, None
     )

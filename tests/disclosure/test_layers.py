@@ -58,10 +58,13 @@ def tarred(files: dict[str, bytes]) -> bytes:
         folder = tarfile.TarInfo("d")
         folder.type = tarfile.DIRTYPE
         archive.addfile(folder)
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, next(iter(files))
         for name, data in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
+        archive.addfile(link)
     return packed.getvalue()
 
 
@@ -87,6 +90,7 @@ def test_every_part_of_nested_archives_is_named_by_its_path(tmp_path: Path):
             "j.json": b'{"u": [1, 2, 3], "r": [{"y": 1}, {"y": 0}]}',
             "l.jsonl": b'{"y": 1}\n\n{"y": 0}\n',
             "w.csv": AB.decode().encode("utf-16"),
+            "broken.csv": b"a,b\n\xff,2\n",
             "__MACOSX/y": AB,
             "q.zip": zipped({"x": AB, ".DS_Store": b"", "broken": b"PK\x03\x04x"}),
             "empty": b"",
@@ -94,7 +98,7 @@ def test_every_part_of_nested_archives_is_named_by_its_path(tmp_path: Path):
     )
     *found, last, broken = parts(data)
     assert found == [
-        names_of("t.tar", "g.gz", "p", "j.json", "l.jsonl", "w.csv", "q.zip", "empty"),
+        names_of("t.tar", "g.gz", "p", "j.json", "l.jsonl", "w.csv", "broken.csv", "q.zip", "empty"),
         ("t.tar/d/x.csv", AS_TABLE),
         Unopened("t.tar/i.png", "it is an image"),
         names_of("d/x.csv", "i.png"),
@@ -113,6 +117,7 @@ def test_every_part_of_nested_archives_is_named_by_its_path(tmp_path: Path):
         ("j.json: r", [(["y"], [["1"], ["0"]])]),
         ("l.jsonl", [(["y"], [["1"], ["0"]])]),
         ("w.csv", AS_TABLE),
+        ("broken.csv", [(["a", "b"], [["a", "b"], ["\ufffd", "2"]])]),
         names_of("x", "broken"),
     ]
     assert last == ("q.zip/x", AS_TABLE)
@@ -276,6 +281,8 @@ def test_a_source_goes_where_it_is_told_and_names_the_failures_of_storage():
         b"1",
     )
     assert not layers._Raw(Unseekable(b"1")).seekable()
+    for stream in (Source(io.BytesIO(b"0123")), layers._Raw(io.BytesIO(b"0123"))):
+        assert (stream.seek(1), stream.seek(2)) == (1, 2)  # from the beginning
     counted = io.BufferedReader(CountedStream(io.BytesIO(b"01234"), budget := Budget()), 4)
     assert (counted.read(), budget.spent) == (b"01234", 5)
 
@@ -314,3 +321,11 @@ def test_the_limits_are_bytes_and_processor_time(monkeypatch: pytest.MonkeyPatch
     clock[0] = 150.1
     with pytest.raises(GivenUp):
         small.go_on()
+
+
+def test_a_document_has_at_most_so_many_tables_and_columns(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(table_formats, "MOST_COLUMNS", 2)
+    data = {outer: {"k": place, "l": 0} for place, outer in enumerate("abc")}
+    found = [(table.name, texts(table.chunks)) for table in table_formats.json_tables("x", data)]
+    assert [name for name, _ in found] == ["x", "x: a", "x: b"]
+    assert found[0][1] == [(["key", "a", "b"], [["k", "0", "1"], ["l", "0", "0"]])]

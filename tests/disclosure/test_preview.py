@@ -97,3 +97,9 @@ def test_long_cells_end_the_sample_early():
     found = preview(b"id,x\n" + b"1,%s\n" % (b"y" * 5_000) * 3_000)
     assert found["is_sample"]
     assert found["rows"] <= SAMPLE_CHARACTERS // 5_000 + 100
+
+
+def test_a_sample_ends_at_its_limit_and_one_column_has_a_header_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("grader.disclosure.preview.SAMPLE_CHARACTERS", 200)
+    found = preview(b"x\n" + b"ab\n" * 300)
+    assert (found["rows"], found["first"], found["is_sample"]) == (100, [["ab"]] * 5, True)
