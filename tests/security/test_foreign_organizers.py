@@ -1,7 +1,7 @@
 """Who organizes one competition reaches nothing of another, by whatever id and under whichever address."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -40,23 +40,22 @@ def world(make_world: Callable[..., World]) -> World:
 
 
 def test_under_the_own_address_the_ids_of_another_competition_reach_nothing(world: World):
-    asked = 0
-    for method, endpoint, path in addresses(world.arena.app):
-        if f"/{SLUG}" in path:
-            here = path.replace(f"/{SLUG}", f"/{ELSEWHERE}", 1)
-            told = _ask(world, "Eve", method, endpoint, here)
-            assert not told.startswith("5"), f"{method} {here}"
-            for text in (*CONFIDENTIAL, *NAMES):
-                assert text not in told, f"{method} {here}: {text}"
-            asked += 1
-    assert asked > 100
+    paths = [
+        (method, endpoint, path.replace(f"/{SLUG}", f"/{ELSEWHERE}", 1))
+        for method, endpoint, path in addresses(world.arena.app)
+        if f"/{SLUG}" in path
+    ]
+    for method, path, told in _ask(world, "Eve", paths):
+        assert not told.startswith("5"), f"{method} {path}"
+        for text in (*CONFIDENTIAL, *NAMES):
+            assert text not in told, f"{method} {path}: {text}"
+    assert len(paths) > 100
 
 
 @pytest.mark.parametrize(("name", "refused"), [("Eve", "403"), ("Ann", "403"), (None, "302")])
 def test_every_organizers_page_is_refused_to_others(world: World, name: str | None, refused: str):
-    paths = [each for each in addresses(world.arena.app) if f"/{SLUG}/organize" in each[2]]
-    for method, endpoint, path in paths:
-        told = _ask(world, name, method, endpoint, path)
+    paths = _console(world)
+    for method, path, told in _ask(world, name, paths):
         is_strange = name is None and path.startswith("/api/")
         assert told.startswith("401" if is_strange else refused), f"{method} {path}: {told[:40]}"
     assert len(paths) > 40
@@ -64,27 +63,33 @@ def test_every_organizers_page_is_refused_to_others(world: World, name: str | No
 
 def test_a_viewer_sees_the_pages_and_changes_nothing(world: World):
     seen = 0
-    for method, endpoint, path in addresses(world.arena.app):
-        if f"/{SLUG}/organize" in path:
-            told = _ask(world, "Vera", method, endpoint, path)
-            assert method == "GET" or told.startswith("403"), f"{method} {path}: {told[:40]}"
-            seen += told.startswith("200")
+    for method, path, told in _ask(world, "Vera", _console(world)):
+        assert method == "GET" or told.startswith("403"), f"{method} {path}: {told[:40]}"
+        seen += told.startswith("200")
     assert seen > 20
 
 
-def _ask(world: World, name: str | None, method: str, endpoint: str, path: str) -> str:
-    """Return what an address tells; a form changes nothing of the competition."""
-    before = {} if method == "GET" else _rows(world)
+def _console(world: World) -> list[tuple[str, str, str]]:
+    """Return the method, endpoint and path of each organizers' page."""
+    return [each for each in addresses(world.arena.app) if f"/{SLUG}/organize" in each[2]]
 
-    def see():
-        assert _rows(world) == before, f"{method} {path} as {name}"
 
+def _ask(
+    world: World, name: str | None, paths: Iterable[tuple[str, str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    """Return the method, path and answer of each address; no form changes anything of the competition."""
+    before = _rows(world)
     with Asker(world, world.people[name] if name else None) as asker:
-        if method == "GET":
-            told = asker.get(path)
-        else:
-            told = asker.post(path, ROUTES[f"{method} {endpoint}"].visit.form(), method=method, see=see)
-    return SIGNED.sub("signed", told)
+        for method, endpoint, path in paths:
+
+            def see(where: str = f"{method} {path} as {name}"):
+                assert _rows(world) == before, where
+
+            if method == "GET":
+                told = asker.get(path)
+            else:
+                told = asker.post(path, ROUTES[f"{method} {endpoint}"].visit.form(), method=method, see=see)
+            yield method, path, SIGNED.sub("signed", told)
 
 
 def _rows(world: World) -> dict[str, list[Any]]:

@@ -108,6 +108,5 @@ def _ask(
     browser = scene.browser(role)
     if method == "GET":
         return browser.get(path)
-    form_page = "/login" if role == "stranger" else "/account"
-    token = csrf_token or scene.arena.form_token(browser, form_page)
+    token = csrf_token or scene.arena.form_token(browser)
     return browser.post(path, data={**data, "csrf_token": token}, headers=headers)
