@@ -3,12 +3,11 @@
 import gc
 import os
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from tests.fixtures import compiled_once
 
 # What loads leaves no garbage, and looking for some is a sixth of the start: see `pytest_collection`.
 gc.disable()
@@ -20,10 +19,6 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # Hypothesis looks for counterexamples here, not for a machine that is busy.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
-
-compiled_once.share_templates()
-compiled_once.share_routes()
-compiled_once.share_statements()
 
 pytest_plugins = (
     "tests.fixtures.guarded",
@@ -58,8 +53,9 @@ LONGEST_FILES = (
     "faults/test_rollout.py",
     "faults/test_backup.py",
     "faults/test_kills.py",
-    "security/test_routes.py",
     "security/test_foreign_organizers.py",
+    "security/test_coarse_walk.py",
+    "security/test_routes.py",
     "faults/test_nemesis.py",
     "security/test_same_answers.py",
     "browser/test_screens.py",
@@ -90,11 +86,27 @@ MOVED = [str(path) for path in PLACES if not path.is_file()]
 assert not MOVED, f"LONGEST_FILES in tests/conftest.py names files that are not there: {MOVED}"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only the files that `make test` or `make test-system` runs: each process would import all."""
+    is_wanted = {"system and not long": True, "not system and not long": False}.get(config.option.markexpr)
+    if is_wanted is None or collection_path.suffix not in (".py", ".md"):
+        return None
+    return True if _is_system(collection_path) is not is_wanted else None
+
+
+@cache
+def _is_system(path: Path) -> bool:
+    """Return whether a file's tests start, kill and replace real processes."""
+    is_in_folder = path.is_relative_to(HERE) and path.relative_to(HERE).parts[0] in SYSTEM_FOLDERS
+    return is_in_folder or (path.suffix == ".py" and "mark.system" in path.read_text())
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Look for garbage from now on, but not among all that was loaded: it stays to the end."""
     result = yield
     gc.freeze()
+    gc.set_threshold(20_000, 5, 5)  # the default takes an eighth of the time of a page
     gc.enable()
     return result
 
@@ -103,7 +115,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, object, object]:
     """Mark the tests of real processes. Let the longest files begin; the others keep their random order."""
     for item in items:
-        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SYSTEM_FOLDERS:
+        if _is_system(item.path):
             item.add_marker("system")
     result = yield
     items.sort(key=lambda item: PLACES.get(item.path, len(PLACES)))

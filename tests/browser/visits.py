@@ -1,13 +1,14 @@
 """A world behind an address: every page of the route list, each with somebody who gets it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from playwright.sync_api import Browser, Page
 from werkzeug.serving import make_server
 
+from tests.fixtures.arena import without_form_tokens
 from tests.fixtures.walks import addresses
 from tests.fixtures.worlds import World
 
@@ -23,16 +24,21 @@ class Site:
     moment: str
     world: World
     address: str
-    pages: dict[str, str | None]
+    pages: dict[str, tuple[str | None, str]]
+    """By address, who sees the page, and its HTML without form tokens."""
 
-    def visits(self, browser: Browser, **options) -> Iterator[tuple[Page, str]]:
-        """Yield each page's address, with a page of the browser in which who gets it is logged in."""
+    def visits(
+        self, browser: Browser, *, known: Collection[str] = (), **options
+    ) -> Iterator[tuple[Page, str]]:
+        """Yield the address of each page with new HTML, and a browser page of a user who sees it."""
         for name in LOOKERS:
             context = browser.new_context(base_url=self.address, **options)
             if name and (cookie := self.world.people[name].browser.get_cookie("fairboard_login")):
                 context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": self.address}])
             page = context.new_page()
-            yield from ((page, path) for path, looker in self.pages.items() if looker == name)
+            for path, (looker, html) in self.pages.items():
+                if looker == name and html not in known:
+                    yield page, path
             context.close()
 
 
@@ -44,12 +50,7 @@ def site(world: World, moment: str) -> Iterator[Site]:
     server = make_server("127.0.0.1", 0, world.arena.app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield Site(
-        moment,
-        world,
-        f"http://127.0.0.1:{server.port}",
-        {path: name for path, (name, _) in pages(world).items()},
-    )
+    yield Site(moment, world, f"http://127.0.0.1:{server.port}", pages(world))
     server.shutdown()
     thread.join()
     server.server_close()
@@ -65,6 +66,6 @@ def pages(world: World) -> dict[str, tuple[str | None, str]]:
                 answer = browser.get(path, headers={"Accept": "text/html"})
                 is_page = answer.mimetype == "text/html" and "Content-Disposition" not in answer.headers
                 if answer.status_code == 200 and is_page:
-                    found[path] = name, answer.text
+                    found[path] = name, without_form_tokens(answer.text)
                     break
     return found

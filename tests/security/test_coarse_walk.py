@@ -1,0 +1,36 @@
+"""The two-truths walk of `test_walk.py` in the coarse modes of feedback."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import select
+
+from grader.models import Score, Split
+from grader.visibility import Feedback
+from tests.fixtures.worlds import Truth, World
+from tests.security.test_walk import MOMENTS, Extent, assert_same, follow
+
+
+@pytest.mark.parametrize(
+    "feedback",
+    [
+        Feedback.LADDER,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (Feedback.NOISED, Feedback.BLIND)),
+    ],
+)
+def test_in_a_coarse_mode_nothing_depends_on_private_labels_before_the_reveal(
+    make_world: Callable[..., World], feedback: Feedback
+):
+    """All worlds have one key of the feedback, so files have the same noise and the same sketches."""
+    moments = ("open", "closed", "settled")
+    extents = dict.fromkeys(moments, Extent(queries=False, forms=(), desks=(), others=("public", "leader")))
+    truth = Truth.first()
+    one, other = (
+        follow(make_world(each, feedback, correction=number), extents, moments)
+        for number, each in ((7, truth), (8, truth.with_other_private_labels()))
+    )
+    for moment in moments:
+        assert_same(one.at(moment), other.at(moment), MOMENTS[moment])
+    with one.world.arena.database.read() as session:
+        shown = session.scalars(select(Score.shown_units).where(Score.split == Split.PUBLIC)).all()
+    assert feedback is Feedback.BLIND or any(units is not None for units in shown)
