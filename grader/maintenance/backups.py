@@ -34,8 +34,8 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services import webhook_outbox as webhooks
 from grader.services.mail.outbox import GIVEN_UP_AFTER
-from grader.services.webhooks import outbox as webhooks
 from grader.settings import PREFIX, Settings
 from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, LocalStorage, Storage

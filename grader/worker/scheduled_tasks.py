@@ -8,18 +8,18 @@ from grader import db
 from grader.db import Database
 from grader.models import Competition
 from grader.services import counting, repeatable_requests, uploads
+from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import login_addresses
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
 from grader.services.data_files import checks
 from grader.services.fair_play import report as fair_play
-from grader.services.integrations import deadlines
 from grader.services.leaderboards import ties
 from grader.services.scoring import retries
 from grader.services.standings import rows
 from grader.services.submissions import rejected_files
-from grader.services.webhooks import outbox as webhooks
+from grader.services.webhooks import timed_events
 from grader.storage import blobs
 from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import Storage
@@ -53,14 +53,14 @@ class Calendar:
             unsettled = close.unsettled(session, now=now)
             due = close.due(session, now=now)
             is_retry_due = retries.is_retry_due(session, now=now)
-            is_deadline_near = deadlines.is_due(session, now=now)
+            is_deadline_near = timed_events.is_deadline_near(session, now=now)
             due_jobs = [(jobs, each) for jobs in JOBS for each in jobs.due(session, now=now)]
         if is_retry_due:
             with self._database.write() as session:
                 retries.retry_failed(session, now=now)
         if is_deadline_near:
             with self._database.write() as session:
-                deadlines.tell(session, now=now)
+                timed_events.tell_deadlines(session, now=now)
         for competition in unranked:
             self._note_ranks(competition)
         for competition in unsettled:

@@ -9,10 +9,10 @@ from grader import db
 from grader.crash_points import reach
 from grader.db import Database
 from grader.models import Delivery, OffReason, Webhook
-from grader.services.integrations import bodies, rank_changes, subscriptions
-from grader.services.integrations.bodies import Letter, OwnerLeft
-from grader.services.webhooks import outbox, signatures
-from grader.services.webhooks.outbox import Claimed
+from grader.services import webhook_outbox as outbox
+from grader.services.webhook_outbox import Claimed
+from grader.services.webhooks import payloads, subscriptions, timed_events
+from grader.services.webhooks.payloads import Letter, OwnerLeft
 from grader.settings import Settings
 from grader.worker import pinned_connection
 from grader.worker.pinned_connection import NoAnswer, Resolve
@@ -60,11 +60,11 @@ class WebhookSender:
         """Write events for changed ranks; return their number."""
         with self._database.read() as session:
             now = db.now(session)
-            looks = rank_changes.look(session, now=now)
+            looks = timed_events.look_at_ranks(session, now=now)
         if not looks:
             return 0
         with self._database.write() as session:
-            return rank_changes.tell(session, looks=looks, now=now)
+            return timed_events.tell_ranks(session, looks=looks, now=now)
 
     def _claim(self) -> Claimed | None:
         with self._database.read() as session:  # an idle sender takes no write lock
@@ -97,7 +97,7 @@ class WebhookSender:
 
     def _letter(self, claimed: Claimed) -> Letter | None:
         with self._database.read() as session:
-            return bodies.letter_of(
+            return payloads.letter_of(
                 session, delivery_id=claimed.delivery_id, site=self._settings.site(), now=db.now(session)
             )
 
@@ -109,7 +109,7 @@ class WebhookSender:
             "Fairboard-Event": letter.event,
             "Fairboard-Delivery": letter.token,
             "Fairboard-Timestamp": str(timestamp),
-            "Fairboard-Signature": signatures.sign(letter.body, secret=letter.secret, timestamp=timestamp),
+            "Fairboard-Signature": payloads.sign(letter.body, secret=letter.secret, timestamp=timestamp),
         }
         return pinned_connection.post(
             letter.url,

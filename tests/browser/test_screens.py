@@ -9,17 +9,17 @@ from playwright.sync_api import Browser
 
 from grader import db
 from grader.models import EntryMode
+from grader.services import webhook_outbox as outbox
 from grader.services.accounts import administrators
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import acting, lookup
-from grader.services.integrations import subscriptions
 from grader.services.jobs.leased_rows import Breakdown
 from grader.services.scoring import jobs
 from grader.services.submissions import accepting
 from grader.services.teams import invitations, mergers, rosters, teams
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import EVENTS, Event
+from grader.services.webhook_outbox import EVENTS, Event
+from grader.services.webhooks import subscriptions
 from tests.browser.looks import faults
 
 pytestmark = pytest.mark.browser

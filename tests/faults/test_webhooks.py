@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from grader import db
 from grader.models import Delivery, Webhook
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import Event
+from grader.services import webhook_outbox as outbox
+from grader.services.webhook_outbox import Event
 from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe

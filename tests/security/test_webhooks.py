@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import BodyFormat, Delivery, Webhook
-from grader.services.integrations import bodies
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
+from grader.services.webhooks import payloads
 from grader.visibility import Feedback
 from tests.fixtures.worlds import Truth, World
 
@@ -42,7 +42,7 @@ def _bodies(world: World, webhook_id: int):
             session.flush()
             query = select(Delivery.id).where(Delivery.webhook_id == webhook_id).order_by(Delivery.id)
             for delivery_id in session.scalars(query).all():
-                letter = bodies.letter_of(session, delivery_id=delivery_id, site=SITE, now=now)
+                letter = payloads.letter_of(session, delivery_id=delivery_id, site=SITE, now=now)
                 yield DELIVERY.sub(rb"\1", letter.body) if letter else b""
 
 

@@ -14,12 +14,12 @@ from sqlalchemy import select, update
 
 from grader import db
 from grader.models import Delivery, Mail, OffReason, Team, TeamMember, User, Webhook
+from grader.services import webhook_outbox as outbox
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements
-from grader.services.integrations import subscriptions
-from grader.services.integrations.subscriptions import UnknownDelivery
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import LOG_LENGTH, OFF_AFTER, Event
+from grader.services.webhook_outbox import LOG_LENGTH, OFF_AFTER, Event
+from grader.services.webhooks import subscriptions
+from grader.services.webhooks.subscriptions import UnknownDelivery
 from grader.worker.process import repeating
 from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS, eventually

@@ -10,9 +10,12 @@ from flask.typing import ResponseReturnValue
 from grader import db
 from grader.errors import ParticipantError
 from grader.models import Competition, Team, Webhook
+from grader.services import webhook_outbox as outbox
 from grader.services.audit.log import Actor
-from grader.services.integrations import subscriptions
-from grader.services.integrations.subscriptions import (
+from grader.services.teams import rosters
+from grader.services.webhooks import subscriptions
+from grader.services.webhooks.addresses import InvalidWebhookUrl
+from grader.services.webhooks.subscriptions import (
     MOST_OF_ORGANIZERS,
     MOST_OF_TEAM,
     InvalidWebhook,
@@ -22,9 +25,6 @@ from grader.services.integrations.subscriptions import (
     UnknownWebhook,
     Wanted,
 )
-from grader.services.teams import rosters
-from grader.services.webhooks import outbox
-from grader.services.webhooks.addresses import InvalidWebhookUrl
 from webapp.competitions.views import CompetitionView
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import competition_of, reading, writing

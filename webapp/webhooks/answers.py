@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from grader.models import BodyFormat, Delivery, Webhook
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 from webapp.http.fields import Answer, Moment, Sent, Text
 from webapp.webhooks.views import AttemptView, WebhookView
 

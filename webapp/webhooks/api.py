@@ -10,15 +10,15 @@ from flask import Response, g, request
 from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Role, Team, Webhook
+from grader.services import webhook_outbox as outbox
 from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
-from grader.services.integrations import subscriptions
-from grader.services.integrations.subscriptions import Wanted
 from grader.services.leaderboards import changes
 from grader.services.leaderboards.changes import Watcher
 from grader.services.teams import rosters
-from grader.services.webhooks import outbox
+from grader.services.webhooks import subscriptions
+from grader.services.webhooks.subscriptions import Wanted
 from webapp.http import lookups
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.models import BodyFormat, Delivery, OffReason, Webhook
+from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import addresses
-from grader.services.webhooks.outbox import EVENTS, Event
 
 EVENT_WORDS: Mapping[Event, str] = {
     Event.SCORED: "A submission was scored",

@@ -32,6 +32,7 @@ from grader.models import (
     User,
     Webhook,
 )
+from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import api_tokens, login_addresses, logins
 from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.competitions import lookup, organizers
@@ -39,7 +40,6 @@ from grader.services.mail.outbox import Notice
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.services.people import names
 from grader.services.teams import rosters
-from grader.services.webhooks import outbox as webhooks
 from grader.settings import Settings
 from grader.text import plain_text
 

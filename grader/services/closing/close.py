@@ -30,6 +30,7 @@ from grader.models import (
     User,
 )
 from grader.services import notifications
+from grader.services import webhook_outbox as webhooks
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, phases, settings
@@ -38,8 +39,7 @@ from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
 from grader.services.standings import final_standings, rows
 from grader.services.standings.places import Standings
-from grader.services.webhooks import outbox as webhooks
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 from grader.visibility import Phase
 
 NAMED_COUNT = 10

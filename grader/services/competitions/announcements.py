@@ -10,12 +10,12 @@ from grader import db
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services import notifications
+from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
-from grader.services.webhooks import outbox as webhooks
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 from grader.text import one_line, plain_text
 
 TITLE_MAX_LENGTH = 200

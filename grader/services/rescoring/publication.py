@@ -27,6 +27,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import notifications
+from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, lookup, settings
 from grader.services.competitions.acting import Act
@@ -39,8 +40,7 @@ from grader.services.scoring import jobs
 from grader.services.solutions import publication
 from grader.services.standings import final_standings, rows
 from grader.services.submissions import selections
-from grader.services.webhooks import outbox as webhooks
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 from grader.text import counted, plain_text
 
 NOTICE_MAX_LENGTH = 5_000

@@ -21,6 +21,7 @@ from grader.models import (
     Submission,
     SubmissionStatus,
 )
+from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import organizers
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
@@ -32,8 +33,7 @@ from grader.services.scoring import score_rows
 from grader.services.scoring.score_rows import Results
 from grader.services.solutions import intake
 from grader.services.standings import shown_scores
-from grader.services.webhooks import outbox as webhooks
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 from grader.visibility import Feedback
 
 LIMITS = leased_rows.SCORING

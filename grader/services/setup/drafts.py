@@ -37,6 +37,7 @@ from grader.models import (
     Webhook,
 )
 from grader.models.competitions import DELETED
+from grader.services import webhook_outbox as webhooks
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers, settings, settings_problems
 from grader.services.competitions import settings as competition_settings
@@ -45,7 +46,6 @@ from grader.services.competitions.settings_model import DATES, CompetitionSettin
 from grader.services.competitions.settings_problems import Fault, InvalidCompetition, sentences
 from grader.services.data_files import checks, files
 from grader.services.figures import figures
-from grader.services.webhooks import outbox as webhooks
 
 # In an order in which no row is deleted before those that name it.
 STORED: tuple[type[Base], ...] = (

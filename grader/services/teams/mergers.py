@@ -21,6 +21,7 @@ from grader.models import (
     TeamMember,
 )
 from grader.services import notifications
+from grader.services import webhook_outbox as webhooks
 from grader.services.competitions.acting import Act
 from grader.services.limits import limits
 from grader.services.mail import limits as mail_limits
@@ -28,7 +29,6 @@ from grader.services.people import names
 from grader.services.standings import rows, shown_scores
 from grader.services.teams import invitations, mail, rosters
 from grader.services.teams.rosters import TeamRefusal
-from grader.services.webhooks import outbox as webhooks
 
 
 class UnknownTeam(TeamRefusal):

@@ -18,9 +18,9 @@ from grader.models import (
     User,
     Webhook,
 )
+from grader.services import webhook_outbox as webhooks
 from grader.services.competitions import phases
 from grader.services.people import names
-from grader.services.webhooks import outbox as webhooks
 from grader.visibility import Phase
 
 

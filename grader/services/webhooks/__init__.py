@@ -1,1 +1,1 @@
-"""Webhooks: which addresses may be called, the outbox of events, signatures."""
+"""Webhooks of teams and organizers: subscriptions, payloads, timed events."""

@@ -7,12 +7,12 @@ from typing import Protocol
 import pytest
 
 from grader.models import Delivery, JobState, Mail, OrganizerJob, OrganizerJobKind, ScoringJob, Webhook
+from grader.services import webhook_outbox as webhooks
 from grader.services.jobs import leased_rows, organizer_jobs
 from grader.services.jobs.leased_rows import OUTAGE_PATIENCE, Breakdown, Limits, Outage, Rejection, Unfinished
 from grader.services.jobs.organizer_jobs import Result
 from grader.services.mail import outbox as mail
 from grader.services.scoring import jobs
-from grader.services.webhooks import outbox as webhooks
 from tests.fixtures.receivers import subscribe
 
 pytestmark = pytest.mark.both_databases

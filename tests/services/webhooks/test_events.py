@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import select
 
 from grader.models import Competition, CompetitionState, Team, Webhook
+from grader.services import webhook_outbox as outbox
 from grader.services.accounts import accounts
 from grader.services.audit.log import Actor
 from grader.services.competitions import acting, announcements
-from grader.services.integrations import deadlines, subscriptions
-from grader.services.integrations.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
 from grader.services.teams import participations, rosters, teams
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import EVENTS, Event
+from grader.services.webhook_outbox import EVENTS, Event
+from grader.services.webhooks import subscriptions, timed_events
+from grader.services.webhooks.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
 from tests.fixtures.receivers import deliveries, subscribe
 
 URL = "https://board.example/"
@@ -103,9 +103,9 @@ def keep_dates(service, closes_in: timedelta):
         competition = session.scalars(select(Competition)).one()
         competition.closes_at = service.now + closes_in
         session.flush()
-        if deadlines.is_due(session, now=service.now):
-            deadlines.tell(session, now=service.now)
-            assert not deadlines.is_due(session, now=service.now)
+        if timed_events.is_deadline_near(session, now=service.now):
+            timed_events.tell_deadlines(session, now=service.now)
+            assert not timed_events.is_deadline_near(session, now=service.now)
 
 
 def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from grader.models import Competition, Standing, Submission, Team, User, Webhook
-from grader.services.integrations import rank_changes
-from grader.services.integrations.rank_changes import PERIOD, PLACES
+from grader.services.webhooks import timed_events
+from grader.services.webhooks.timed_events import PERIOD, PLACES
 from tests.fixtures.receivers import deliveries, subscribe
 
 URL = "https://board.example/"
@@ -42,9 +42,9 @@ def look(service, after: timedelta = timedelta()) -> int:
     """Look at the ranks and tell what has changed; return how many events it was."""
     now = service.now + after
     with service.database.read() as session:
-        looks = rank_changes.look(session, now=now)
+        looks = timed_events.look_at_ranks(session, now=now)
     with service.database.write() as session:
-        return rank_changes.tell(session, looks=looks, now=now)
+        return timed_events.tell_ranks(session, looks=looks, now=now)
 
 
 def ranks(service) -> list[list[tuple[int, int | None]]]:
@@ -105,10 +105,10 @@ def test_of_two_processes_that_look_at_once_one_tells(service, competition: Comp
     look(service)
     order(service, "cleo", "ada", "bob")
     with service.database.read() as session:
-        looks = [rank_changes.look(session, now=service.now) for _ in range(2)]
+        looks = [timed_events.look_at_ranks(session, now=service.now) for _ in range(2)]
     for each in looks:
         with service.database.write() as session:
-            rank_changes.tell(session, looks=each, now=service.now)
+            timed_events.tell_ranks(session, looks=each, now=service.now)
     assert len(ranks(service)) == 1
 
 

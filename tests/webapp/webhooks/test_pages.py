@@ -6,9 +6,9 @@ import pytest
 
 from grader import db
 from grader.models import AuditEntry, Role, Webhook
-from grader.services.integrations.subscriptions import MOST_OF_TEAM
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import Event
+from grader.services import webhook_outbox as outbox
+from grader.services.webhook_outbox import Event
+from grader.services.webhooks.subscriptions import MOST_OF_TEAM
 
 TEAM, DESK = "/competitions/toxicity/team/webhooks", "/competitions/toxicity/organize/webhooks"
 ENTERED = {"url": "https://board.example/hook/secret", "events": ["rank.changed"], "format": "json"}

@@ -4,6 +4,7 @@ The secret is returned when it is made and never again. Whoever changes a webhoo
 told what this person may see, and ends when this person leaves.
 """
 
+import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,18 +23,20 @@ from grader.models import (
     Webhook,
 )
 from grader.services import counting
+from grader.services import webhook_outbox as outbox
 from grader.services.audit import log
 from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.counting import HOUR, MINUTE, Limit
 from grader.services.mail import outbox as mail
-from grader.services.webhooks import addresses, outbox, signatures
+from grader.services.webhook_outbox import EVENTS, Event
+from grader.services.webhooks import addresses
 from grader.services.webhooks.addresses import Network
-from grader.services.webhooks.outbox import EVENTS, Event
 from grader.visibility import Viewer
 
 MOST_OF_TEAM = 5
 MOST_OF_ORGANIZERS = 10
+PREFIX = "whsec_"
 TESTS = (Limit(5, MINUTE), Limit(30, HOUR))
 
 
@@ -129,7 +132,7 @@ def create(
         url=_url(wanted.url, rules),
         format=_format(wanted.format),
         events=_events(wanted.events),
-        secret=signatures.new_secret(),
+        secret=_new_secret(),
         created_at=now,
         available_at=now,
     )
@@ -169,7 +172,7 @@ def change(
 def rotate(session: Session, *, webhook: Webhook, actor: Actor, now: datetime) -> Webhook:
     """Give a webhook another secret, to be shown now; the one before signs nothing any more."""
     locked, _ = _lock(session, webhook)
-    locked.secret = signatures.new_secret()
+    locked.secret = _new_secret()
     session.flush()
     _record(session, locked, actor, "webhook.rotate", now)
     return locked
@@ -283,6 +286,10 @@ def _lock(session: Session, webhook: Webhook) -> tuple[Webhook, dict[str, object
     if locked is None:
         raise UnknownWebhook(webhook_id=webhook.id)
     return locked, _told(locked)
+
+
+def _new_secret() -> str:
+    return PREFIX + secrets.token_urlsafe(24)
 
 
 def _url(url: str, rules: Rules) -> str:

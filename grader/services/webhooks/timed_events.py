@@ -1,24 +1,58 @@
-"""Changes of rank for webhooks: at most one event for a webhook in five minutes, whatever happened between.
+"""Webhook events of changed ranks and near deadlines, found at regular intervals.
 
-Nothing is written when a score comes in. Every now and then the ranks of now are compared with those that
-were told last: a team's own one, and for organizers the first hundred.
+A webhook gets at most one event of changed ranks in five minutes. Scoring writes nothing: the current ranks
+are compared with the reported ones, for a team its own rank and for organizers the first hundred. A deadline
+is reported a day before the close, and again after it was moved.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from grader.models import Competition, Split, Webhook
+from grader.models import Competition, CompetitionState, Split, Webhook
+from grader.services import webhook_outbox as outbox
 from grader.services.standings.places import Standings
-from grader.services.webhooks import outbox
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
 
+DEADLINE_WITHIN = timedelta(hours=24)
 PERIOD = timedelta(minutes=5)
 PLACES = 100  # of a leaderboard, for organizers
+
+
+def is_deadline_near(session: Session, *, now: datetime) -> bool:
+    """Return whether `tell_deadlines` would write an event."""
+    query = select(Webhook.id).join(Webhook.competition).where(_is_near(now)).limit(1)
+    return session.scalar(query) is not None
+
+
+def tell_deadlines(session: Session, *, now: datetime) -> None:
+    """Write the event of a near deadline for the webhooks that did not get it yet."""
+    query = select(Webhook).join(Webhook.competition).where(_is_near(now)).order_by(Webhook.id)
+    found: Sequence[Webhook] = session.scalars(
+        query.options(joinedload(Webhook.competition)).with_for_update(key_share=True, of=Webhook)
+    ).all()
+    for webhook in found:
+        closes_at = webhook.competition.closes_at
+        webhook.deadline_told = closes_at
+        if closes_at is not None and Event.DEADLINE.value in webhook.events:
+            details = {"closes_at": closes_at.astimezone(UTC).isoformat().replace("+00:00", "Z")}
+            outbox.write(session, webhook_ids=[webhook.id], event=Event.DEADLINE, details=details, now=now)
+    session.flush()
+
+
+def _is_near(now: datetime) -> ColumnElement[bool]:
+    return and_(
+        Webhook.off_at.is_(None),
+        or_(Webhook.deadline_told.is_(None), Webhook.deadline_told != Competition.closes_at),
+        Competition.state == CompetitionState.PUBLISHED,
+        Competition.opens_at <= now,
+        Competition.closes_at > now,
+        Competition.closes_at <= now + DEADLINE_WITHIN,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +65,12 @@ class Look:
     changes: list[dict[str, int | None]]
 
 
-def look(session: Session, *, now: datetime) -> list[Look]:
+def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
     """Return for which webhooks ranks have changed since they were told, or have not been looked at yet."""
     query = (
         select(Webhook)
         .join(Webhook.competition)
-        .where(_is_due(now), Competition.live_scoring_version_id.is_not(None))
+        .where(_are_ranks_due(now), Competition.live_scoring_version_id.is_not(None))
         .options(joinedload(Webhook.competition))
         .order_by(Webhook.competition_id, Webhook.id)
     )
@@ -53,7 +87,7 @@ def look(session: Session, *, now: datetime) -> list[Look]:
     return [each for each in found if each is not None]
 
 
-def tell(session: Session, *, looks: Sequence[Look], now: datetime) -> int:
+def tell_ranks(session: Session, *, looks: Sequence[Look], now: datetime) -> int:
     """Write the events of what was seen, unless another process did since; return how many."""
     by_webhook = {each.webhook_id: each for each in looks}
     locked = session.scalars(
@@ -80,7 +114,7 @@ def tell(session: Session, *, looks: Sequence[Look], now: datetime) -> int:
     return count
 
 
-def _is_due(now: datetime) -> ColumnElement[bool]:
+def _are_ranks_due(now: datetime) -> ColumnElement[bool]:
     return and_(
         Webhook.off_at.is_(None), or_(Webhook.ranks_told_at.is_(None), Webhook.ranks_told_at <= now - PERIOD)
     )

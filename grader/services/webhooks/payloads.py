@@ -4,6 +4,8 @@ A body is written when it is sent, by the phase and the feedback of that moment.
 (an announcement that was withdrawn, a deadline that was moved) nothing is sent.
 """
 
+import hashlib
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,15 +27,17 @@ from grader.models import (
     Webhook,
 )
 from grader.services.competitions import lookup, phases
-from grader.services.integrations import subscriptions
 from grader.services.leaderboards import submission_results
 from grader.services.standings.places import Standings
-from grader.services.webhooks.outbox import Event
+from grader.services.webhook_outbox import Event
+from grader.services.webhooks import subscriptions
 from grader.text import counted
 from grader.visibility import Field, visible_fields
 
 RANK_FIELDS = {Split.PUBLIC: Field.PUBLIC_RANK, Split.PRIVATE: Field.PRIVATE_RANK}
 _SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+SIGNATURE_VERSION = "v1"
 
 Fields = dict[str, Any]
 
@@ -96,6 +100,12 @@ def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -
     fields, sentence, link = told
     body = _slack(competition, sentence, link) if webhook.format is BodyFormat.SLACK else _json(case, fields)
     return Letter(webhook.url, webhook.secret, delivery.event, delivery.token, body)
+
+
+def sign(body: bytes, *, secret: str, timestamp: int) -> str:
+    """Return `v1=` and the HMAC-SHA256 in hex of the timestamp, a period and the body."""
+    signed = b"%d." % timestamp + body
+    return f"{SIGNATURE_VERSION}={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
 
 
 def _json(case: _Case, fields: Fields) -> bytes:
