@@ -18,7 +18,8 @@ from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
 from webapp.teams import profile_api, requests_api, waiting_api
-from webapp.webhooks import api as integrations
+from webapp.webhooks import actions as webhook_actions
+from webapp.webhooks import streams
 
 # They have added themselves to the blueprint.
 ROUTES = (
@@ -29,7 +30,8 @@ ROUTES = (
     console_actions,
     leaderboards,
     submissions,
-    integrations,
+    webhook_actions,
+    streams,
     setup,
     rescoring,
     closing,

@@ -43,8 +43,7 @@ from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
 from webapp.teams import entry_pages, profile_page
 from webapp.teams import pages as team_pages
-from webapp.webhooks import organizers_page as organizers_webhooks_page
-from webapp.webhooks import team_page as team_webhooks_page
+from webapp.webhooks import actions as webhooks
 
 FAMILIES = (
     *(own_account, notifications, people, design_page),
@@ -52,7 +51,6 @@ FAMILIES = (
     *(entry_pages, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
-    *(team_webhooks_page, organizers_webhooks_page),
     *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),
 )
 # They add their pages to the blueprint of a family.
@@ -89,8 +87,8 @@ CURRENT = Markup(' aria-current="page"')
 
 def init_app(app: Flask) -> None:
     """Register the pages and what all their templates need."""
-    for family in FAMILIES:
-        app.register_blueprint(family.blueprint)
+    for blueprint in (*(each.blueprint for each in FAMILIES), *webhooks.BLUEPRINTS):
+        app.register_blueprint(blueprint)
     documentation_pages.init_app(app)
     pages.init_app(app)
     app.add_template_global(_current, "current")

@@ -14,7 +14,6 @@ from grader.models.competitions import (
     RevealRule,
     Role,
 )
-from grader.models.counting import Tally
 from grader.models.notifications import Mail, Notification, NotificationRead
 from grader.models.organizer_jobs import OrganizerJob, OrganizerJobKind
 from grader.models.people import (
@@ -27,11 +26,20 @@ from grader.models.people import (
     PlaceKind,
     RepeatableRequest,
     SetupLink,
+    Tally,
     User,
     new_avatar_key,
 )
-from grader.models.scoring import JobState, Score, ScoreBasis, ScoringJob, Split
-from grader.models.solutions import ScoringVersion, ScoringVersionState, Solution
+from grader.models.scoring import (
+    JobState,
+    Score,
+    ScoreBasis,
+    ScoringJob,
+    ScoringVersion,
+    ScoringVersionState,
+    Solution,
+    Split,
+)
 from grader.models.standings import STANDING_ORDER, DailyRank, FinalBoard, FinalStanding, Standing
 from grader.models.submissions import AnnouncedUpload, Dispute, Submission, SubmissionGrant, SubmissionStatus
 from grader.models.teams import MergeRequest, RequestState, Team, TeamInvite, TeamMember

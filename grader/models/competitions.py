@@ -2,7 +2,7 @@
 
 import enum
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     JSON,
@@ -21,9 +21,11 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship, validates
 
 from grader.db import Base, stored_enum
 from grader.models.people import User
-from grader.models.solutions import ScoringVersion
 from grader.models.teams import RequestState
 from grader.visibility import USUAL_FEEDBACK, Feedback, Step
+
+if TYPE_CHECKING:
+    from grader.models.scoring import ScoringVersion
 
 TEXTS = ("overview", "evaluation", "data_description", "rules")
 DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it

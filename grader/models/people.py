@@ -1,11 +1,11 @@
-"""Tables of people: accounts, logins, known addresses, API tokens, one-time links."""
+"""Tables of people: accounts, logins, API tokens, one-time links, rate-limit counters."""
 
 import enum
 import secrets
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from grader.db import Base, stored_enum
@@ -186,3 +186,15 @@ class AccountLink(Base):
     used_at: Mapped[datetime | None]
 
     user: Mapped[User | None] = relationship()
+
+
+class Tally(Base):
+    """One counted act for a rate limit, kept for a day: its `kind`, and for whom it counts (`whose`)."""
+
+    __tablename__ = "tally"
+    __table_args__ = (Index(None, "kind", "whose", "at"),)
+
+    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    whose: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime] = mapped_column(index=True)

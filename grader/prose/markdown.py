@@ -1,8 +1,9 @@
-"""Organizers' Markdown texts as safe HTML, and a summary in one line."""
+"""Markdown with formulas and figures as safe HTML, and summaries in one line."""
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any, NamedTuple
 
@@ -12,17 +13,86 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from grader.prose import formulas
 from grader.prose.drawn import Drawn, Figure
 from grader.text import quoted, without_directions
 
+# The converter is recursive: a thread's stack must hold the deepest formula.
+MAX_FORMULA_LENGTH = 1000
+MAX_DEPTH = 30
+
+# What the converter writes, without style: all of it is MathML Core.
+FORMULA_ATTRIBUTES = {
+    "math": {"display"},
+    "menclose": {"notation"},
+    "mfrac": {"linethickness"},
+    "mi": {"mathvariant"},
+    "mn": set(),
+    "mo": {"lspace", "maxsize", "minsize", "rspace", "stretchy", "symmetric"},
+    "mover": {"accent"},
+    "mpadded": {"height", "lspace", "voffset", "width"},
+    "mphantom": set(),
+    "mroot": set(),
+    "mrow": set(),
+    "mspace": {"depth", "height", "width"},
+    "msqrt": set(),
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "msub": set(),
+    "msubsup": set(),
+    "msup": set(),
+    "mtable": {"displaystyle", "scriptlevel"},
+    "mtd": set(),
+    "mtext": set(),
+    "mtr": set(),
+    "munder": {"accentunder"},
+    "munderover": set(),
+}
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_REASON = re.compile(r"Error: *(.+)")
 SHOWN_FORMULA = 60
-TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | formulas.ATTRIBUTES.keys()) - {"map", "area"}
+TAGS = (nh3.ALLOWED_TAGS | {"figure", "figcaption"} | FORMULA_ATTRIBUTES.keys()) - {"map", "area"}
 ATTRIBUTES = {
-    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | formulas.ATTRIBUTES).items() if tag in TAGS
+    tag: set(names) for tag, names in (nh3.ALLOWED_ATTRIBUTES | FORMULA_ATTRIBUTES).items() if tag in TAGS
 } | {"div": {"role", "aria-label", "tabindex"}}
 MAX_LENGTH = 170
 _SENTENCE_ENDS = (". ", "? ", "! ", "。")
+
+
+class Formula(NamedTuple):
+    """A formula as MathML, or the reason why it cannot be converted."""
+
+    mathml: str
+    fault: str = ""
+
+
+def convert_formula(latex: str, *, is_block: bool) -> Formula:
+    """Return LaTeX as MathML, or the fault of a formula that cannot be converted."""
+    if len(latex) > MAX_FORMULA_LENGTH:
+        return Formula(
+            "", f"A formula has at most {MAX_FORMULA_LENGTH:,} characters; this one has {len(latex):,}."
+        )
+    if _depth(latex) > MAX_DEPTH:
+        return Formula("", f"A formula has at most {MAX_DEPTH} braces in one another.")
+    converter, refusal = _converter()
+    try:
+        return Formula(converter.convert_with_local_state(latex, displaystyle=is_block))
+    except refusal as error:
+        found = _REASON.search(_COLOUR.sub("", str(error)))
+        return Formula("", found[1].strip() if found else "This is no formula that we can draw.")
+
+
+@cache
+def _converter() -> tuple[Any, type[Exception]]:
+    from math_core import LatexError, LatexToMathML  # read where there is a formula: most sites have none
+
+    return LatexToMathML(pretty_print="never"), LatexError
+
+
+def _depth(latex: str) -> int:
+    deepest = depth = 0
+    for each in latex:
+        depth += (each in "{[") - (each in "}]")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 class _Text(NamedTuple):
@@ -33,7 +103,7 @@ class _Text(NamedTuple):
 
 
 def _formula(content: str, text: _Text, *, is_block: bool) -> str:
-    found = formulas.convert(content, is_block=is_block)
+    found = convert_formula(content, is_block=is_block)
     if not found.fault:
         return found.mathml
     shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"

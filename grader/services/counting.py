@@ -1,6 +1,6 @@
-"""Counters for rate limits in the database, and database locks by name.
+"""Rate-limit counters in the database, and database locks by name
 
-Callers must hold the lock of what is counted (`hold_lock`, or the competition's) before counting.
+Callers must hold the lock of what they count (`hold_lock`, or the competition's) before counting.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ FORGOTTEN_AT_ONCE = 5000  # so that nobody waits long for the lock of SQLite
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How often something may be done within a time, which is at most `KEPT`."""
+    """A number of acts within a time of at most `KEPT`."""
 
     count: int
     within: timedelta
@@ -37,10 +37,7 @@ class Limit:
 def free_at(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
-    """Return the limit that is reached and when it frees a place; None if there is room.
-
-    Of several limits that are reached, the one that frees its place last.
-    """
+    """Return the reached limit that ends last, and its end; None if no limit is reached."""
     found = []
     for limit in limits:
         # The count-th newest must leave the window.
@@ -57,20 +54,31 @@ def free_at(
 
 
 def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
-    """Count once, and return the number by which `take_back` knows it."""
+    """Count once and return the id for `take_back`."""
     tally = Tally(kind=kind, whose=whose, at=now)
     session.add(tally)
     session.flush()
     return tally.id
 
 
+def add_within(
+    session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
+) -> tuple[Limit, datetime] | None:
+    """Lock the counter and count once; count nothing and return `free_at` where a limit is reached."""
+    hold_lock(session, f"{kind} {whose}")
+    reached = free_at(session, kind=kind, whose=whose, limits=limits, now=now)
+    if reached is None:
+        add(session, kind=kind, whose=whose, now=now)
+    return reached
+
+
 def take_back(session: Session, *, ids: Sequence[int]) -> None:
-    """Forget what was counted."""
+    """Delete counts."""
     session.execute(delete(Tally).where(Tally.id.in_(ids)))
 
 
 def when(moment: datetime, now: datetime) -> str:
-    """Return when something is possible again, in words: how long that is, and the moment."""
+    """Return the time until a moment and the moment, in words."""
     left = max(1, math.ceil((moment - now).total_seconds()))
     if left < 120:
         return f"in {left} second{'s' if left > 1 else ''}"
@@ -86,13 +94,13 @@ def has_old(session: Session, *, now: datetime) -> bool:
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some of what no limit looks at any more."""
+    """Delete some counts that are too old for any limit."""
     old = select(Tally.id).where(Tally.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
     session.execute(delete(Tally).where(Tally.id.in_(old)))
 
 
 def hold_lock(session: Session, name: str) -> None:
-    """Wait until no other transaction holds this name; a write transaction of SQLite excludes all others."""
+    """Hold a lock by name until the transaction ends; SQLite has one write transaction at a time."""
     session.connection()  # begins it
     if session.get_bind().dialect.name == "postgresql":
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)

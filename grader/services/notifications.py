@@ -1,8 +1,7 @@
-"""Notifications of a person: write one for an audience, list them, mark them as read.
+"""Notifications: creation for an audience, lists, read marks
 
-An event writes one row for its audience, however many people that is. The viewers follow when it is read.
-People who leave a team or are no longer admitted lose its notifications. People who join start without the
-earlier ones.
+An event writes one row for its audience; the readers are determined when they read. People who leave a team
+or are no longer admitted lose its notifications. New members do not see earlier ones.
 """
 
 import enum
@@ -62,7 +61,7 @@ def tell(
     subject_id: int | None = None,
     by: User | None = None,
 ) -> None:
-    """Notify a team, a person, or without either everybody in the competition; `by` has read it already."""
+    """Notify a team, a person, or without either everybody in the competition, and mark it read for `by`."""
     made = Notification(
         competition_id=competition.id,
         team_id=team and team.id,
@@ -78,7 +77,7 @@ def tell(
 
 
 def unread(user_id: int | BindParameter[int]) -> Select[int]:
-    """Return the query of the notifications that a person may see and has not read."""
+    """Return the query of a person's unread notifications."""
     read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user_id)
     found = _visible(user_id).subquery()
     return select(found.c.id).where(found.c.id.not_in(read))
@@ -104,7 +103,7 @@ def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]
 
 
 def mark_read(session: Session, *, user: User, ids: Collection[int] | None = None) -> Sequence[Notification]:
-    """Mark these notifications, or all, as read; return them without those that the person may not see."""
+    """Mark these or all notifications of a person as read, and return them."""
     query = select(Notification).limit(MOST_MARKED)
     if ids is None:
         query = query.where(Notification.id.in_(unread(user.id)))

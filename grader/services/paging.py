@@ -1,4 +1,4 @@
-"""Pages of long lists: how many there are, and which rows one of them holds."""
+"""Pages and slices of long lists"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ class Page(Generic[Row]):
     count: int
 
     def with_rows(self, rows: Iterable[Shown]) -> "Page[Shown]":
-        """Return the same page with something else to show in each row."""
+        """Return the same page with other rows."""
         return Page(tuple(rows), self.page, self.page_count, self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[Row]):
-    """At most `size` rows of a list, and the key after which the next slice begins, None at the end.
+    """At most `size` rows of a list, and the key after which the next slice starts, None at the end.
 
-    Rows that arrive while somebody reads slice after slice neither repeat a row nor hide one.
+    Rows added between two requests are neither repeated nor skipped.
     """
 
     rows: tuple[Row, ...]
@@ -39,7 +39,7 @@ class Slice(Generic[Row]):
     size: int
 
     def with_rows(self, rows: Iterable[Shown]) -> "Slice[Shown]":
-        """Return the same slice with something else to show in each row."""
+        """Return the same slice with other rows."""
         return Slice(tuple(rows), self.following, self.size)
 
 
@@ -53,10 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """A page of a list of `count` rows; past the end it is empty, so that a loop over pages ends.
-
-    It begins after `start` rows where that is known, else after those of the earlier pages.
-    """
+    """A page of a list of `count` rows, from `start` if known; empty after the end."""
 
     page: int
     page_size: int
@@ -65,12 +62,12 @@ class Paging:
 
     @property
     def page_count(self) -> int:
-        """How many pages there are; a list without rows has one."""
+        """The number of pages, at least one."""
         return max(1, -(-self.count // self.page_size))
 
     @property
     def first(self) -> int:
-        """How many rows come before the page, at most the number of rows."""
+        """The number of rows before the page."""
         start = (self.page - 1) * self.page_size if self.start is None else self.start
         return min(start, self.count)
 
@@ -80,18 +77,18 @@ class Paging:
 
 
 def paging(count: int, *, page: int, page_size: int) -> Paging:
-    """Return the page of a list; there is none before the first."""
+    """Return a page of a list, the first for a number below 1."""
     return Paging(max(1, page), page_size, count)
 
 
 def page_of_list(rows: Sequence[Row], *, page: int, page_size: int) -> Page[Row]:
-    """Return a page of rows that are all at hand."""
+    """Return a page of a sequence."""
     place = paging(len(rows), page=page, page_size=page_size)
     return place.of(rows[place.first : place.first + page_size])
 
 
 def page_of_query(session: Session, query: Select[Row], *, page: int, page_size: int) -> Page[Row]:
-    """Return a page of the objects that a sorted query finds."""
+    """Return a page of the rows of a sorted query."""
     count = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     place = paging(count, page=page, page_size=page_size)
     return place.of(session.scalars(query.limit(page_size).offset(place.first)))
@@ -110,7 +107,7 @@ def slice_of_query(
 
 
 def slice_of_list(rows: Sequence[Row], *, key: Callable[[Row], int], part: Part) -> Slice[Row]:
-    """Return a part of rows that are all at hand, in descending order of a key."""
+    """Return a slice of a sequence, in descending order of a key."""
     after, size = part.after, part.size
     falling = sorted(rows, key=key, reverse=True)
     left = [row for row in falling if after is None or key(row) < after]

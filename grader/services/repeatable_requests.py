@@ -1,4 +1,4 @@
-"""Repeatable requests: an Idempotency-Key makes a request take effect once, however often it is sent."""
+"""Idempotency-Keys: a repeated request takes effect once"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ class InvalidKey(ParticipantError):
 
 
 class KeyUsed(ParticipantError):
-    """An Idempotency-Key that came before with another request."""
+    """An Idempotency-Key of another request."""
 
     public_name = "key_used"
     kind = ErrorKind.CONFLICT
@@ -32,7 +32,7 @@ class KeyUsed(ParticipantError):
 
 
 class UnderWay(ParticipantError):
-    """A request whose first sending is still under way."""
+    """A repeated request whose first one is still in progress."""
 
     public_name = "under_way"
     kind = ErrorKind.CONFLICT
@@ -41,7 +41,7 @@ class UnderWay(ParticipantError):
 
 
 class OutcomeUnknown(ParticipantError):
-    """A request whose first sending was cut down, so that nobody knows whether it took effect."""
+    """A repeated request whose first one was interrupted."""
 
     public_name = "outcome_unknown"
     kind = ErrorKind.CONFLICT
@@ -52,7 +52,7 @@ class OutcomeUnknown(ParticipantError):
 
 
 class AnswerNotKept(ParticipantError):
-    """A request that took effect, and whose answer held a secret that is shown once."""
+    """A repeated request whose response contained a secret."""
 
     public_name = "answer_not_kept"
     kind = ErrorKind.CONFLICT
@@ -61,7 +61,7 @@ class AnswerNotKept(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """The answer that the first sending of a request got."""
+    """The response to the first request."""
 
     status: int
     answer: str
@@ -70,7 +70,7 @@ class Repeated:
 def begin(
     session: Session, *, user: User, key: str, fingerprint: str, now: datetime
 ) -> Repeated | RepeatableRequest:
-    """Note that a request begins; return the earlier answer instead if it came before.
+    """Store the start of a request, or return the earlier response to it.
 
     Raises InvalidKey, KeyUsed, UnderWay, OutcomeUnknown, AnswerNotKept.
     """
@@ -99,7 +99,7 @@ def begin(
 
 
 def finish(session: Session, *, request_id: int, status: int, answer: str | None) -> None:
-    """Keep the answer of a request for when it is sent again, None where it holds a secret."""
+    """Store the response for repeated requests, None for one with a secret."""
     request = session.get(RepeatableRequest, request_id)
     if request is not None:
         request.status, request.answer = status, answer
@@ -107,12 +107,12 @@ def finish(session: Session, *, request_id: int, status: int, answer: str | None
 
 
 def release(session: Session, *, request_id: int) -> None:
-    """Forget a request that was refused: it may be sent again with the same key."""
+    """Delete a rejected request, whose key may be used again."""
     session.execute(delete(RepeatableRequest).where(RepeatableRequest.id == request_id))
 
 
 def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether there are requests that need not be known any more."""
+    """Return whether `forget_old` would delete something."""
     return (
         session.scalar(select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(1))
         is not None
@@ -120,6 +120,6 @@ def has_old(session: Session, *, now: datetime) -> bool:
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some requests that need not be known any more."""
+    """Delete some of the expired requests."""
     old = select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
     session.execute(delete(RepeatableRequest).where(RepeatableRequest.id.in_(old)))

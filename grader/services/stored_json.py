@@ -1,4 +1,4 @@
-"""JSON that a row keeps, such as a job's parameters: read strictly, written as the database takes it."""
+"""JSON columns as strict models"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -9,9 +9,9 @@ from grader.metrics import MetricSettings
 
 
 class StoredJson(BaseModel):
-    """What a row's JSON says; a key that is missing or unknown, or a value of another type, is refused.
+    """The content of a JSON column; missing or unknown keys and wrong types are rejected.
 
-    A field with a default may be missing: rows of earlier versions lack it. An error does not show the value,
+    A field with a default may be missing: rows of earlier versions lack it. Errors do not show the value,
     which may be secret.
     """
 

@@ -1,4 +1,4 @@
-"""Announced uploads: announce a file, receive its parts, use it once it is whole; expiry and bounds."""
+"""Announced uploads: parts, completion, expiry, limits per person"""
 
 import hashlib
 import secrets
@@ -25,7 +25,7 @@ FORGOTTEN_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many files that are not used yet a person may have, and how large all of them are together."""
+    """The number and the total size of the unused files of a person."""
 
     count: int
     size_bytes: int
@@ -36,7 +36,7 @@ FOR_ORGANIZERS = Room(count=200, size_bytes=50_000_000_000)
 
 
 class UnknownUpload(ParticipantError):
-    """No upload has this token, or it has expired, or it is another person's or competition's."""
+    """A token without an upload of this person and competition."""
 
     public_name = "unknown_upload"
     kind = ErrorKind.NOT_FOUND
@@ -44,7 +44,7 @@ class UnknownUpload(ParticipantError):
 
 
 class UploadIncomplete(ParticipantError):
-    """A file is to be used before all of it has come."""
+    """An upload that is used before it is complete."""
 
     public_name = "upload_incomplete"
     kind = ErrorKind.CONFLICT
@@ -55,7 +55,7 @@ class UploadIncomplete(ParticipantError):
 
 
 class OtherLength(ParticipantError):
-    """A file that is longer or shorter than was announced."""
+    """A file that is longer or shorter than announced."""
 
     public_name = "other_length"
     kind = ErrorKind.MISMATCH
@@ -66,7 +66,7 @@ class OtherLength(ParticipantError):
 
 
 class TooManyParts(ParticipantError):
-    """A file in so many parts that nobody sends it so in earnest."""
+    """A file in too many parts."""
 
     public_name = "too_many_parts"
     kind = ErrorKind.CONFLICT
@@ -87,11 +87,7 @@ def announce(
     size_bytes: int,
     now: datetime,
 ) -> tuple[str, set[str]]:
-    """Begin an upload and return its token, which alone lets somebody send it.
-
-    Where a person has too many files that were never used, the oldest are forgotten: the blobs that they
-    named are returned as well, to be deleted at once.
-    """
+    """Start an upload and return its token, and the blobs of the oldest unused files beyond the limit."""
     counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, competition, size_bytes)
     token = secrets.token_urlsafe(32)
@@ -112,7 +108,7 @@ def announce(
 
 
 def blobs_of(upload: AnnouncedUpload) -> set[str]:
-    """Return the names of the blobs that an upload has."""
+    """Return the blobs of an upload."""
     return {*(str(sha256) for sha256, _ in upload.parts), *([upload.sha256] if upload.sha256 else [])}
 
 
@@ -122,10 +118,9 @@ def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
 
 
 def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now: datetime) -> AnnouncedUpload:
-    """Keep a stored part that begins at `start`; at 0 the file begins again.
+    """Store a part at `start`, 0 for a new attempt; raise OtherLength, TooManyParts.
 
-    A part that does not follow what is there changes nothing: the upload says how much has come. Raises
-    OtherLength, TooManyParts.
+    A part that does not follow the received ones changes nothing.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.used_at is not None or (start and start != upload.received_bytes):
@@ -144,19 +139,19 @@ def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now:
 
 
 def is_to_join(upload: AnnouncedUpload) -> bool:
-    """Return whether all parts have come, and only have to be joined."""
+    """Return whether all parts were received and must be joined."""
     return upload.sha256 is None and bool(upload.parts) and upload.received_bytes == upload.size_bytes
 
 
 def join(storage: Storage, upload: AnnouncedUpload) -> StoredBlob:
-    """Store the whole file from its parts."""
+    """Store the file of all parts."""
     return storage.put(_Joined(storage, upload))  # type: ignore[arg-type]  # it is only read
 
 
 def set_whole(
     session: Session, *, token: str, parts: list[list[Any]], whole: StoredBlob, now: datetime
 ) -> AnnouncedUpload:
-    """Keep the file that these parts make, unless others have come meanwhile."""
+    """Store the file of these parts, unless others were received meanwhile."""
     upload = _one(session, token, now, is_locked=True)
     if upload.parts == parts:
         upload.sha256, upload.parts = whole.sha256, []
@@ -168,7 +163,7 @@ def set_whole(
 def whole(
     session: Session, *, token: str, user: User, competition: Competition | None = None, now: datetime
 ) -> AnnouncedUpload:
-    """Return a person's whole upload for a competition; raise UnknownUpload, UploadIncomplete."""
+    """Return a person's complete upload for a competition; raise UnknownUpload, UploadIncomplete."""
     upload = _one(session, token, now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != (competition.id if competition else None):
         raise UnknownUpload
@@ -178,14 +173,14 @@ def whole(
 
 
 def note_use(session: Session, *, token: str, now: datetime) -> None:
-    """Note that another row names the file now; the same token may come again until it expires."""
+    """Mark an upload as used; its token may be used again until it expires."""
     upload = _one(session, token, now, is_locked=True)
     upload.used_at = upload.used_at or now
     session.flush()
 
 
 def key_of(token: str) -> str:
-    """Return the idempotency key under which a submission with this token is accepted only once."""
+    """Return the idempotency key of a submission with this token."""
     return f"upload-{_hash(token)[:40]}"
 
 
@@ -196,12 +191,12 @@ def has_old(session: Session, *, now: datetime) -> bool:
 
 
 def forget_old(session: Session, *, now: datetime) -> set[str] | None:
-    """Delete expired uploads; return the blobs that they named, to be deleted at once, None without one."""
+    """Delete expired uploads and return their blobs for deletion, None without one."""
     return _forget(session, AnnouncedUpload.expires_at <= now)
 
 
 def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str] | None:
-    """Delete some uploads that are expired, or incomplete without a new part; return as `forget_old`."""
+    """Delete uploads that are expired or incomplete without a new part; return as `forget_old`."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
     is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
     return _forget(
@@ -219,7 +214,7 @@ def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | No
 
 
 class _Joined:
-    """Parts, read one after the other as one file."""
+    """Parts read one after the other as one file."""
 
     def __init__(self, storage: Storage, upload: AnnouncedUpload) -> None:
         self._storage, self._names = storage, [str(sha256) for sha256, _ in upload.parts]
@@ -247,7 +242,7 @@ def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> Ann
 
 
 def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> set[str]:
-    """Forget the oldest unused files of a person beyond the room that one more needs; return their blobs."""
+    """Delete the oldest unused files of a person beyond the limit, and return their blobs."""
     room = FOR_ORGANIZERS if competition is None else FOR_SUBMISSIONS
     is_of_kind = AnnouncedUpload.competition_id.is_not(None)
     mine = session.scalars(

@@ -1,8 +1,8 @@
-"""Outbox of webhooks: write events in the transaction of the fact, claim them for sending, record attempts.
+"""Outbox of webhook events: writing, claims, attempts, log
 
-A webhook is sent one event at a time: who sends holds the webhook under a lease. An event that could not be
-delivered waits longer and longer, and so does all of a webhook that fails again and again, so that a
-receiver that is gone costs one attempt in each pause. Who lost the lease records nothing.
+Events are written in the transaction of the fact. A webhook is leased, so its events are sent one at a time.
+Pauses grow for an undelivered event and for a failing webhook, so a dead receiver costs one attempt per
+pause. Nothing is recorded under a lost lease.
 """
 
 import enum
@@ -29,7 +29,7 @@ CHUNK = 5000
 
 
 class Event(enum.StrEnum):
-    """What a webhook can be told of."""
+    """The events that a webhook can get."""
 
     SCORED = "submission.scored"
     REJECTED = "submission.rejected"
@@ -47,7 +47,7 @@ EVENTS = tuple(event for event in Event if event is not Event.TEST)
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """An event that its holder is to send now: `attempt` is the number of this attempt."""
+    """A claimed event with the number of this attempt."""
 
     delivery_id: int
     webhook_id: int
@@ -64,10 +64,7 @@ def tell(
     subject_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write an event for the organizers' webhooks and those of a team, or without one of all teams.
-
-    Nothing is written for a webhook that is off or did not choose the event. Returns for how many it was.
-    """
+    """Write an event for the organizers' webhooks and a team's or all teams' webhooks that chose it."""
     query = select(Webhook.id, Webhook.events).where(
         Webhook.competition_id == competition_id, Webhook.off_at.is_(None)
     )
@@ -89,7 +86,7 @@ def write(
     subject_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an event for webhooks that are locked against being deleted."""
+    """Write an event for webhooks that are locked against deletion."""
     rows = [
         {
             "token": secrets.token_hex(16),
@@ -114,10 +111,7 @@ def something_waits(session: Session, *, now: datetime) -> bool:
 
 
 def claim(session: Session, *, now: datetime) -> Claimed | None:
-    """Take a test or the event that waits for longest, and its webhook for the time of a lease.
-
-    None if nothing waits.
-    """
+    """Claim a test or the oldest due event and its webhook, None without one."""
     delivery = session.scalar(
         select(Delivery)
         .join(Delivery.webhook)
@@ -139,7 +133,7 @@ def claim(session: Session, *, now: datetime) -> Claimed | None:
 def record_delivered(
     session: Session, *, claimed: Claimed, status: int, duration_ms: int, now: datetime
 ) -> None:
-    """Record that a receiver took an event: its webhook has no failures any more."""
+    """Record a delivery, which ends the failures of its webhook."""
     held = _held(session, claimed)
     if held is None:
         return
@@ -152,10 +146,7 @@ def record_delivered(
 def record_failed(
     session: Session, *, claimed: Claimed, status: int | None, duration_ms: int | None, now: datetime
 ) -> Webhook | None:
-    """Record that a receiver did not take an event; the next pause is twice as long.
-
-    Returns the webhook if it has failed for a day and is off now.
-    """
+    """Record a failed attempt with a longer pause; return a webhook that was switched off after a day."""
     held = _held(session, claimed)
     if held is None:
         return None
@@ -176,7 +167,7 @@ def record_failed(
 
 
 def drop(session: Session, *, claimed: Claimed, now: datetime) -> None:
-    """End an event that there is nothing to tell of any more."""
+    """Delete an event without content."""
     held = _held(session, claimed)
     if held is not None:
         held.webhook.available_at = now
@@ -186,14 +177,14 @@ def drop(session: Session, *, claimed: Claimed, now: datetime) -> None:
 
 
 def switch_off(session: Session, *, webhook: Webhook, reason: OffReason, now: datetime) -> None:
-    """Switch a webhook off, and forget what waits for it."""
+    """Switch a webhook off and delete its undelivered events."""
     webhook.off_at, webhook.off_reason = now, reason
     session.flush()
     session.execute(delete(Delivery).where(Delivery.webhook_id == webhook.id, Delivery.ended_at.is_(None)))
 
 
 def switch_on(session: Session, *, webhook: Webhook, now: datetime) -> None:
-    """Switch a webhook on; it is told of what happens from now on."""
+    """Switch a webhook on, for future events."""
     webhook.off_at = webhook.off_reason = webhook.failing_since = None
     webhook.failure_count, webhook.available_at = 0, now
     webhook.ranks = webhook.ranks_told_at = None
@@ -212,17 +203,17 @@ def remove(session: Session, *conditions: ColumnElement[bool]) -> None:
 
 
 def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
-    """Give a team's webhooks to the team that took it in."""
+    """Move a team's webhooks to the team it merged into."""
     session.execute(update(Webhook).where(Webhook.team_id == taken.id).values(team_id=into.id, ranks=None))
 
 
 def give_up_all(session: Session, *, now: datetime) -> None:
-    """Send nothing of what waits: after a restore it may have been sent before."""
+    """End all undelivered events after a restore: they may have been sent before."""
     session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(ended_at=now))
 
 
 def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
-    """Return the events of a webhook that were tried, the newest first."""
+    """Return the attempted events of a webhook, the newest first."""
     query = select(Delivery).where(Delivery.webhook_id == webhook.id, Delivery.attempt_count > 0)
     return list(session.scalars(query.order_by(Delivery.id.desc()).limit(LOG_LENGTH)))
 
@@ -233,7 +224,7 @@ def has_old(session: Session, *, now: datetime) -> bool:
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some of the events that ended a week ago or were given up."""
+    """Delete some events that ended, or were abandoned, a week ago."""
     old = select(Delivery.id).where(_is_old(now)).limit(CHUNK)
     session.execute(delete(Delivery).where(Delivery.id.in_(old)))
 
@@ -254,7 +245,7 @@ def _is_due(now: datetime) -> ColumnElement[bool]:
 
 
 def _held(session: Session, claimed: Claimed) -> Delivery | None:
-    """Lock an event and its webhook for who holds them, None if the lease was lost and taken by another."""
+    """Lock a claimed event and its webhook, None if the lease was lost."""
     webhook = session.get(Webhook, claimed.webhook_id, with_for_update={"key_share": True})
     if webhook is None:
         return None
@@ -262,7 +253,7 @@ def _held(session: Session, claimed: Claimed) -> Delivery | None:
 
 
 def _shorten_log(session: Session, webhook_id: int) -> None:
-    """Delete what no log shows any more, so that each has a bound."""
+    """Delete events beyond the length of the log."""
     session.flush()
     ended = select(Delivery.id).where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_not(None))
     oldest = session.scalar(ended.order_by(Delivery.id.desc()).offset(LOG_LENGTH).limit(1))

@@ -142,14 +142,10 @@ def _add_webhook(live, ann):
     with live.database.write() as session:
         competition, now = lookup.get(session, slug="toxicity"), db.now(session)
         made = subscriptions.create(
-            session,
-            competition=competition,
+            acting.as_person(session, competition, ann.user, now=now),
             team=rosters.require_team(session, competition=competition, user=ann.user),
             wanted=subscriptions.Wanted("https://hooks.board.example:8443/services/T0/B0/x", EVENTS),
             rules=subscriptions.Rules(),
-            actor=Actor.of(ann.user),
-            owner=ann.user,
-            now=now,
         )
         outbox.write(session, webhook_ids=[made.id] * 3, event=Event.RANK_CHANGED, now=now)
         for place, status in enumerate((200, 503, None)):

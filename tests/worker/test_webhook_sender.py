@@ -16,7 +16,7 @@ from grader import db
 from grader.models import Delivery, Mail, OffReason, Team, TeamMember, User, Webhook
 from grader.services import webhook_outbox as outbox
 from grader.services.audit.log import Actor
-from grader.services.competitions import announcements
+from grader.services.competitions import acting, announcements
 from grader.services.webhook_outbox import LOG_LENGTH, OFF_AFTER, Event
 from grader.services.webhooks import subscriptions
 from grader.services.webhooks.subscriptions import UnknownDelivery
@@ -106,9 +106,10 @@ def test_an_event_of_the_log_is_sent_again_under_a_new_name(
     owner = service.user("ada")
     with service.database.write() as session:
         mine = session.get_one(Webhook, webhook.id)
+        act = acting.as_person(session, webhook.competition, owner)
         with pytest.raises(UnknownDelivery):
-            subscriptions.redeliver(session, webhook=mine, token="guessed", user=owner, now=db.now(session))
-        subscriptions.redeliver(session, webhook=mine, token=first.delivery, user=owner, now=db.now(session))
+            subscriptions.redeliver(act, webhook=mine, token="guessed")
+        subscriptions.redeliver(act, webhook=mine, token=first.delivery)
     assert sender.send_waiting() == 1
     again = receiver.received[1]
     assert again.fields["announcement"] == first.fields["announcement"]
@@ -193,9 +194,8 @@ def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
     tell(service, webhook, now)
     assert sender.send_waiting() == 0
     with service.database.write() as session:
-        subscriptions.switch(
-            session, webhook=off, is_on=True, actor=Actor.of(owner), owner=owner, now=db.now(session)
-        )
+        act = acting.as_person(session, webhook.competition, owner)
+        subscriptions.switch(act, webhook=off, is_on=True)
     receiver.answers = []
     tell(service, webhook, now)
     assert sender.send_waiting() == 1
@@ -274,7 +274,7 @@ def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
     sender.send_waiting()
     with service.database.write() as session:
         session.get_one(Webhook, webhook.id).available_at = now + timedelta(hours=1)
-        subscriptions.test(session, webhook=webhook, user=owner, now=db.now(session))
+        subscriptions.test(acting.as_person(session, webhook.competition, owner), webhook=webhook)
     assert sender.send_waiting() == 1
     assert receiver.events == ["announcement.posted", "test"]
     assert reload(service, webhook).failure_count == 1

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from grader.prose import formulas
+from grader.prose.markdown import convert_formula
 
 MARKDOWN = (
     MarkdownIt("commonmark", {"html": False})
@@ -173,7 +173,7 @@ def _draw_formulas(tokens: list[Token]) -> None:
 
 def _formula(latex: str, *, is_block: bool) -> str:
     """Return a formula as MathML, which needs no style; as its LaTeX where it is none."""
-    found = formulas.convert(latex.strip(), is_block=is_block)
+    found = convert_formula(latex.strip(), is_block=is_block)
     return f"<code>{escape(latex)}</code>" if found.fault else found.mathml
 
 

@@ -35,7 +35,8 @@ class Family:
 
     `show` renders the page, with a refusal as `problem`; `home` is the address to which a successful form
     leads. Both get the values of the action's address. `answer` returns the response of the API. Actions for
-    organizers have the `role` that they need.
+    organizers have the `role` that they need. `api` is the prefix of the operations' addresses if it is not
+    that of the pages.
     """
 
     pages: Blueprint
@@ -46,6 +47,7 @@ class Family:
     answers: type[BaseModel]
     answer: Callable[..., Any]
     role: Role | None = None
+    api: str | None = None
 
     def action(
         self,
@@ -80,11 +82,11 @@ class Family:
             context.ACTIONS.add(f"{self.pages.name}.{page}")
             view = self._view(run, takes, answer or self.answer, status, after)
             scope = Scope.SUBMIT if self.role is None else Scope.ORGANIZE
-            model = answers or self.answers
+            model = None if status == 204 else answers or self.answers
             checked = operation(scope, answers=model, status=status, tag=self.tag, **described)(view)
             if self.role is not None:
                 checked = organizers_only(self.role)(checked)
-            address = f"{self.pages.url_prefix}{path}"
+            address = f"{self.pages.url_prefix if self.api is None else self.api}{path}"
             api.blueprint.add_url_rule(address, run.__name__, checked, methods=[method])
             return run
 

@@ -1,1 +1,1 @@
-"""Webhooks of teams and of organizers: pages and API; waiting for a score, and events as they happen."""
+"""Webhooks of teams and of organizers, and server-sent events."""

@@ -1,4 +1,4 @@
-"""Server-sent events for programs: one's own submissions, and the version of a leaderboard."""
+"""API: server-sent events of a team's submissions and of changes of the leaderboard."""
 
 import json
 import re
@@ -7,14 +7,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from flask import Response, g, request
+
+from grader import db
+from grader.errors import ErrorKind, ParticipantError
+from grader.services.accounts.api_tokens import Scope
+from grader.services.leaderboards import changes
 from grader.services.leaderboards.changes import Changed, Watcher
+from webapp.http import lookups
+from webapp.http.api import blueprint, operation
+from webapp.http.context import competition_of, reading
 from webapp.http.long_polling import Seen, Waits
+from webapp.http.site import current_site
 
 HEARTBEAT_SECONDS = 5.0  # also how soon it is noticed that a client has gone
 RETRY_MILLISECONDS = 2000
+STREAM_TYPE = "text/event-stream"
 OVERLAP = timedelta(seconds=10)  # what was committed later than it says
 
 _ID = re.compile(r"([0-9]{1,14})-([0-9a-f]{16})")
+
+
+class NoPlaceToWait(ParticipantError):
+    """As many requests wait on this server as may."""
+
+    public_name = "no_place_to_wait"
+    kind = ErrorKind.NOT_YET
+
+    def __init__(self, seconds: int) -> None:
+        self.retry_after = timedelta(seconds=seconds)
+        super().__init__(f"Too many programs are waiting here. Try again in {seconds} seconds.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +106,35 @@ class Stream:
 
 def _event(name: str, place: Place, **fields: object) -> str:
     return f"id: {place}\nevent: {name}\ndata: {json.dumps(fields)}\n\n"
+
+
+@blueprint.get("/competitions/<slug>/events")
+@operation(Scope.READ, tag="events", answers_file=STREAM_TYPE)
+def events(slug: str) -> Response:
+    """Send events as they happen: `submission` of one's own team, `board` when the leaderboard has changed.
+
+    It ends after a minute at most. Come again with the `id` of the last event as `Last-Event-ID`.
+    """
+    site, user_id = current_site(), g.user.id
+    read_to = Place.read(request.headers.get("Last-Event-ID", ""))
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        team = lookups.own_team(session, competition)
+        since = now if read_to is None else read_to.at - OVERLAP
+        if team is None:
+            first = []
+        elif read_to is None:
+            first = changes.pending_of(session, team_id=team.id)
+        else:
+            first = changes.changed_since(session, team_ids=[team.id], since=since)
+    version = read_to.version if read_to else ""
+    watcher = Watcher(competition.id, user_id, is_organizer=g.organizer_role is not None)
+    stream = Stream(site.waits, watcher, first, since, version)
+    headers = {"X-Accel-Buffering": "no"}
+    if request.method == "HEAD":
+        return Response(mimetype=STREAM_TYPE, headers=headers)
+    if not site.waits.take(user_id):
+        raise NoPlaceToWait(site.waits.retry_after())
+    response = Response(stream.events(), mimetype=STREAM_TYPE, headers=headers)
+    response.call_on_close(lambda: site.waits.give_back(user_id))
+    return response

@@ -1,12 +1,16 @@
-"""Webhooks as pages show them: no path of a URL, no secret, and of an attempt its status and time alone."""
+"""Webhooks on pages and in the API, without the paths of their URLs and their secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from grader.models import BodyFormat, Delivery, OffReason, Webhook
 from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import addresses
+from webapp.http.fields import Answer, Moment, Sent, Text
 
 EVENT_WORDS: Mapping[Event, str] = {
     Event.SCORED: "A submission was scored",
@@ -18,6 +22,7 @@ EVENT_WORDS: Mapping[Event, str] = {
     Event.REVEALED: "The private leaderboard was revealed",
     Event.TEST: "A test",
 }
+CHOICES = [(event.value, EVENT_WORDS[event]) for event in EVENTS]
 FORMAT_WORDS: Mapping[BodyFormat, str] = {
     BodyFormat.JSON: "JSON with all fields",
     BodyFormat.SLACK: "One sentence, as Slack reads it",
@@ -31,83 +36,157 @@ OFF_WORDS: Mapping[OffReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class WebhookView:
-    """One webhook."""
+    """A webhook without the path of its URL."""
 
-    webhook: Webhook
+    row: Webhook
 
     @property
     def id(self) -> int:
-        return self.webhook.id
+        return self.row.id
 
     @property
-    def origin(self) -> str:
-        """The URL without its path."""
-        return addresses.origin(self.webhook.url)
+    def url(self) -> str:
+        return addresses.origin(self.row.url)
 
     @property
     def events(self) -> list[str]:
-        return self.webhook.events
+        return self.row.events
 
     @property
     def format(self) -> str:
-        return self.webhook.format.value
+        return self.row.format.value
 
     @property
     def owner(self) -> str:
-        return self.webhook.owner.name
+        return self.row.owner.name
 
     @property
     def is_on(self) -> bool:
-        return self.webhook.off_at is None
+        return self.row.off_at is None
 
     @property
     def state(self) -> str:
         """Whether it works, in words."""
-        if self.webhook.off_reason is not None:
-            return OFF_WORDS[self.webhook.off_reason]
-        return "failing" if self.webhook.failing_since else "on"
+        if self.row.off_reason is not None:
+            return OFF_WORDS[self.row.off_reason]
+        return "failing" if self.row.failing_since else "on"
+
+    @property
+    def created_at(self) -> datetime:
+        return self.row.created_at
 
     @property
     def failing_since(self) -> datetime | None:
-        return self.webhook.failing_since if self.is_on else None
+        return self.row.failing_since if self.is_on else None
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """The last attempt at sending one event."""
+    """The last attempt to deliver an event."""
 
-    delivery: Delivery
-
-    @property
-    def token(self) -> str:
-        return self.delivery.token
-
-    @property
-    def event(self) -> str:
-        return self.delivery.event
-
-    @property
-    def at(self) -> datetime | None:
-        return self.delivery.attempted_at
-
-    @property
-    def attempt(self) -> int:
-        return self.delivery.attempt_count
+    row: Delivery
 
     @property
     def status(self) -> str:
-        """The status of the answer, or that there was none."""
-        return "no answer" if self.delivery.status is None else str(self.delivery.status)
+        return "no answer" if self.row.status is None else str(self.row.status)
 
     @property
     def is_delivered(self) -> bool:
-        return self.delivery.status is not None and 200 <= self.delivery.status < 300
+        return self.row.status is not None and 200 <= self.row.status < 300
 
     @property
     def duration(self) -> str:
-        return "" if self.delivery.duration_ms is None else f"{self.delivery.duration_ms:,} ms"
+        return "" if self.row.duration_ms is None else f"{self.row.duration_ms:,} ms"
 
 
-def choices() -> list[tuple[str, str]]:
-    """Return the events that can be chosen, with their words."""
-    return [(event.value, EVENT_WORDS[event]) for event in EVENTS]
+def _several(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
+
+
+Events = Annotated[
+    list[Text], BeforeValidator(_several), Field(description="In a form: separated by commas.")
+]
+
+
+class WebhookRequest(Sent):
+    """A new webhook."""
+
+    url: Text
+    events: Events
+    format: Annotated[Text, Field(description="`json`, or `slack` for one sentence.")] = "json"
+
+
+class WebhookChange(Sent):
+    """What is to change of a webhook."""
+
+    url: Text | None = None
+    events: Events | None = None
+    format: Text | None = None
+    is_on: bool | None = None
+
+
+class WebhookAnswer(Answer):
+    """A webhook, without its secret and without the path of its URL."""
+
+    id: int
+    url: str
+    events: list[Event]
+    format: BodyFormat
+    owner: str
+    is_on: bool
+    state: str
+    created_at: Moment
+    failing_since: Moment | None
+
+
+class NewWebhook(WebhookAnswer):
+    """A webhook whose secret was just made; no other answer holds it."""
+
+    secret: str
+
+
+class WebhookList(Answer):
+    """The webhooks of a team or of the organizers."""
+
+    webhooks: list[WebhookAnswer]
+    next: str | None
+
+
+class DeliveryAnswer(Answer):
+    """How the last attempt at sending an event went; the status is null where nothing answered."""
+
+    delivery: str
+    event: Event
+    at: Moment | None
+    attempt: int
+    status: int | None
+    duration_ms: int | None
+    is_delivered: bool
+
+
+class DeliveryList(Answer):
+    """The events of a webhook that were tried, the newest first."""
+
+    deliveries: list[DeliveryAnswer]
+    next: str | None
+
+
+def webhook(found: Webhook) -> WebhookAnswer:
+    """Return a webhook."""
+    return WebhookAnswer.of(WebhookView(found))
+
+
+def with_secret(made: Webhook) -> NewWebhook:
+    """Return a webhook with its new secret."""
+    return NewWebhook.of(WebhookView(made), secret=made.secret)
+
+
+def delivery(found: Delivery) -> DeliveryAnswer:
+    """Return the last attempt to deliver an event."""
+    return DeliveryAnswer.of(
+        found,
+        delivery=found.token,
+        at=found.attempted_at,
+        attempt=found.attempt_count,
+        is_delivered=AttemptView(found).is_delivered,
+    )

@@ -1,1 +1,1 @@
-"""Accounts: sign-up, login, password reset, API tokens, deletion of a user."""
+"""Accounts: sign-up, logins, passwords, e-mail addresses, API tokens."""

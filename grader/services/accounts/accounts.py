@@ -1,4 +1,4 @@
-"""User accounts: sign up, profile text, e-mail choices, find and list people, delete an account."""
+"""User accounts: creation, look-up, profile, e-mail preferences, deletion"""
 
 import secrets
 import unicodedata
@@ -50,7 +50,7 @@ NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
 
 
 class InvalidAccount(ParticipantError):
-    """A name or password cannot be used; `problems` has one sentence per field."""
+    """A name or a password that cannot be used; `problems` has one sentence per field."""
 
     public_name = "invalid_account"
 
@@ -65,7 +65,7 @@ class InvalidAccount(ParticipantError):
 
 
 class NameTaken(InvalidAccount):
-    """Somebody else has this name, or one that looks like it."""
+    """A name that is taken, or looks like a taken name."""
 
     public_name = "name_taken"
 
@@ -75,7 +75,7 @@ class NameTaken(InvalidAccount):
 
 
 class AboutTooLong(ParticipantError):
-    """A text about oneself has more characters than are kept."""
+    """A profile text that is too long."""
 
     public_name = "about_too_long"
 
@@ -125,7 +125,7 @@ def draft(
 
 
 def named(name: str, *, password_hash: str, now: datetime) -> User:
-    """Return an account that `add` may store, whose password another step hashed; raise InvalidAccount."""
+    """Return an account that `add` may store, with the hash of a password; raise InvalidAccount."""
     try:
         shown = names.clean_name(name)
         names.require_unreserved(shown, is_admin=False)
@@ -135,7 +135,7 @@ def named(name: str, *, password_hash: str, now: datetime) -> User:
 
 
 def unknown_password(passwords: PasswordHasher) -> str:
-    """Return the hash of a password that nobody knows; it takes a tenth of a second."""
+    """Return the slow hash of a random password."""
     return passwords.hash(secrets.token_urlsafe(32))
 
 
@@ -205,7 +205,7 @@ def _named(search: str) -> Select[User]:
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
-    """Return whether this is the person's password; it takes as long where nobody has one."""
+    """Return whether a password is right; the time does not depend on whether the account exists."""
     decoy = _decoy(passwords)
     stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
@@ -216,17 +216,14 @@ def has_password(user: User | None, password: str, *, passwords: PasswordHasher)
 
 
 def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
-    """Return what is kept of a new password; raise InvalidAccount if it cannot be one.
-
-    It takes a tenth of a second: call it before a transaction, not within one.
-    """
+    """Return the slow hash of a new password, before a transaction; raise InvalidAccount."""
     if problem := password_problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
 
 
 def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
-    """Give a person a new password; all their logins end, but for `keep`, and no place is known any more."""
+    """Set a password, end the person's logins except `keep`, and forget known addresses."""
     session.get_one(User, user.id).password_hash = password_hash
     login_addresses.forget_known_addresses(session, user=user)
     logins.end_all(session, user=user, but=keep)
@@ -234,7 +231,7 @@ def set_password(session: Session, *, user: User, password_hash: str, keep: Logi
 
 
 def describe(session: Session, *, user: User, about: str) -> None:
-    """Set what a person says about themselves; raise AboutTooLong."""
+    """Set the profile text; raise AboutTooLong."""
     if len(about) > ABOUT_MAX_LENGTH:
         raise AboutTooLong(len(about))
     session.get_one(User, user.id).about = plain_text(about)
@@ -242,7 +239,7 @@ def describe(session: Session, *, user: User, about: str) -> None:
 
 
 def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
-    """Set which kinds of e-mail a person gets."""
+    """Set the kinds of e-mail that a person gets."""
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
     session.get_one(User, user.id).unwanted_notices = unwanted
     session.flush()
@@ -259,17 +256,17 @@ def _decoy(passwords: PasswordHasher) -> str:
 
 
 class LastAdministrator(ParticipantError):
-    """Without this account nobody could run the site."""
+    """The deletion of the only administrator's account."""
 
     public_name = "last_administrator"
     message = "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
 
 
 def delete_account(session: Session, *, user: User, now: datetime) -> None:
-    """Anonymize a person and end what acts in their name; their teams, submissions and standings stay.
+    """Anonymize a person; raise LastAdministrator, and OnlyOwner of a competition.
 
-    A team of one, and any team that bears the person's name, gets a neutral name. Raises LastAdministrator,
-    and OnlyOwner where the person is the only owner of a competition.
+    Teams, submissions and standings stay. A team of one, and a team with the person's name, gets a neutral
+    name.
     """
     if user.is_admin and not _has_other_admin(session, user):
         raise LastAdministrator
@@ -292,7 +289,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
 
 
 def _leave_teams_nameless(session: Session, user: User) -> None:
-    """Take the person's name off their teams, whose leader becomes somebody who is there."""
+    """Remove the person's name from their teams, and hand over the lead."""
     memberships = session.scalars(
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )
@@ -318,7 +315,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete links, mails, unused uploads and webhooks, and withdraw what somebody would still decide."""
+    """Delete links, mails, unused uploads and webhooks, and withdraw open requests."""
     for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, *NOTIFIED, RepeatableRequest):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)

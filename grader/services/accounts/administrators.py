@@ -1,4 +1,4 @@
-"""Site administrators: make or withdraw one, and the one-time setup link of a new site's first one."""
+"""Site administrators, and the one-time setup link for the first one"""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from grader.services.audit.log import Actor
 
 
 class LastAdministrator(OrganizerError):
-    """A site always has somebody who can see to it."""
+    """The removal of the only administrator."""
 
     public_name = "last_administrator"
     message = "{user.name} is the only administrator. Make somebody else an administrator first."
@@ -50,7 +50,7 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
 
 
 class InvalidSetupLink(ParticipantError):
-    """The link was used, replaced by a newer one, or never existed."""
+    """A setup link that was used, replaced, or never existed."""
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
@@ -58,7 +58,7 @@ class InvalidSetupLink(ParticipantError):
 
 
 def create_setup_link(session: Session, *, now: datetime) -> str | None:
-    """Make the one-time token for the first administrator, replacing earlier ones; None if there is one."""
+    """Return the token for the first administrator and revoke earlier ones; None if there is one."""
     if _has_admin(session):
         return None
     session.execute(delete(SetupLink).where(SetupLink.used_at.is_(None)))

@@ -1,4 +1,4 @@
-"""API tokens: create, list and revoke; name, scopes, competition and expiry of a token."""
+"""API tokens: creation, scopes, competition, expiry, revocation"""
 
 import enum
 from collections.abc import Collection
@@ -19,7 +19,7 @@ MOST = 100  # of a person that have not ended
 
 
 class Scope(enum.StrEnum):
-    """What a token may be used for."""
+    """The permissions of a token."""
 
     READ = "read"
     SUBMIT = "submit"
@@ -39,7 +39,7 @@ class UnknownToken(ParticipantError):
 
 
 class ScopeMissing(ParticipantError):
-    """A token was used for something that it was not made for."""
+    """A token without the needed scope."""
 
     public_name = "scope_missing"
     kind = ErrorKind.FORBIDDEN
@@ -54,7 +54,7 @@ class ScopeMissing(ParticipantError):
 
 
 class OtherCompetition(ParticipantError):
-    """A token was used for something outside the competition that it is bound to."""
+    """A token that is bound to another competition."""
 
     public_name = "other_competition"
     kind = ErrorKind.FORBIDDEN
@@ -65,7 +65,7 @@ class OtherCompetition(ParticipantError):
 
 
 class TooMuchAsked(ParticipantError):
-    """A token asks for a token that may do more than itself."""
+    """A new token with more rights than the token that creates it."""
 
     public_name = "too_much_asked"
     kind = ErrorKind.FORBIDDEN
@@ -73,7 +73,7 @@ class TooMuchAsked(ParticipantError):
 
 
 class TooManyTokens(ParticipantError):
-    """A person has as many API tokens as they may."""
+    """One API token more than a person may have."""
 
     public_name = "too_many_tokens"
     kind = ErrorKind.CONFLICT
@@ -91,10 +91,7 @@ def create(
     competition: Competition | None = None,
     made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make an API token and return it with its text, which is shown once.
-
-    Raises TooManyTokens, and TooMuchAsked where a token, `made_with`, asks for more than it may do itself.
-    """
+    """Return a new token and its text, which is shown once; raise TooManyTokens, TooMuchAsked."""
     _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
@@ -162,10 +159,7 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
 def revoke(
     session: Session, *, user: User, token_id: int, now: datetime, asking: ApiToken | None = None
 ) -> ApiToken:
-    """Make one of a person's API tokens useless, and all that were made with it; raise UnknownToken.
-
-    Raises ScopeMissing where a token, `asking`, would end one that may do more than itself.
-    """
+    """Revoke a token of a person and all made with it; raise UnknownToken, ScopeMissing."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id=token_id)
@@ -184,7 +178,7 @@ def revoke(
 
 
 def forget_all(session: Session, *, user: User) -> None:
-    """Delete all of a person's API tokens with the names that they gave them."""
+    """Delete all of a person's API tokens."""
     session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))
 
 
@@ -206,7 +200,7 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return when a token ends that another asks for: with that one at the latest; raise TooMuchAsked."""
+    """Return the earlier expiry of a new token and the token that creates it; raise TooMuchAsked."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
         raise TooMuchAsked(what=f"it has not the scope {' or '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):

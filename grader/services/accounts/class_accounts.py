@@ -1,4 +1,4 @@
-"""Accounts for a class: many at once, each with a one-time link or a token bound to the competition."""
+"""Accounts for a class, each with a one-time link or a token bound to the competition"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ TOKEN_LIFETIME = timedelta(days=365)
 
 
 class InvalidClass(SeveralProblems, OrganizerError):
-    """Names of which accounts cannot be made; none of them is."""
+    """Names for which accounts cannot be created; none is created."""
 
     public_name = "invalid_class"
     kind = ErrorKind.MISMATCH
 
 
 class TooManyClasses(OrganizerError):
-    """A competition, or a person in all competitions, has reached the daily limit of lists of accounts."""
+    """The daily limit of lists of accounts for a competition or a person."""
 
     public_name = "too_many_classes"
     kind = ErrorKind.LIMITED
@@ -43,7 +43,7 @@ class TooManyClasses(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account with its secrets, which are shown once: a link that sets its password, or a token."""
+    """An account with a secret that is shown once: a link that sets its password, or a token."""
 
     name: str
     link_token: str | None
@@ -60,10 +60,10 @@ def create_all(
     actor: Actor,
     now: datetime,
 ) -> list[NewAccount]:
-    """Make an account for each name, all or none; blank names are skipped.
+    """Create an account for each nonblank name, or none; raise InvalidClass, TooManyClasses.
 
-    `password_hash` is that of a password which nobody knows. The links work once, within 14 days. The tokens
-    can read and submit in this competition for a year. Raises InvalidClass, TooManyClasses.
+    `password_hash` is the hash of a random password. The links work once, within 14 days. The tokens can read
+    and submit in this competition for a year.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     given = [name for name in names if name.strip()]

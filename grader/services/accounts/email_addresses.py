@@ -1,8 +1,4 @@
-"""Change and verify the e-mail address of an account; a verified address belongs to one account only.
-
-An address that was not verified is written beside the account and does nothing; only a verified one gets mail
-and is unique.
-"""
+"""E-mail addresses of accounts; a verified address belongs to one account only"""
 
 from datetime import datetime, timedelta
 
@@ -25,21 +21,18 @@ class AddressTaken(ParticipantError):
 
 
 def owner(session: Session, *, address: str) -> User | None:
-    """Return the person who verified an address."""
+    """Return the account that verified an address."""
     return session.scalar(select(User).where(User.email_key == addresses.key(address)))
 
 
 def require_free(session: Session, *, address: str) -> None:
-    """Raise AddressTaken if somebody verified an address."""
+    """Raise AddressTaken if an account verified the address."""
     if owner(session, address=address) is not None:
         raise AddressTaken
 
 
 def note(session: Session, *, user: User, address: str) -> None:
-    """Write down a person's address on a site that sends no mail; an empty one takes it away.
-
-    Raises InvalidAddress.
-    """
+    """Set the unverified address of a site that sends no mail, None if empty; raise InvalidAddress."""
     person = session.get_one(User, user.id)
     person.email = addresses.clean_address(address) if address.strip() else None
     person.email_key = person.email_verified_at = None
@@ -47,11 +40,7 @@ def note(session: Session, *, user: User, address: str) -> None:
 
 
 def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
-    """Send a link to a new address, which becomes the person's when the link is used.
-
-    The answer does not tell whether somebody else has the address: only its holder reads that. Raises
-    InvalidAddress.
-    """
+    """Mail a verification link; the response is the same for a taken address. Raises InvalidAddress."""
     address = addresses.clean_address(address)
     token = one_time_links.create(
         session,
@@ -69,7 +58,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
-    """Confirm the address of a link and e-mail the old one; raise InvalidLink or AddressTaken."""
+    """Verify the address of a link and e-mail the old one; raise InvalidLink, AddressTaken."""
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):

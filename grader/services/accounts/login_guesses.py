@@ -1,11 +1,11 @@
-"""Wrong passwords: login attempts allowed for an account and an address, how long more are blocked.
+"""Limits on wrong passwords for an account and an address
 
-Each account has four budgets of wrong passwords: for strangers, for addresses and for devices that have
-logged in to it, and for people who are logged in. What strangers do uses up theirs alone, so that nobody can
-lock somebody else out of a place where they have been in before. All together are at most `MOST_PER_DAY`.
+Each account has four budgets of wrong passwords: for strangers, for known addresses, for known devices, and
+for logged-in people. Attempts by strangers use up their own budget only, so nobody can lock a person out of a
+place where they have logged in before. All budgets together are at most `MOST_PER_DAY`.
 
-A name that nobody has is counted like one that somebody has, so that being locked says nothing about it.
-Names and addresses are kept as hashes under the secret key, and no longer than a day.
+Unknown names are counted like existing ones, so a lock does not show whether a name exists. Names and
+addresses are stored as hashes under the secret key, for a day at most.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
 
 
 class TooManyGuesses(ParticipantError):
-    """More wrong passwords came than are looked at; `retry_after` says when the next one is."""
+    """More wrong passwords than allowed; `retry_after` is the time until the next attempt."""
 
     public_name = "too_many_guesses"
     kind = ErrorKind.LIMITED
@@ -48,10 +48,10 @@ class TooManyGuesses(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Guesser:
-    """Who tries a password, in hashes: the account that the name means, and where the request comes from.
+    """The account and the origin of a login attempt, in hashes.
 
-    `device` is the number of a device that has logged in to the account, None of another. `is_known_address`
-    says the same of the address. `is_logged_in` is a person who is asked for the password once more.
+    `device` is the number of a device that has logged in to the account, None for another device.
+    `is_known_address` is the same for the address. `is_logged_in` is a person who enters the password again.
     """
 
     account: str
@@ -62,7 +62,7 @@ class Guesser:
 
     @property
     def is_known(self) -> bool:
-        """Whether this account has been logged in to from here."""
+        """Whether somebody has logged in to this account from here."""
         return self.device is not None or self.is_known_address or self.is_logged_in
 
 
@@ -76,7 +76,7 @@ class _Counter:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Places that logged in to an account: how one and all are called, counted and limited."""
+    """Known devices or addresses of an account: their names, counters and limits."""
 
     this: str
     all: str
@@ -100,7 +100,7 @@ _ADDRESSES = _Places(
 
 
 def account_hash(name: str, *, secret: str) -> str:
-    """Return the hash under which the guesses at a name are counted, whatever its case."""
+    """Return the hash under which attempts for a name are counted, in any case."""
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)
@@ -108,23 +108,17 @@ def account_hash(name: str, *, secret: str) -> str:
 
 
 def address_hash(address: str | None, *, secret: str, user_id: int | None = None) -> str:
-    """Return the hash of an address; that of a person's known address is like no other person's.
-
-    Of IPv6 the first 64 bits count, which one holder has.
-    """
+    """Return the hash of an address or IPv6 /64 network; a person's known address has its own hash."""
     return _hash(secret, f"address of {user_id}" if user_id is not None else "address", network(address))
 
 
 def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
-    """Raise TooManyGuesses where a guess would not be looked at; changes nothing."""
+    """Raise TooManyGuesses if an attempt is not allowed; change nothing."""
     _first_free(session, guesser, now)
 
 
 def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
-    """Count a guess as wrong before it is looked at and return what `take_back` needs.
-
-    Raises TooManyGuesses.
-    """
+    """Count an attempt as wrong before its check, and return the ids for `take_back`."""
     counting.hold_lock(session, f"guesses at {guesser.account}")
     if not guesser.is_logged_in:
         counting.hold_lock(session, f"guesses from {guesser.address}")
@@ -133,7 +127,7 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
 
 
 def take_back(session: Session, *, counted: Sequence[int]) -> None:
-    """Forget a guess that was right, or not looked at."""
+    """Forget an attempt that was right or was not checked."""
     tallies.take_back(session, ids=counted)
 
 
@@ -157,7 +151,7 @@ def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_
 
 
 def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
-    """Return whose budgets a guess may use, the narrowest first."""
+    """Return the budgets that an attempt may use, the narrowest first."""
     account = guesser.account
     if guesser.is_logged_in:
         sentence = "{} wrong passwords came from people who are logged in to this account within {}."
@@ -181,7 +175,7 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
 
 
 def _known(account: str, which: str, places: _Places) -> Sequence[_Counter]:
-    """Return the budget of a place that logged in to an account before."""
+    """Return the budget of a known device or address."""
     one = f"{{}} wrong passwords for this name came from {places.this} within {{}}."
     all_ = (
         f"{{}} wrong passwords for this name came within {{}} from {places.all} that logged in to it before."

@@ -1,4 +1,4 @@
-"""Login sessions of browsers: start, list, log out one or all (lifetime: login_days in grader/settings)."""
+"""Login sessions of browsers, and login links"""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ LINK_LIFETIME = timedelta(days=1)
 
 
 class UnknownLogin(ParticipantError):
-    """The person has no such login, or it has ended."""
+    """A login that ended, or of another person."""
 
     public_name = "unknown_login"
     kind = ErrorKind.NOT_FOUND
@@ -23,7 +23,7 @@ class UnknownLogin(ParticipantError):
 
 
 def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
-    """Record a login and return its token, which the cookie holds; forget logins that have ended."""
+    """Return the token of a new login for the cookie, and delete expired logins."""
     session.execute(delete(Login).where(Login.expires_at <= now))
     token = one_time_links.new_secret()
     session.add(
@@ -53,7 +53,7 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
-    """Return the person whom a link logs in, and use it up if asked; raise InvalidLink."""
+    """Return the person of a login link, and use it up with `use`; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
     person = one_time_links.holder(session, link)
     if use:
@@ -62,7 +62,7 @@ def link_holder(session: Session, *, token: str, now: datetime, use: bool = Fals
 
 
 def find(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
+    """Return the login of a cookie's token with its user, None if it has ended."""
     return session.scalar(
         select(Login)
         .where(Login.token_sha256 == one_time_links.sha256_of(token), Login.expires_at > now)
@@ -71,18 +71,18 @@ def find(session: Session, *, token: str, now: datetime) -> Login | None:
 
 
 def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
-    """Return a person's logins that have not ended, the last used first."""
+    """Return a person's active logins, the last used first."""
     query = select(Login).where(Login.user_id == user.id, Login.expires_at > now)
     return list(session.scalars(query.order_by(Login.last_used_at.desc(), Login.id.desc())))
 
 
 def end(session: Session, *, token: str) -> None:
-    """End a login; nothing happens if it has ended."""
+    """End a login, if it has not ended."""
     session.execute(delete(Login).where(Login.token_sha256 == one_time_links.sha256_of(token)))
 
 
 def end_own(session: Session, *, user: User, login_id: int) -> None:
-    """End one of a person's logins; raise UnknownLogin if it is not theirs."""
+    """End one of a person's logins; raise UnknownLogin."""
     login = session.get(Login, login_id)
     if login is None or login.user_id != user.id:
         raise UnknownLogin
@@ -91,7 +91,7 @@ def end_own(session: Session, *, user: User, login_id: int) -> None:
 
 
 def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
-    """End all logins of a person, everywhere; `but` stays."""
+    """End all logins of a person except `but`."""
     query = delete(Login).where(Login.user_id == user.id)
     session.execute(query if but is None else query.where(Login.id != but.id))
 

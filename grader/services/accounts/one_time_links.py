@@ -1,4 +1,4 @@
-"""Random secrets, and secret links that work once and for one purpose: create, check, use up."""
+"""Random secrets, and one-time links for one purpose"""
 
 import hashlib
 import secrets
@@ -12,17 +12,17 @@ from grader.models import AccountLink, LinkPurpose, User
 
 
 def new_secret(prefix: str = "") -> str:
-    """Return a token of 256 random bits that fits into an address or a header."""
+    """Return a token of 256 random bits for a URL or a header."""
     return prefix + secrets.token_urlsafe(32)
 
 
 def sha256_of(token: str) -> str:
-    """Return what is kept of a token."""
+    """Return the stored hash of a token."""
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 class InvalidLink(ParticipantError):
-    """A link that was used, is too old, was replaced, or never existed."""
+    """A link that was used, expired, was replaced, or never existed."""
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND
@@ -39,7 +39,7 @@ def create(
     user: User | None = None,
     address: str | None = None,
 ) -> str:
-    """Make a link and return its token; forget links that have ended."""
+    """Return the token of a new link, and delete expired links."""
     session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
     token = new_secret()
     session.add(
@@ -61,7 +61,7 @@ def create(
 def require(
     session: Session, *, purpose: LinkPurpose, token: str, now: datetime, lock: bool = False
 ) -> AccountLink:
-    """Return a link that can still be used; raise InvalidLink."""
+    """Return an unused link; raise InvalidLink."""
     query = select(AccountLink).where(
         AccountLink.token_sha256 == sha256_of(token),
         AccountLink.purpose == purpose,
@@ -75,7 +75,7 @@ def require(
 
 
 def holder(session: Session, link: AccountLink) -> User:
-    """Return the person of a link; raise InvalidLink if there is none any more."""
+    """Return the person of a link; raise InvalidLink for a deleted one."""
     person = None if link.user_id is None else session.get(User, link.user_id)
     if person is None or person.deleted_at is not None:
         raise InvalidLink
@@ -83,7 +83,7 @@ def holder(session: Session, link: AccountLink) -> User:
 
 
 def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
-    """Mark a link as used; other links of the same purpose and person stop working."""
+    """Mark a link as used, and delete other links of the same purpose and person."""
     link.used_at = now
     session.flush()
     if link.user_id is not None:

@@ -1,4 +1,4 @@
-"""Forgotten password: the reset link, mailed or made by an administrator, and how long it works."""
+"""Password resets by a mailed link or a link from an administrator"""
 
 from datetime import datetime, timedelta
 
@@ -14,9 +14,9 @@ HANDED_FOR = timedelta(days=1)
 
 
 def ask(session: Session, *, address: str, now: datetime) -> None:
-    """Mail a reset link to the holder of an address, and to anybody else that there is no account.
+    """Mail a reset link, or a note to an address without an account; raise InvalidAddress.
 
-    Both cost the same: nothing but the mailbox tells whether somebody has an account. Raises InvalidAddress.
+    Both take the same time, so only the mailbox shows whether an account exists.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
@@ -36,7 +36,7 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
 def create_link(
     session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
 ) -> str:
-    """Make a reset link that an organizer hands over, and return its token."""
+    """Return the token of a reset link that an organizer hands over."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
@@ -48,13 +48,13 @@ def create_link(
 
 
 def whose(session: Session, *, token: str, now: datetime) -> User:
-    """Return the person whose password a reset link can set; raise InvalidLink."""
+    """Return the person of a reset link; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
     return one_time_links.holder(session, link)
 
 
 def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
-    """Set the new password; all logins and all reset links of the person end. Raises InvalidLink."""
+    """Set a new password and end all logins and reset links of the person; raise InvalidLink."""
     link = one_time_links.require(
         session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
     )

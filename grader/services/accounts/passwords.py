@@ -1,4 +1,4 @@
-"""Passwords: rules for new ones, and hashing with a bound on simultaneous hashes."""
+"""Password rules, and hashing with a limit on simultaneous hashes"""
 
 import re
 import threading
@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class TooManyHashes(ParticipantError):
-    """As many passwords wait to be looked at as may."""
+    """Too many passwords waiting for their check."""
 
     public_name = "too_many_hashes"
     kind = ErrorKind.NOT_YET
@@ -52,7 +52,7 @@ class TooManyHashes(ParticipantError):
 
 
 class BoundedHasher(PasswordHasher):
-    """A hasher whose callers take turns; raises TooManyHashes where too many wait, or one for too long."""
+    """A hasher with a queue; raises TooManyHashes for a full queue or a long wait."""
 
     def __init__(self, *, time_cost: int, memory_cost: int) -> None:
         super().__init__(time_cost=time_cost, memory_cost=memory_cost, parallelism=1)
@@ -63,10 +63,7 @@ class BoundedHasher(PasswordHasher):
 
     @contextmanager
     def turn(self, *, is_known: bool = False) -> Iterator[None]:
-        """Wait for a turn and hold it; people known to the account go first.
-
-        Within it `hash` and `verify` wait no more.
-        """
+        """Wait for a turn and hold it for `hash` and `verify`; known people go first."""
         self._enter(is_known)
         self._mine.is_held = True
         try:
@@ -76,18 +73,18 @@ class BoundedHasher(PasswordHasher):
             self._leave()
 
     def require_place(self, *, is_known: bool) -> None:
-        """Raise TooManyHashes where the line is full; what else a guess needs costs far more."""
+        """Raise TooManyHashes if the queue is full, before more expensive checks."""
         with self._lock:
             if len(self._waiting[is_known]) >= (MOST_KNOWN_WAITING if is_known else MOST_WAITING):
                 raise TooManyHashes
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        """Hash a password in one's turn."""
+        """Hash a password, in a turn."""
         with self._turn_unless_held():
             return super().hash(password, salt=salt)
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - the library's name
-        """Look at a password in one's turn."""
+        """Check a password, in a turn."""
         with self._turn_unless_held():
             return super().verify(hash, password)
 
@@ -116,7 +113,7 @@ class BoundedHasher(PasswordHasher):
                 raise TooManyHashes
 
     def _leave(self) -> None:
-        """Give the turn to who is next: it is never free while somebody waits."""
+        """Hand the turn to the next in the queue."""
         with self._lock:
             line = self._waiting[True] or self._waiting[False]
             if line:
@@ -126,7 +123,7 @@ class BoundedHasher(PasswordHasher):
 
 
 def password_problem(password: str, *, name: str) -> str | None:
-    """Return the sentence that says why this cannot be the password of the person `name`, None if it can."""
+    """Return why a text cannot be the password of the person `name`, None if it can."""
     if len(password) < MIN_LENGTH:
         return f"A password has at least {MIN_LENGTH} characters; this one has {len(password)}."
     if len(password) > MAX_LENGTH:
@@ -156,7 +153,7 @@ def password_problem(password: str, *, name: str) -> str | None:
 
 
 def _unit(text: str) -> str:
-    """Return the text that is repeated twice or more to make a text, else the text itself."""
+    """Return the shortest text whose repetition is the text."""
     for length in range(1, len(text) // 2 + 1):
         if text.startswith(text[length:]):
             return text[:length]
@@ -164,7 +161,7 @@ def _unit(text: str) -> str:
 
 
 def _words(password: str) -> set[str]:
-    """Return what a password may be in small letters without spaces and what was added at its ends."""
+    """Return the text in lower case without spaces, and without possible additions at its ends."""
     plain = names.folded(password).replace(" ", "")
     ahead, behind = _added(plain), _added(plain[::-1])
     return {
@@ -176,13 +173,13 @@ def _words(password: str) -> set[str]:
 
 
 def _added(text: str) -> int:
-    """Return how many digits and marks, of those that can be an addition, a text begins with."""
+    """Return the number of leading digits and marks that can be an addition."""
     found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
     return len(found[0]) if found else 0
 
 
 def _is_tried(before: str, after: str) -> bool:
-    """Return whether these digits and marks around a word are tried with it."""
+    """Return whether attackers try these additions before and after a word."""
     numbers = [*_NUMBER.findall(before), *_NUMBER.findall(after)]
     digits = sum(map(len, numbers))
     added = len(before) + len(after)

@@ -1,4 +1,4 @@
-"""A person's page: off until they turn it on; their teams, ranks after the reveal; their avatar."""
+"""Public profile pages: switch, teams, ranks after the reveal, avatar"""
 
 import secrets
 from collections.abc import Collection
@@ -27,7 +27,7 @@ KEY_BYTES = 12
 
 
 class UnknownPage(ParticipantError):
-    """Nobody has a page at this address: the same sentence where there never was one."""
+    """An address without a profile page, now or ever."""
 
     public_name = "unknown_person_page"
     kind = ErrorKind.NOT_FOUND
@@ -36,7 +36,7 @@ class UnknownPage(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A team of the person that is on a leaderboard; `rank` of `team_count` is None before the reveal."""
+    """A team of the person on a leaderboard; `rank` and `team_count` are None before the reveal."""
 
     slug: str
     competition: str
@@ -49,7 +49,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class PersonalPage:
-    """What a person's page shows to everybody."""
+    """The public profile of a person."""
 
     name: str
     about: str
@@ -58,7 +58,7 @@ class PersonalPage:
 
 
 def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
-    """Return the page at an address; raise UnknownPage, also for one that was turned off."""
+    """Return the profile page at an address; raise UnknownPage."""
     person = session.scalar(select(User).where(User.page_key == key, User.deleted_at.is_(None)))
     if person is None:
         raise UnknownPage
@@ -66,7 +66,7 @@ def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
 
 
 def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
-    """Return what a person's page shows, or would show."""
+    """Return the profile of a person, also if their page is off."""
     person = session.get_one(User, user.id)
     rows = session.execute(_listed_teams(person)).all()
     revealed = [
@@ -94,26 +94,26 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
 
 
 def turn_on(session: Session, *, user: User) -> None:
-    """Give a person a page, at a random address; one that is on keeps its address."""
+    """Turn on the page of a person at a random address, or keep its address."""
     person = session.get_one(User, user.id, with_for_update=True, populate_existing=True)
     person.page_key = person.page_key or secrets.token_hex(KEY_BYTES)
     session.flush()
 
 
 def turn_off(session: Session, *, user: User) -> None:
-    """Take a person's page away; its address never leads anywhere again."""
+    """Turn off the page of a person; its address is never used again."""
     session.get_one(User, user.id).page_key = None
     session.flush()
 
 
 def draw_avatar(session: Session, *, user: User) -> None:
-    """Give a person another avatar."""
+    """Give a person a new avatar."""
     session.get_one(User, user.id).avatar_key = new_avatar_key()
     session.flush()
 
 
 def _listed_teams(person: User) -> Select[Competition, Team]:
-    """Return the query of the person's teams that everybody sees on a leaderboard, the newest first."""
+    """Return the query of the person's teams on public leaderboards, the newest first."""
     is_listed = (
         select(Standing.id)
         .where(
@@ -143,7 +143,7 @@ def _shows_ranks(competition: Competition, now: datetime) -> bool:
 def _ranks(
     session: Session, version_ids: Collection[int], team_ids: Collection[int]
 ) -> dict[int, tuple[int, int]]:
-    """Return by team its private rank, of how many teams."""
+    """Return the private rank and the number of teams, by team."""
     if not version_ids:
         return {}
     ranked = (

@@ -1,4 +1,4 @@
-"""Sign-up by a mailed link, or by an administrator's invitation of one person or a CSV list."""
+"""Sign-ups by a mailed link, an invitation, or a CSV list of invitations"""
 
 import csv
 import io
@@ -24,10 +24,10 @@ COLUMN = "email"
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """Mail a sign-up link to an address, and a way back in to one that has an account.
+    """Mail a sign-up link to an address, or a reset link to one with an account; raise InvalidAddress.
 
-    Both cost the same: nothing but the mailbox tells whether somebody has an account. `then` is the path to
-    which a new account goes on. Raises InvalidAddress.
+    Both take the same time, so only the mailbox shows whether an account exists. `then` is the path to open
+    after the sign-up.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
@@ -48,7 +48,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:
-    """Make an invitation for one account, which an organizer hands over, and return its token."""
+    """Return the token of an invitation for one account, which an administrator hands over."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.SIGN_UP,
@@ -66,7 +66,7 @@ def find(session: Session, *, token: str, now: datetime) -> AccountLink:
 def use(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
-    """Make the account of a link; the address that it was mailed to is verified by that.
+    """Create the account of a link and verify the address it was mailed to.
 
     Raises InvalidLink, InvalidAccount, NameTaken, AddressTaken.
     """
@@ -98,11 +98,7 @@ class InvalidInvitations(ParticipantError):
 
 
 def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime) -> list[tuple[str, str]]:
-    """Make an invitation for each address of a file; return the addresses with their tokens.
-
-    All or none: raises InvalidInvitations with all problems. The links are not mailed and not bound to their
-    addresses.
-    """
+    """Return the addresses of a file with the tokens of their invitations; raise InvalidInvitations."""
     found = _read(file)
     problems = []
     lines: dict[str, int] = {}
@@ -116,7 +112,7 @@ def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime)
 
 
 def _read(file: bytes) -> list[tuple[int, str]]:
-    """Return the addresses with their lines: of the column `email`, without a header of the first one."""
+    """Return the lines and addresses of the column `email`, or of the first column without a header."""
     try:
         rows = csv.reader(io.StringIO(file.decode("utf-8-sig"), newline=""), strict=True)
         found = list(_addresses(rows))
@@ -148,7 +144,7 @@ def _addresses(rows: Any) -> Iterator[tuple[int, str]]:
 
 
 def _problem(session: Session, address: str, lines: Mapping[str, int]) -> str:
-    """Return why an address cannot be invited, empty where it can."""
+    """Return why an address cannot be invited, empty if it can."""
     try:
         clean = addresses.clean_address(address)
     except InvalidAddress as error:

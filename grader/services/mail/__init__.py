@@ -1,1 +1,1 @@
-"""E-mail: the outbox, addresses, and limits on mail."""
+"""E-mail: outbox, templates, addresses, limits."""

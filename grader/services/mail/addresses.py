@@ -1,4 +1,4 @@
-"""Check and normalize the form of an e-mail address."""
+"""E-mail addresses: validation and normalization"""
 
 import re
 
@@ -12,17 +12,14 @@ _ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.
 
 
 class InvalidAddress(ParticipantError):
-    """A text that is no e-mail address."""
+    """A text that is not an e-mail address."""
 
     public_name = "invalid_address"
     message = "This is not an e-mail address such as ada@example.org."
 
 
 def clean_address(address: str) -> str:
-    """Return an address without spaces around it; raise InvalidAddress if it is none.
-
-    A domain in another script is taken in its ASCII form, as mail servers write it.
-    """
+    """Return a stripped address with its domain in ASCII; raise InvalidAddress."""
     local, _, domain = address[: 4 * MAX_LENGTH].strip().rpartition("@")
     try:
         plain = f"{local}@{domain.encode('idna').decode()}"
@@ -34,5 +31,5 @@ def clean_address(address: str) -> str:
 
 
 def key(address: str) -> str:
-    """Return the form of a clean address by which verified addresses are unique."""
+    """Return the form of a clean address in which verified addresses are unique."""
     return address.lower()

@@ -1,4 +1,4 @@
-"""Daily limits on e-mails, invitations and merge requests, per sender and per team or person asked."""
+"""Daily limits on e-mails, invitations and merge requests"""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ TO_PERSON = (Limit(3, DAY),)  # from one person, whatever was withdrawn
 
 
 class TooMuchMail(ParticipantError):
-    """As much was sent as may be; `retry_after` says when the next can be."""
+    """A reached limit; `retry_after` is the time until the next message."""
 
     public_name = "too_much_mail"
     kind = ErrorKind.LIMITED
@@ -32,7 +32,7 @@ class TooMuchMail(ParticipantError):
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
-    """Count a mail with a link to an address, known or not; raise InvalidAddress, TooMuchMail."""
+    """Count a mail with a link to an address; raise InvalidAddress, TooMuchMail."""
     key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
     sentence = "{} mails with a link went to this address within {}, the most that may."
@@ -40,7 +40,7 @@ def count_for_address(session: Session, *, address: str, now: datetime) -> None:
 
 
 def count_invitation(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
-    """Count an invitation by name; one that is withdrawn stays counted. Raises TooMuchMail."""
+    """Count an invitation, also if it is withdrawn later; raise TooMuchMail."""
     sentence = "Your team has made {} invitations within {}, the most that it may, with withdrawn ones."
     _count(session, "invite.team", f"{team.id}", INVITATIONS, sentence, now)
     sentence = "You have made {} invitations within {}, the most that one person may."
@@ -56,7 +56,7 @@ def count_link(session: Session, *, team: Team, now: datetime) -> None:
 
 
 def count_merge_request(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
-    """Count a merge request; one that is withdrawn or refused stays counted. Raises TooMuchMail."""
+    """Count a merge request, also if it is withdrawn or refused later; raise TooMuchMail."""
     sentence = "Your team has sent {} merge requests within {}, the most that it may, with withdrawn ones."
     _count(session, "merge.team", f"{team.id}", MERGE_REQUESTS, sentence, now)
     sentence = "You have sent {} merge requests within {}, the most that one person may."
@@ -68,9 +68,6 @@ def count_merge_request(session: Session, *, team: Team, by: User, to: User, now
 def _count(
     session: Session, kind: str, whose: str, limits: tuple[Limit, ...], sentence: str, now: datetime
 ) -> None:
-    counting.hold_lock(session, f"{kind} {whose}")
-    reached = counting.free_at(session, kind=kind, whose=whose, limits=limits, now=now)
-    if reached is not None:
+    if reached := counting.add_within(session, kind=kind, whose=whose, limits=limits, now=now):
         limit, free_at = reached
         raise TooMuchMail(sentence.format(limit.count, limit.period), free_at=free_at, now=now)
-    counting.add(session, kind=kind, whose=whose, now=now)

@@ -1,6 +1,6 @@
-"""Mail outbox: queue e-mails, claim them for sending, retry, give up; how long sent ones are kept.
+"""Mail outbox: queue, claims, retries, retention
 
-A `key` names what an e-mail is about: a second one with the same key is not written.
+An e-mail with the key of an earlier one is not written.
 """
 
 import enum
@@ -39,7 +39,7 @@ class Notice(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An e-mail that its holder is to send now."""
+    """A claimed e-mail."""
 
     id: int
     attempt: int
@@ -52,7 +52,7 @@ class Letter:
 def notify(
     session: Session, *, user: User, kind: Notice | str, key: str, subject: str, body: str, now: datetime
 ) -> None:
-    """Write an e-mail, unless the person switched its kind off, has no confirmed address, or already got it.
+    """Write an e-mail to a person with a verified address who did not switch its kind off.
 
     `key` is unique for the person and the event, such as `scored:17`. `mail.SITE` in the body becomes the
     address of the site.
@@ -78,7 +78,7 @@ def notify_each(
     subject: str,
     now: datetime,
 ) -> int:
-    """Write e-mails with a body for each person, to nobody twice under their key; return how many get one."""
+    """Write e-mails with a body for each person, unless their key was used; return their number."""
     rows = [
         {
             "key": f"{user.id}:{key}",
@@ -110,7 +110,7 @@ def write(
     key: str | None = None,
     user: User | None = None,
 ) -> None:
-    """Write an e-mail; one whose key was used before is not written."""
+    """Write an e-mail, unless its key was used before."""
     insert_new(
         session,
         Mail,
@@ -133,7 +133,7 @@ def something_waits(session: Session, *, now: datetime) -> bool:
 
 
 def claim(session: Session, *, now: datetime) -> Letter | None:
-    """Take the oldest e-mail that is to be sent, for the time of a lease; None if there is none."""
+    """Claim the oldest due e-mail, None without one."""
     query = _waiting(now).order_by(Mail.available_at, Mail.id).limit(1)
     mail = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
@@ -144,7 +144,7 @@ def claim(session: Session, *, now: datetime) -> Letter | None:
 
 
 def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
-    """Record that the server took an e-mail, and forget its text, which may hold a link."""
+    """Record that the mail server accepted an e-mail, and delete its body, which may hold a link."""
     mail = session.get(Mail, letter.id, with_for_update=True)
     if mail is not None and mail.sent_at is None:
         mail.sent_at, mail.body, mail.error = now, "", None
@@ -152,7 +152,7 @@ def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
 
 
 def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
-    """Record why an e-mail was not taken: the next pause is twice as long; after a final no nothing comes."""
+    """Record the error of an e-mail; the next pause is twice as long, and a final error ends it."""
     mail = leased_rows.hold_letter(session, Mail, letter_id=letter.id, attempt=letter.attempt)
     if mail is not None:
         mail.error = one_line(error, 500)
@@ -161,7 +161,7 @@ def record_failed(session: Session, *, letter: Letter, error: str, is_final: boo
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete what was sent or given up a month ago."""
+    """Delete e-mails that were sent or abandoned a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
 
 

@@ -1,1 +1,1 @@
-"""Names of users and teams: rules and look-alikes; find a person by name."""
+"""People: names."""

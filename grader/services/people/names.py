@@ -1,9 +1,9 @@
-"""Names of users and teams: allowed characters, length, reserved, equal and taken names, look-up.
+"""Names of users and teams: characters, length, reserved, look-alike and taken names
 
-Two names are the same if they differ in nothing but case, look-alikes, punctuation and spaces: `name_key`
-folds the case and puts every character in the place of the one that it can be mistaken for, in the spirit of
-the skeleton of Unicode Technical Standard 39; `name_shape` is the key of the name without its punctuation and
-spaces. The table of look-alikes is Unicode's, as the package confusable-homoglyphs carries it.
+Two names are the same if they differ only in case, look-alikes, punctuation and spaces. `name_key` folds the
+case and replaces each character by its prototype, like the skeleton of Unicode Technical Standard 39.
+`name_shape` is the key of the name without punctuation and spaces. The table of look-alikes is Unicode's,
+from the package confusable-homoglyphs.
 """
 
 import hashlib
@@ -65,20 +65,20 @@ _NOBODYS = (
 
 
 class InvalidName(ParticipantError):
-    """A name that cannot be one; the message says why."""
+    """A text that cannot be a name."""
 
     public_name = "invalid_name"
 
 
 class ReservedName(InvalidName):
-    """A name that people would take for the site's own."""
+    """A name that people could take for one of the site's own."""
 
     public_name = "reserved_name"
     message = "The name {name!r} is reserved: people could take it for one of the site's own."
 
 
 class UnknownUser(ParticipantError):
-    """No account has this name."""
+    """A name without an account."""
 
     public_name = "unknown_user"
     kind = ErrorKind.NOT_FOUND
@@ -86,7 +86,7 @@ class UnknownUser(ParticipantError):
 
 
 def clean_name(name: str) -> str:
-    """Return a name as it is shown: NFKC, single spaces; raise InvalidName if it cannot be one."""
+    """Return the shown form of a name: NFKC, single spaces; raise InvalidName."""
     if len(name) > LENGTH_LOOKED_AT:
         raise InvalidName(_WRONG_LENGTH.format(len(name)))
     plain = _EMOJI_STYLES.sub("", unicodedata.normalize("NFKC", name))
@@ -97,12 +97,12 @@ def clean_name(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Return the form of a clean name by which it is found, whatever the case."""
+    """Return the form of a clean name for look-ups in any case."""
     return unicodedata.normalize("NFKC", name.casefold())
 
 
 def name_key(name: str) -> str:
-    """Return the form of a clean name by which names are unique: names that look alike have one key."""
+    """Return the form of a clean name that look-alike names share."""
     seen = _skeleton(name)
     if (
         not seen.isascii()
@@ -113,7 +113,7 @@ def name_key(name: str) -> str:
 
 
 def name_shape(name: str) -> str:
-    """Return the key of a clean name without its punctuation and spaces: `·Team Alpha` is `Team-Alpha.`."""
+    """Return the key of a clean name without punctuation and spaces: `Team-Alpha` for `·Team Alpha`."""
     kept: list[str] = []
     is_decoration = False
     for char in unicodedata.normalize("NFD", name):
@@ -125,7 +125,7 @@ def name_shape(name: str) -> str:
 
 
 def numbered(name: str, number: int) -> str:
-    """Return `Ada (2)`, cut so that it stays a name."""
+    """Return `Ada (2)`, cut to the length of a name."""
     suffix = f" ({number})"
     kept = regex.findall(r"\X", name)[: MAX_LENGTH - len(suffix)]
     while len("".join(kept)) + len(suffix) > MAX_CODE_POINTS:
@@ -134,15 +134,12 @@ def numbered(name: str, number: int) -> str:
 
 
 def of_deleted(user_id: int) -> str:
-    """Return the name of a deleted account, which nobody can choose."""
+    """Return the name of a deleted account, which is reserved."""
     return f"deleted-{user_id}"
 
 
 def is_reserved(name: str, *, is_admin: bool = False) -> bool:
-    """Return whether a clean name looks like one of the site's own, or like that of a deleted account.
-
-    An administrator may bear the name of an office: there it is true.
-    """
+    """Return whether a clean name is reserved; administrators may have the name of an office."""
     patterns = _reserved_shapes()
     return bool(patterns.nobodys.fullmatch(shape := name_shape(name))) or (
         not is_admin and bool(patterns.offices.fullmatch(shape))
@@ -161,7 +158,7 @@ def hold_accounts(session: Session) -> None:
 
 
 def is_taken(session: Session, *, name: str) -> bool:
-    """Return whether an account has this name or one that looks like it; the names of accounts are held."""
+    """Return whether an account has this or a look-alike name, under `hold_accounts`."""
     return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
 
 
@@ -176,7 +173,7 @@ def is_taken_by_team(
 
 
 def get_user(session: Session, *, name: str) -> User:
-    """Return the account of a name, whatever its case; raise UnknownUser."""
+    """Return the account with a name, in any case; raise UnknownUser."""
     user = find_user(session, name=name)
     if user is None:
         raise UnknownUser(name=name)
@@ -184,7 +181,7 @@ def get_user(session: Session, *, name: str) -> User:
 
 
 def find_user(session: Session, *, name: str) -> User | None:
-    """Return the account of a name, whatever its case, None if there is none."""
+    """Return the account with a name, in any case; None without one."""
     try:
         key = folded(clean_name(name))
     except InvalidName:
@@ -209,7 +206,7 @@ def _problem(name: str) -> str | None:
 
 
 class _Reserved(NamedTuple):
-    """The shapes that nobody can choose, and those that only an administrator can."""
+    """Patterns of shapes that nobody can choose, and those that only an administrator can."""
 
     nobodys: re.Pattern[str]
     offices: re.Pattern[str]
@@ -247,10 +244,10 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """Return what each character can be mistaken for.
+    """Return the prototype of each look-alike character.
 
     The package lists each pair of Unicode's table in both directions: the prototype of several characters is
-    the one that they all name; of two that name only each other, it is the longer one, else the lower one.
+    the one that they share; of two that name only each other, it is the longer one, else the lower one.
     """
     alike = {
         _bare(char): [_bare(each["c"]) for each in others]

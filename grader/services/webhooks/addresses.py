@@ -1,7 +1,7 @@
-"""Which URLs a webhook may have and which IP addresses may be called: none inside the operator's network.
+"""URLs and IP addresses of webhooks, outside the operator's network
 
-The URL is checked when it is entered. The IP address is checked each time that something is sent, after its
-name was looked up once, and only the address that was checked is connected to.
+The URL is checked when it is entered. The IP address is checked for each delivery after one look-up of the
+name, and the connection uses the checked address.
 """
 
 import re
@@ -35,13 +35,13 @@ _IPV4_COMPATIBLE = ip_network("::/96")
 
 
 class InvalidWebhookUrl(ParticipantError):
-    """A URL that no webhook may have."""
+    """A URL that a webhook cannot have."""
 
     public_name = "invalid_webhook_url"
 
 
 def clean_url(url: str, *, allows_http: bool, networks: Sequence[Network] = ()) -> str:
-    """Return a URL in the form that is called; raise InvalidWebhookUrl."""
+    """Return a normalized URL; raise InvalidWebhookUrl."""
     text = url.strip()
     schemes = ("https", "http") if allows_http else ("https",)
     needed = " or ".join(f"{scheme}://" for scheme in schemes)
@@ -66,16 +66,16 @@ def clean_url(url: str, *, allows_http: bool, networks: Sequence[Network] = ()) 
 
 
 def origin(url: str) -> str:
-    """Return what is shown of a webhook's URL: not its path, which may be as good as a password."""
+    """Return the shown part of a URL: its path may be a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/…"
 
 
 def may_call(address: Address, *, networks: Collection[Network] = ()) -> bool:
-    """Return whether an IP address is public, or in one of the networks that the operator allows.
+    """Return whether an IP address is public or in a network that the operator allows.
 
-    An IPv4 address inside of an IPv6 one (mapped, translated, tunnelled) has to be one that may be called
-    itself, and then only in a network that the operator allows.
+    An IPv6 address with an embedded IPv4 address (mapped, translated, tunnelled) must be in an allowed
+    network, and the IPv4 address must be callable too.
     """
     is_named = any(address.version == network.version and address in network for network in networks)
     inner = _inner(address)

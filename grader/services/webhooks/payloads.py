@@ -1,7 +1,7 @@
-"""What a webhook is sent of an event: as JSON or one sentence for Slack, and only what its receiver may see.
+"""Webhook payloads and their signatures, with the fields that the owner may see
 
-A body is written when it is sent, by the phase and the feedback of that moment. Of what is not there any more
-(an announcement that was withdrawn, a deadline that was moved) nothing is sent.
+A payload is built for each attempt, by the phase and the feedback at that moment. Withdrawn announcements and
+moved deadlines have no payload.
 """
 
 import hashlib
@@ -43,12 +43,12 @@ Fields = dict[str, Any]
 
 
 class OwnerLeft(Exception):
-    """Nobody is there whose eyes the webhook sees with."""
+    """A webhook whose owner has left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What is to be sent, and where to."""
+    """A payload with its URL and the values of its headers."""
 
     url: str
     secret: str
@@ -59,7 +59,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """An event, with who is told of it and what they may see."""
+    """An event with its receiver and the visible fields."""
 
     session: Session
     delivery: Delivery
@@ -75,7 +75,7 @@ class _Case:
 
 
 def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> Letter | None:
-    """Return what is to be sent of an event, None if there is nothing to tell any more; raise OwnerLeft."""
+    """Return the payload of an event, None if it has no content any more; raise OwnerLeft."""
     delivery = session.scalar(
         select(Delivery)
         .where(Delivery.id == delivery_id)

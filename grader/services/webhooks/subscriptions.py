@@ -1,13 +1,14 @@
-"""Webhooks of a team or of the organizers: list, create, change, test, switch on and off, delete.
+"""Webhooks of a team or the organizers: creation, changes, tests, deletion
 
-The secret is returned when it is made and never again. Whoever changes a webhook becomes its owner: it is
-told what this person may see, and ends when this person leaves.
+The secret is returned once, when it is created. A person who changes a webhook becomes its owner: the webhook
+gets what its owner may see, and ends when the owner leaves.
 """
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, joinedload
@@ -24,9 +25,8 @@ from grader.models import (
 )
 from grader.services import counting
 from grader.services import webhook_outbox as outbox
-from grader.services.audit import log
-from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
+from grader.services.competitions.acting import Act
 from grader.services.counting import HOUR, MINUTE, Limit
 from grader.services.mail import outbox as mail
 from grader.services.webhook_outbox import EVENTS, Event
@@ -41,7 +41,7 @@ TESTS = (Limit(5, MINUTE), Limit(30, HOUR))
 
 
 class UnknownWebhook(ParticipantError):
-    """There is no such webhook, or it is not the person's to see."""
+    """A webhook that does not exist or belongs to others."""
 
     public_name = "unknown_webhook"
     kind = ErrorKind.NOT_FOUND
@@ -49,7 +49,7 @@ class UnknownWebhook(ParticipantError):
 
 
 class UnknownDelivery(ParticipantError):
-    """The log of a webhook has no such event."""
+    """A delivery that is not in the log of a webhook."""
 
     public_name = "unknown_delivery"
     kind = ErrorKind.NOT_FOUND
@@ -57,7 +57,7 @@ class UnknownDelivery(ParticipantError):
 
 
 class TooManyWebhooks(ParticipantError):
-    """A team, or the organizers, have as many webhooks as they may."""
+    """One webhook more than a team or the organizers may have."""
 
     public_name = "too_many_webhooks"
     kind = ErrorKind.CONFLICT
@@ -65,13 +65,13 @@ class TooManyWebhooks(ParticipantError):
 
 
 class InvalidWebhook(ParticipantError):
-    """A webhook that is told of nothing, or of what there is not."""
+    """A webhook without events, or with an unknown event or format."""
 
     public_name = "invalid_webhook"
 
 
 class TooManyTests(ParticipantError):
-    """A person has sent many tests; `retry_after` says when the next can be."""
+    """More tests than a person may send; `retry_after` is the time until the next."""
 
     public_name = "too_many_tests"
     kind = ErrorKind.LIMITED
@@ -83,7 +83,7 @@ class TooManyTests(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody entered for a webhook."""
+    """The entered fields of a webhook."""
 
     url: str
     events: Collection[str]
@@ -92,51 +92,41 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the operator allows beside public https addresses."""
+    """The operator's settings for addresses other than public https."""
 
     allows_http: bool = False
     networks: Sequence[Network] = ()
 
 
 def list_of(session: Session, *, competition: Competition, team: Team | None) -> list[Webhook]:
-    """Return the webhooks of a team, or without one of the organizers, the first to come first."""
+    """Return the webhooks of a team, or without one of the organizers, the oldest first."""
     query = select(Webhook).where(*_of(competition, team)).options(joinedload(Webhook.owner))
     return list(session.scalars(query.order_by(Webhook.id)))
 
 
-def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook | None:
-    """Return a webhook of a team, or without one of the organizers; None if it is none of theirs."""
+def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook:
+    """Return a webhook of a team, or without one of the organizers; raise UnknownWebhook."""
     query = select(Webhook).where(Webhook.id == webhook_id, *_of(competition, team))
-    return session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
+    found = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
+    if found is None:
+        raise UnknownWebhook(webhook_id=webhook_id)
+    return found
 
 
-def create(
-    session: Session,
-    *,
-    competition: Competition,
-    team: Team | None,
-    wanted: Wanted,
-    rules: Rules,
-    actor: Actor,
-    owner: User,
-    now: datetime,
-) -> Webhook:
-    """Add a webhook, whose secret is to be shown now.
-
-    Raises InvalidWebhookUrl, InvalidWebhook and TooManyWebhooks.
-    """
+def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webhook:
+    """Create a webhook with a new secret; raise InvalidWebhookUrl, InvalidWebhook, TooManyWebhooks."""
+    session, competition = act.session, act.competition
     webhook = Webhook(
         competition_id=competition.id,
         team_id=team.id if team else None,
-        owner_id=owner.id,
+        owner_id=act.user.id,
         url=_url(wanted.url, rules),
         format=_format(wanted.format),
         events=_events(wanted.events),
         secret=_new_secret(),
-        created_at=now,
-        available_at=now,
+        created_at=act.now,
+        available_at=act.now,
     )
-    counting.hold_lock(session, f"webhooks {competition.id} {team.id if team else ''}")
     most = MOST_OF_TEAM if team else MOST_OF_ORGANIZERS
     count = select(func.count()).select_from(Webhook).where(*_of(competition, team))
     if (session.scalar(count) or 0) >= most:
@@ -144,107 +134,91 @@ def create(
     session.add(webhook)
     session.flush()
     session.refresh(webhook, ("competition", "owner"))
-    _record(session, webhook, actor, "webhook.create", now, after=_told(webhook))
+    _record(act, webhook, "webhook.create", after=_recorded(webhook))
     return webhook
 
 
-def change(
-    session: Session,
-    *,
-    webhook: Webhook,
-    wanted: Wanted,
-    rules: Rules,
-    actor: Actor,
-    owner: User,
-    now: datetime,
-) -> Webhook:
-    """Change a webhook, where an empty URL keeps its own; raise InvalidWebhookUrl and InvalidWebhook."""
-    locked, before = _lock(session, webhook)
+def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webhook:
+    """Change a webhook, whose URL stays if none is given; raise InvalidWebhookUrl and InvalidWebhook."""
+    locked, before = _lock(act.session, webhook)
     if wanted.url:
         locked.url = _url(wanted.url, rules)
     locked.events, locked.format = _events(wanted.events), _format(wanted.format)
-    locked.owner_id = owner.id
-    session.flush()
-    _record(session, locked, actor, "webhook.change", now, before=before, after=_told(locked))
+    locked.owner_id = act.user.id
+    _record(act, locked, "webhook.change", before=before, after=_recorded(locked))
     return locked
 
 
-def rotate(session: Session, *, webhook: Webhook, actor: Actor, now: datetime) -> Webhook:
-    """Give a webhook another secret, to be shown now; the one before signs nothing any more."""
-    locked, _ = _lock(session, webhook)
+def rotate(act: Act, *, webhook: Webhook) -> Webhook:
+    """Replace the secret of a webhook; the new one is to be shown now."""
+    locked, _ = _lock(act.session, webhook)
     locked.secret = _new_secret()
-    session.flush()
-    _record(session, locked, actor, "webhook.rotate", now)
+    _record(act, locked, "webhook.rotate")
     return locked
 
 
-def switch(
-    session: Session, *, webhook: Webhook, is_on: bool, actor: Actor, owner: User, now: datetime
-) -> Webhook:
-    """Switch a webhook on, for its new owner, or off; what waits for it is forgotten."""
-    locked, before = _lock(session, webhook)
+def switch(act: Act, *, webhook: Webhook, is_on: bool) -> Webhook:
+    """Switch a webhook on, for its new owner, or off, which deletes its undelivered events."""
+    locked, before = _lock(act.session, webhook)
     if is_on == (locked.off_at is None):
         return locked
     if is_on:
-        locked.owner_id = owner.id
-        outbox.switch_on(session, webhook=locked, now=now)
+        locked.owner_id = act.user.id
+        outbox.switch_on(act.session, webhook=locked, now=act.now)
     else:
-        outbox.switch_off(session, webhook=locked, reason=OffReason.SWITCHED_OFF, now=now)
-    _record(session, locked, actor, "webhook.change", now, before=before, after=_told(locked))
+        outbox.switch_off(act.session, webhook=locked, reason=OffReason.SWITCHED_OFF, now=act.now)
+    _record(act, locked, "webhook.change", before=before, after=_recorded(locked))
     return locked
 
 
-def remove(session: Session, *, webhook: Webhook, actor: Actor, now: datetime) -> None:
+def remove(act: Act, *, webhook: Webhook) -> None:
     """Delete a webhook with its log."""
-    locked, before = _lock(session, webhook)
-    _record(session, locked, actor, "webhook.delete", now, before=before)
-    session.expunge(locked)
-    outbox.remove(session, Webhook.id == webhook.id)
+    locked, before = _lock(act.session, webhook)
+    _record(act, locked, "webhook.delete", before=before)
+    act.session.expunge(locked)
+    outbox.remove(act.session, Webhook.id == webhook.id)
 
 
-def test(session: Session, *, webhook: Webhook, user: User, now: datetime) -> None:
-    """Write a test for a webhook, which is sent at once and once; raise TooManyTests and InvalidWebhook."""
-    _send_now(session, webhook, user, now)
-    outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
+def test(act: Act, *, webhook: Webhook) -> None:
+    """Write a test event, which is sent at once and once; raise TooManyTests and InvalidWebhook."""
+    _send_now(act, webhook)
+    outbox.write(act.session, webhook_ids=[webhook.id], event=Event.TEST, now=act.now)
 
 
-def redeliver(session: Session, *, webhook: Webhook, token: str, user: User, now: datetime) -> None:
-    """Send an event of the log once more, under a new name; it counts as a test.
-
-    Raises UnknownDelivery, TooManyTests, InvalidWebhook.
-    """
-    earlier = next((each for each in outbox.log_of(session, webhook=webhook) if each.token == token), None)
+def redeliver(act: Act, *, webhook: Webhook, token: str) -> None:
+    """Send an event of the log again; raise UnknownDelivery, TooManyTests, InvalidWebhook."""
+    log = outbox.log_of(act.session, webhook=webhook)
+    earlier = next((each for each in log if each.token == token), None)
     if earlier is None:
         raise UnknownDelivery(token=token)
-    _send_now(session, webhook, user, now)
+    _send_now(act, webhook)
     first = {"redelivery_of": earlier.token, "happened_at": earlier.created_at.isoformat()}
     outbox.write(
-        session,
+        act.session,
         webhook_ids=[webhook.id],
         event=Event(earlier.event),
         subject_id=earlier.subject_id,
         details={**first, **earlier.details},
-        now=now,
+        now=act.now,
     )
 
 
-def _send_now(session: Session, webhook: Webhook, user: User, now: datetime) -> None:
-    """Count what a person sends by hand, and end the pause of a webhook that failed."""
-    counting.hold_lock(session, f"webhook.test {user.id}")
-    reached = counting.free_at(session, kind="webhook.test", whose=f"{user.id}", limits=TESTS, now=now)
+def _send_now(act: Act, webhook: Webhook) -> None:
+    """Count a delivery requested by a person, and end the pause of a failing webhook."""
+    whose = f"{act.user.id}"
+    reached = counting.add_within(act.session, kind="webhook.test", whose=whose, limits=TESTS, now=act.now)
     if reached is not None:
-        raise TooManyTests(free_at=reached[1], now=now)
-    counting.add(session, kind="webhook.test", whose=f"{user.id}", now=now)
-    locked, _ = _lock(session, webhook)
+        raise TooManyTests(free_at=reached[1], now=act.now)
+    locked, _ = _lock(act.session, webhook)
     if locked.off_at is not None:
         raise InvalidWebhook("This webhook is switched off. Switch it on first.")
-    if locked.available_at > now + outbox.LEASE:  # the pause after a failure, and nobody sends now
-        locked.available_at = now
-        session.flush()
+    if locked.available_at > act.now + outbox.LEASE:  # a pause after a failure, and no delivery in progress
+        locked.available_at = act.now
+        act.session.flush()
 
 
 def viewer_of(session: Session, *, webhook: Webhook) -> Viewer | None:
-    """Return as whom a webhook is told what happens; None once its owner is gone."""
+    """Return the viewer whose fields a webhook gets, None after its owner left."""
     if webhook.team_id is None:
         role = organizers.role_of(session, competition=webhook.competition, user=webhook.owner)
         return Viewer.ORGANIZER if role else None
@@ -253,7 +227,7 @@ def viewer_of(session: Session, *, webhook: Webhook) -> Viewer | None:
 
 
 def tell_owner(session: Session, *, webhook: Webhook, now: datetime) -> None:
-    """Write to the owner that their webhook was switched off."""
+    """E-mail the owner of a webhook that was switched off."""
     competition = webhook.competition
     page = "team" if webhook.team_id else "organize/webhooks"
     hours = int(outbox.OFF_AFTER.total_seconds() // 3600)
@@ -281,11 +255,11 @@ def _is_member(session: Session, team_id: int, user: User) -> bool:
 
 
 def _lock(session: Session, webhook: Webhook) -> tuple[Webhook, dict[str, object]]:
-    """Return a webhook that nobody else changes, and what the audit tells of it; raise UnknownWebhook."""
+    """Return a locked webhook, and its fields in the audit log; raise UnknownWebhook."""
     locked = session.get(Webhook, webhook.id, with_for_update=True, populate_existing=True)
     if locked is None:
         raise UnknownWebhook(webhook_id=webhook.id)
-    return locked, _told(locked)
+    return locked, _recorded(locked)
 
 
 def _new_secret() -> str:
@@ -312,7 +286,7 @@ def _format(name: str) -> BodyFormat:
         raise InvalidWebhook(f"The format is {' or '.join(BodyFormat)}, not {name[:40]!r}.") from None
 
 
-def _told(webhook: Webhook) -> dict[str, object]:
+def _recorded(webhook: Webhook) -> dict[str, object]:
     return {
         "url": addresses.origin(webhook.url),
         "format": webhook.format.value,
@@ -322,23 +296,14 @@ def _told(webhook: Webhook) -> dict[str, object]:
 
 
 def _record(
-    session: Session,
+    act: Act,
     webhook: Webhook,
-    actor: Actor,
     action: str,
-    now: datetime,
-    before: dict[str, object] | None = None,
-    after: dict[str, object] | None = None,
+    *,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add an organizer's change to the audit; a team's webhooks are its own affair."""
+    """Flush, and add an organizer's change to the audit log, which has no changes of teams' webhooks."""
+    act.session.flush()
     if webhook.team_id is None:
-        log.record(
-            session,
-            competition=webhook.competition,
-            actor=actor,
-            action=action,
-            subject=f"webhook {webhook.id}",
-            before=before,
-            after=after,
-            now=now,
-        )
+        act.record(action, f"webhook {webhook.id}", before=before, after=after)

@@ -57,7 +57,7 @@ def _is_near(now: datetime) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen of the ranks for one webhook; `changes` is empty where there is nothing to tell."""
+    """The current ranks for one webhook; `changes` is empty if there is nothing to report."""
 
     webhook_id: int
     told_at: datetime | None
@@ -66,7 +66,7 @@ class Look:
 
 
 def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
-    """Return for which webhooks ranks have changed since they were told, or have not been looked at yet."""
+    """Return the webhooks whose ranks changed since the last report, or have no report yet."""
     query = (
         select(Webhook)
         .join(Webhook.competition)
@@ -88,7 +88,7 @@ def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
 
 
 def tell_ranks(session: Session, *, looks: Sequence[Look], now: datetime) -> int:
-    """Write the events of what was seen, unless another process did since; return how many."""
+    """Write the events of changed ranks that no other process reported; return their number."""
     by_webhook = {each.webhook_id: each for each in looks}
     locked = session.scalars(
         select(Webhook)

@@ -84,8 +84,8 @@ def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
     owner = service.user("olga", is_admin=True)
     subscribe(service, competition, owner, URL, events=("deadline.near",))
     with service.database.write() as session:
-        ada = service.user("ada")
-        subscriptions.switch(session, webhook=of_team, is_on=False, actor=TESTS, owner=ada, now=service.now)
+        act = acting.as_person(session, competition, service.user("ada"), now=service.now)
+        subscriptions.switch(act, webhook=of_team, is_on=False)
     service.score(service.submit(competition, user="ada", seed=4))
     assert deliveries(service.database) == []
 
@@ -185,14 +185,7 @@ def test_after_a_restore_nothing_that_waited_is_sent(service, competition: Compe
 def test_who_changes_a_webhook_becomes_its_owner(service, competition: Competition, of_organizers: Webhook):
     root = service.user("root", is_admin=True)
     with service.database.write() as session:
-        subscriptions.change(
-            session,
-            webhook=of_organizers,
-            wanted=Wanted("", EVENTS),
-            rules=Rules(),
-            actor=TESTS,
-            owner=root,
-            now=service.now,
-        )
+        act = acting.as_person(session, competition, root, now=service.now)
+        subscriptions.change(act, webhook=of_organizers, wanted=Wanted("", EVENTS), rules=Rules())
     with service.database.read() as session:
         assert session.scalars(select(Webhook)).one().owner_id == root.id
