@@ -9,7 +9,7 @@ from grader.db import Database
 from grader.models import Competition
 from grader.services import counting, repeatable_requests, uploads
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import login_addresses
+from grader.services.accounts import logins
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
@@ -26,7 +26,7 @@ from grader.storage.stores import Storage
 from grader.worker.organizer_jobs import closing
 from grader.worker.process.repeating import Lane
 
-OWNERS = (counting, login_addresses, webhooks, repeatable_requests)
+OWNERS = (counting, logins, webhooks, repeatable_requests)
 JOBS = (fair_play, ties)
 SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600

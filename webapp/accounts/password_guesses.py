@@ -7,7 +7,7 @@ from flask import g, request
 
 from grader import db
 from grader.models import User
-from grader.services.accounts import accounts, login_addresses, login_guesses
+from grader.services.accounts import accounts, login_guesses, logins
 from grader.services.accounts.login_guesses import Guesser
 from grader.services.people import names
 from webapp.http import auth
@@ -29,7 +29,7 @@ def authenticate(name: str, password: str) -> User | None:
             account=login_guesses.account_hash(name, secret=secret),
             address=login_guesses.address_hash(here, secret=secret),
             device=auth.number_of(site, user, cookie_name=auth.device_cookie(site)),
-            is_known_address=login_addresses.is_known_address(
+            is_known_address=logins.is_known_address(
                 session,
                 user_id=number,
                 address_hash=login_guesses.address_hash(here, secret=secret, user_id=number),

@@ -18,7 +18,7 @@ from werkzeug.exceptions import Forbidden, HTTPException
 
 from grader import db
 from grader.models import Role, User
-from grader.services.accounts import login_addresses, login_guesses, logins
+from grader.services.accounts import login_guesses, logins
 from webapp.http import context
 from webapp.http.context import LoginNeeded, cookie_name, login_cookie
 from webapp.http.errors import wants_json
@@ -108,7 +108,7 @@ def log_in(user: User, *, target: str | None = None) -> Response:
         )
         _note_address(db_session, user)
         if site.settings.note_shared_logins:
-            login_addresses.note(
+            logins.note_place(
                 db_session,
                 user=user,
                 address=request.remote_addr,
@@ -179,7 +179,7 @@ def _is_local_path(target: str) -> bool:
 
 
 def _note_address(db_session: Any, user: User) -> None:
-    login_addresses.note_known_address(
+    logins.note_known_address(
         db_session,
         user=user,
         address_hash=login_guesses.address_hash(

@@ -19,7 +19,7 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.datastructures import FileStorage
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from grader.services.accounts import login_addresses
+from grader.services.accounts import logins
 from grader.settings import Settings
 from grader.text import is_storable
 from webapp.http import auth, context
@@ -60,7 +60,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 def address() -> str:
     """Return the address that a request comes from; of IPv6 the part that one holder has."""
-    return login_addresses.network(request.remote_addr)
+    return logins.network(request.remote_addr)
 
 
 def person() -> str:

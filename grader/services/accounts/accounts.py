@@ -33,7 +33,7 @@ from grader.models import (
     Webhook,
 )
 from grader.services import webhook_outbox as webhooks
-from grader.services.accounts import api_tokens, login_addresses, logins
+from grader.services.accounts import api_tokens, logins
 from grader.services.accounts.passwords import MAX_LENGTH, BoundedHasher, password_problem
 from grader.services.competitions import lookup, organizers
 from grader.services.mail.outbox import Notice
@@ -225,7 +225,7 @@ def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
 def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
     """Set a password, end the person's logins except `keep`, and forget known addresses."""
     session.get_one(User, user.id).password_hash = password_hash
-    login_addresses.forget_known_addresses(session, user=user)
+    logins.forget_known_addresses(session, user=user)
     logins.end_all(session, user=user, but=keep)
     session.flush()
 

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.services import counting
 from grader.services import counting as tallies
-from grader.services.accounts.login_addresses import network
+from grader.services.accounts.logins import network
 from grader.services.counting import DAY, HOUR, MINUTE, Limit
 from grader.services.people import names
 

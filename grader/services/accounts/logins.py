@@ -1,17 +1,30 @@
-"""Login sessions of browsers, and login links"""
+"""Login sessions, login links, known addresses of logins, addresses and browsers that accounts share.
 
+Addresses and browsers are stored as hashes under the secret key, so only their equality is known.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.models import ApiToken, LinkPurpose, Login, User
+from grader.models import ApiToken, KnownAddress, LinkPurpose, Login, LoginPlace, PlaceKind, User
+from grader.services import counting
 from grader.services.accounts import one_time_links
 from grader.text import one_line
 
 USER_AGENT_MAX_LENGTH = 300
 LINK_LIFETIME = timedelta(days=1)
+INTERVAL = timedelta(minutes=5)
+PLACES_KEPT = timedelta(days=30)
+MOST_PLACES = 30  # of one person
+KNOWN_KEPT = timedelta(days=90)
+MOST_KNOWN = 20  # of one person
 
 
 class UnknownLogin(ParticipantError):
@@ -96,9 +109,6 @@ def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
     session.execute(query if but is None else query.where(Login.id != but.id))
 
 
-INTERVAL = timedelta(minutes=5)
-
-
 def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
     """Return whether the time of last use is old enough to be written again."""
     return used.last_used_at is None or now - used.last_used_at >= INTERVAL
@@ -110,3 +120,94 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
     if stored is not None and needs_touch(stored, now=now):
         stored.last_used_at = now
         session.flush()
+
+
+def network(address: str | None) -> str:
+    """Return what counts as one address."""
+    try:
+        found = ipaddress.ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return address or ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
+
+
+def note_place(
+    session: Session, *, user: User, address: str | None, browsers: Sequence[str], secret: str, now: datetime
+) -> None:
+    """Count a login from an address, in a browser of these numbers; of many places the newest stay."""
+    counting.hold_lock(session, f"login places of {user.id}")
+    mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
+    known = {each.place_hash: each for each in session.scalars(mine)}
+    for kind, place_hash in _places(address, browsers, secret):
+        found = known.get(place_hash)
+        if found is None:
+            found = LoginPlace(
+                user_id=user.id, kind=kind, place_hash=place_hash, login_count=0, first_login_at=now
+            )
+            session.add(found)
+        found.login_count += 1
+        found.last_login_at = now
+    _keep_newest(session, LoginPlace, user, MOST_PLACES)
+
+
+def has_old(session: Session, *, now: datetime) -> bool:
+    """Return whether `forget_old` would delete something."""
+    places = select(LoginPlace.id).where(LoginPlace.last_login_at <= now - PLACES_KEPT)
+    known = select(KnownAddress.id).where(KnownAddress.last_login_at <= now - KNOWN_KEPT)
+    return any(session.scalar(old.limit(1)) is not None for old in (places, known))
+
+
+def forget_old(session: Session, *, now: datetime) -> None:
+    """Forget places and known addresses from which nobody has logged in for long."""
+    session.execute(delete(LoginPlace).where(LoginPlace.last_login_at <= now - PLACES_KEPT))
+    session.execute(delete(KnownAddress).where(KnownAddress.last_login_at <= now - KNOWN_KEPT))
+
+
+def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
+    if found := network(address):
+        yield PlaceKind.ADDRESS, _hash(secret, f"shared address {found}")
+    for number in dict.fromkeys(browsers):
+        yield PlaceKind.BROWSER, _hash(secret, f"shared browser {number}")
+
+
+def _hash(secret: str, text: str) -> str:
+    return hmac.digest(secret.encode(), text.encode(), hashlib.sha256).hex()
+
+
+def is_known_address(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
+    """Return whether a person has logged in from an address and not too long ago."""
+    known = (
+        (KnownAddress.user_id == user_id)
+        & (KnownAddress.address_hash == address_hash)
+        & (KnownAddress.last_login_at > now - KNOWN_KEPT)
+    )
+    return bool(session.scalar(select(exists().where(known))))
+
+
+def note_known_address(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
+    """Keep the address of a login; of many addresses the newest stay."""
+    counting.hold_lock(session, f"known addresses of {user.id}")
+    mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
+    found = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
+    if found is None:
+        session.add(KnownAddress(user_id=user.id, address_hash=address_hash, last_login_at=now))
+    else:
+        found.last_login_at = now
+    _keep_newest(session, KnownAddress, user, MOST_KNOWN)
+
+
+def forget_known_addresses(session: Session, *, user: User) -> None:
+    """Forget all addresses of a person, after a new password: the old one may have been shared."""
+    session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
+
+
+def _keep_newest(session: Session, table: type[LoginPlace | KnownAddress], user: User, most: int) -> None:
+    session.flush()
+    newest_first = select(table).where(table.user_id == user.id).order_by(table.last_login_at.desc())
+    for surplus in session.scalars(newest_first.order_by(table.id.desc()).offset(most)):
+        session.delete(surplus)
+    session.flush()

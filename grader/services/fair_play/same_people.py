@@ -23,7 +23,7 @@ from grader.models import (
     TeamMember,
     User,
 )
-from grader.services.accounts.login_addresses import KEPT
+from grader.services.accounts.logins import PLACES_KEPT
 
 MOST_NAMED_TEAMS = 4
 MOST_PLACES = 100
@@ -122,7 +122,7 @@ def _shared(
         .where(
             TeamMember.competition_id == competition.id,
             Team.is_organizers.is_(False),
-            LoginPlace.last_login_at > now - KEPT,
+            LoginPlace.last_login_at > now - PLACES_KEPT,
         )
         .order_by(LoginPlace.id)
     )

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from grader import db
 from grader.models import KnownAddress, Tally
 from grader.services import counting
-from grader.services.accounts import accounts, login_addresses, login_guesses
+from grader.services.accounts import accounts, login_guesses, logins
 from grader.services.accounts.login_guesses import Guesser, TooManyGuesses
 from grader.services.counting import Limit
 from grader.worker.scheduled_tasks import forget_records
@@ -172,13 +172,13 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
 
     def is_known(user, after: timedelta = timedelta()) -> bool:
         with service.database.read() as session:
-            return login_addresses.is_known_address(
+            return logins.is_known_address(
                 session, user_id=user.id, address_hash=hashed(user), now=service.now + after
             )
 
     with service.database.write() as session:
         for _ in range(2):
-            login_addresses.note_known_address(session, user=ada, address_hash=hashed(ada), now=service.now)
+            logins.note_known_address(session, user=ada, address_hash=hashed(ada), now=service.now)
     assert hashed(ada) != hashed(bob)
     assert is_known(ada) and is_known(ada, 89 * DAY)
     assert not is_known(bob) and not is_known(ada, 90 * DAY)
@@ -190,12 +190,12 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
 def test_of_many_addresses_the_newest_are_known(service):
     ada = service.user("ada")
     with service.database.write() as session:
-        for place in range(login_addresses.MOST_KNOWN + 5):
+        for place in range(logins.MOST_KNOWN + 5):
             at = service.now + place * MINUTE
-            login_addresses.note_known_address(session, user=ada, address_hash=f"{place}", now=at)
+            logins.note_known_address(session, user=ada, address_hash=f"{place}", now=at)
     with service.database.read() as session:
         kept = set(session.scalars(select(KnownAddress.address_hash)))
-    assert kept == {f"{place}" for place in range(5, login_addresses.MOST_KNOWN + 5)}
+    assert kept == {f"{place}" for place in range(5, logins.MOST_KNOWN + 5)}
 
 
 @pytest.mark.both_databases
@@ -207,7 +207,7 @@ def test_what_is_old_is_forgotten_and_the_rest_stays(service):
         for age in (DAY + MINUTE, DAY - MINUTE):
             counting.add(session, kind="guess.stranger", whose=str(age), now=now - age)
         for age in (91 * DAY, 89 * DAY):
-            login_addresses.note_known_address(session, user=ada, address_hash=str(age), now=now - age)
+            logins.note_known_address(session, user=ada, address_hash=str(age), now=now - age)
     assert forget_records(service.database)
     assert not forget_records(service.database)
     with service.database.read() as session:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from grader.models import Competition, LoginPlace, Mail, PlaceKind, Team, TeamMember, User
-from grader.services.accounts import login_addresses
+from grader.services.accounts import logins
 from grader.services.fair_play import same_people
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
 from grader.worker.scheduled_tasks import forget_records
@@ -24,7 +24,7 @@ def competition(service) -> Competition:
 
 def log_in(service, name: str, *, address: str = "192.0.2.1", browsers=(), days: int = 0):
     with service.database.write() as session:
-        login_addresses.note(
+        logins.note_place(
             session,
             user=session.get_one(User, service.users[name].id),
             address=address,
@@ -139,18 +139,18 @@ def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(service, 
     assert found(service, competition, days=30).places == ()
     log_in(service, "ada", days=30)
     with service.database.write() as session:
-        assert login_addresses.has_old(session, now=service.now + timedelta(days=30))
-        login_addresses.forget_old(session, now=service.now + timedelta(days=30))
+        assert logins.has_old(session, now=service.now + timedelta(days=30))
+        logins.forget_old(session, now=service.now + timedelta(days=30))
         assert session.scalar(select(func.count()).select_from(LoginPlace)) == 1
     assert forget_records(service.database)  # the worker deletes it: the tests' clock is long past
 
 
 def test_of_many_places_of_a_person_the_newest_stay(service):
     service.user("ada")
-    for number in range(login_addresses.MOST + 5):
+    for number in range(logins.MOST_PLACES + 5):
         log_in(service, "ada", address=f"192.0.2.{number}", days=number)
     with service.database.read() as session:
         kept = session.scalars(select(LoginPlace.last_login_at)).all()
         assert session.scalar(select(func.count()).select_from(Mail)) == 0
-    assert len(kept) == login_addresses.MOST
+    assert len(kept) == logins.MOST_PLACES
     assert min(kept) == service.now + timedelta(days=5)

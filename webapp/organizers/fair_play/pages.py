@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, OrganizerJob, Role
-from grader.services.accounts.login_addresses import KEPT
+from grader.services.accounts.logins import PLACES_KEPT
 from grader.services.fair_play import report, same_people
 from grader.services.fair_play.report import Report
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
@@ -128,7 +128,7 @@ def same(slug: str) -> ResponseReturnValue:
         "fair_play/same_people.html",
         competition=view,
         found=found,
-        days=KEPT.days,
+        days=PLACES_KEPT.days,
         most_named=MOST_NAMED_TEAMS,
         is_noted=current_site().settings.note_shared_logins,
     )
