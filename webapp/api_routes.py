@@ -3,7 +3,7 @@
 from flask import Flask
 
 from webapp.accounts import api as accounts
-from webapp.accounts import notifications, people_api
+from webapp.accounts import notifications, people
 from webapp.competitions import api as competitions
 from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
@@ -43,7 +43,7 @@ ROUTES = (
     profile_api,
     waiting_api,
     notifications,
-    people_api,
+    people,
 )
 
 

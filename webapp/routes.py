@@ -9,7 +9,7 @@ from grader.models import Role
 from grader.services.competitions import organizers
 from grader.settings import SignUp
 from webapp.accounts import access, notifications, own_account, people
-from webapp.competitions import data_pages, downloads, pages
+from webapp.competitions import downloads, pages
 from webapp.competitions import pages as competition_pages
 from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
@@ -38,7 +38,7 @@ from webapp.organizers.setup import (
     settings_page,
     solution_page,
 )
-from webapp.presentation import design_page
+from webapp.presentation import assets
 from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
 from webapp.teams import entry_pages, profile_page
@@ -46,8 +46,8 @@ from webapp.teams import pages as team_pages
 from webapp.webhooks import actions as webhooks
 
 FAMILIES = (
-    *(own_account, notifications, people, design_page),
-    *(competition_pages, data_pages, downloads),
+    *(own_account, notifications, people, assets),
+    *(competition_pages, downloads),
     *(entry_pages, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_page, solution_page, publish_page),
     *(console_page, submissions_page, teams_page, disputes_page, announcements_page),

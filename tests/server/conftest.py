@@ -7,7 +7,7 @@ import pytest
 
 from tests.fixtures.front_server import BOUNDS, Running
 from tests.fixtures.patience import HANG_SECONDS
-from webapp.server.application import HEAD
+from webapp.server.requests import HEAD
 
 
 class Application:

@@ -1,27 +1,108 @@
-"""API: who asks, and the person's API tokens."""
+"""API: the person of the token, their profile, and their API tokens."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from flask import g
+from pydantic import Field
 
 from grader import db
-from grader.models import User
+from grader.models import ApiToken, User
 from grader.services.accounts import accounts, api_tokens, personal_pages
-from grader.services.accounts.api_tokens import Scope
-from webapp.accounts import answers
-from webapp.accounts.answers import Asker, NewToken, PersonPage, ProfileRequest, TokenList, TokenRequest
+from grader.services.accounts.api_tokens import NAME_MAX_LENGTH, USUAL_SCOPES, Scope
+from grader.services.accounts.personal_pages import PersonalPage
+from grader.services.mail.outbox import Notice
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
+from webapp.http.fields import Answer, Moment, Sent, Text, Whole
+from webapp.http.site import site_link
 
 TAG = "account"
+LONGEST_DAYS = 36_500
+
+
+class TokenRequest(Sent):
+    """A token to create, with no more rights than the token of the request."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=NAME_MAX_LENGTH)]
+    scopes: Annotated[list[Scope], Field(min_length=1, default_factory=lambda: [*USUAL_SCOPES])]
+    competition: Annotated[
+        Text | None, Field(description="The only competition that the token gives access to; null for all.")
+    ] = None
+    days: Annotated[Whole | None, Field(ge=1, le=LONGEST_DAYS, description="Null for no end.")] = 90
+
+
+class ProfileRequest(Sent):
+    """What to change about oneself; what is not named stays."""
+
+    about: Text | None = None
+    notices: Annotated[list[Notice] | None, Field(description="The kinds of mail to get.")] = None
+    has_page: Annotated[bool | None, Field(description="Whether everybody may see a page of the person.")] = (
+        None
+    )
+
+
+class Token(Answer):
+    """An API token, without its text."""
+
+    id: int
+    name: str
+    begins_with: str
+    scopes: list[Scope]
+    competition: str | None
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+
+
+class NewToken(Token):
+    """A token that was just made; its text is shown this once."""
+
+    token: str
+
+
+class TokenList(Answer):
+    """A person's tokens that are not revoked, the newest first."""
+
+    tokens: list[Token]
+    next: None = None
+
+
+class EnteredTeam(Answer):
+    """A team of a person that a leaderboard shows; `rank` is null before the reveal."""
+
+    competition: str
+    team_id: int
+    team: str
+    rank: int | None
+    team_count: int | None
+
+
+class PersonPage(Answer):
+    """What a person shows to everybody."""
+
+    name: str
+    about: str
+    teams: list[EnteredTeam]
+
+
+class Asker(Answer):
+    """Who asks, and with which token; `page` is the address of the person's page, null where it is off."""
+
+    id: int
+    name: str
+    is_admin: bool
+    about: str
+    notices: list[Notice]
+    page: str | None
+    token: Token
 
 
 @blueprint.get("/me")
 @operation(Scope.READ, answers=Asker, tag=TAG, spans=True)
 def me() -> Asker:
     """Return who asks, and what the token may do."""
-    return answers.asker(g.user, g.token)
+    return _asker(g.user, g.token)
 
 
 @blueprint.patch("/me")
@@ -38,7 +119,7 @@ def change_me(json: ProfileRequest) -> Asker:
             turn(session, user=g.user)
         person = session.get_one(User, g.user.id)
         session.refresh(person)
-        return answers.asker(person, g.token)
+        return _asker(person, g.token)
 
 
 @blueprint.post("/me/avatar")
@@ -55,7 +136,7 @@ def draw_avatar() -> Any:
 def person_page(key: str) -> PersonPage:
     """Return the page of a person who turned it on: ranks are there after the reveal."""
     with reading() as session:
-        return answers.person_page(personal_pages.get(session, key=key, now=db.now(session)))
+        return _person_page(personal_pages.get(session, key=key, now=db.now(session)))
 
 
 @blueprint.get("/tokens")
@@ -64,7 +145,7 @@ def token_list() -> TokenList:
     """List the person's API tokens, without their texts."""
     with reading() as session:
         found = api_tokens.list_own(session, user=g.user)
-    return TokenList(tokens=[answers.token(each) for each in found], next=None)
+    return TokenList(tokens=[_token(each) for each in found], next=None)
 
 
 @blueprint.post("/tokens")
@@ -86,7 +167,7 @@ def create_token(json: TokenRequest) -> tuple[NewToken, int]:
             now=db.now(session),
         )
         session.refresh(made)
-        return answers.new_token(made, text), 201
+        return _new_token(made, text), 201
 
 
 @blueprint.delete("/tokens/<int:token_id>")
@@ -96,3 +177,26 @@ def revoke_token(token_id: int) -> Any:
     with writing() as session:
         api_tokens.revoke(session, user=g.user, token_id=token_id, now=db.now(session), asking=g.token)
     return "", 204
+
+
+def _token(found: ApiToken) -> Token:
+    competition = found.competition.slug if found.competition else None
+    return Token.of(found, begins_with=found.prefix, competition=competition)
+
+
+def _new_token(made: ApiToken, text: str) -> NewToken:
+    return NewToken.of(_token(made), token=text)
+
+
+def _asker(user: User, used: ApiToken) -> Asker:
+    return Asker.of(
+        user,
+        notices=[kind for kind in Notice if kind.value not in user.unwanted_notices],
+        page=user.page_key and site_link("people.profile", key=user.page_key),
+        token=_token(used),
+    )
+
+
+def _person_page(found: PersonalPage) -> PersonPage:
+    teams = [EnteredTeam.of(each, competition=each.slug) for each in found.entered]
+    return PersonPage.of(found, teams=teams)

@@ -139,16 +139,11 @@ def notification_list(query: Asked) -> NotificationList:
     views = [NotificationView(each, each.id not in unread) for each in found.rows]
     return NotificationList(
         notifications=[
-            NotificationAnswer(
-                id=each.row.id,
-                kind=NotificationKind(each.row.kind),
-                competition=each.row.competition.slug,
-                text=each.text,
-                url=each.url,
-                at=each.row.created_at,
-                is_read=each.is_read,
+            NotificationAnswer.of(
+                each, id=row.id, kind=row.kind, competition=row.competition.slug, at=row.created_at
             )
             for each in views
+            for row in [each.row]
         ],
         unread_count=len(unread),
         **ending(found),

@@ -1,15 +1,26 @@
-"""User accounts for administrators, and a person's public page."""
+"""User accounts for administrators, and public profiles: pages and API."""
+
+from collections.abc import Callable
+from typing import Any, cast
 
 from flask import Blueprint, abort, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.services.accounts import accounts, password_resets, personal_pages, sign_ups
+from grader.services.accounts.api_tokens import Scope
 from grader.services.accounts.personal_pages import PersonalPage
+from grader.services.audit.log import operator
 from webapp.accounts.own_account import blueprint as account_blueprint
 from webapp.accounts.own_account import saved
-from webapp.http import auth
+from webapp.http import auth, context
+from webapp.http.api import blueprint as api
+from webapp.http.api import ending, operation
+from webapp.http.auth import View
 from webapp.http.context import reading, writing
+from webapp.http.fields import Answer, FileForm, Moment, PageSize
+from webapp.http.middleware import FairboardRequest
+from webapp.http.organizer_operations import Searched
 from webapp.http.parameters import asked_page, asked_text
 from webapp.http.site import site_link
 
@@ -23,25 +34,19 @@ def index() -> ResponseReturnValue:
     return _page()
 
 
-@blueprint.post("/<int:user_id>/reset-link")
+@blueprint.post("/<int:user_id>/reset-link", endpoint="create_reset_link")
 @auth.admin_required
-def create_reset_link(user_id: int) -> ResponseReturnValue:
+def show_reset_link(user_id: int) -> ResponseReturnValue:
     """Make a link that sets a new password, and show it once."""
-    with writing() as session:
-        person = accounts.find(session, user_id=user_id)
-        if person is None:
-            abort(404)
-        token = password_resets.create_link(session, user=person, created_by=g.user.name, now=db.now(session))
-    return _page(link=site_link("account.reset", token=token), link_for=person.name), 201
+    name, link = _reset_link(user_id)
+    return _page(link=link, link_for=name), 201
 
 
 @blueprint.post("/invitations")
 @auth.admin_required
 def invite() -> ResponseReturnValue:
     """Make an invitation for one account, and show it once."""
-    with writing() as session:
-        token = sign_ups.invite(session, created_by=g.user.name, now=db.now(session))
-    return _page(link=site_link("account.sign_up_by_link", token=token)), 201
+    return _page(link=_invitation_link()), 201
 
 
 def _page(*, link: str | None = None, link_for: str | None = None) -> str:
@@ -90,3 +95,115 @@ def draw_avatar() -> ResponseReturnValue:
 
 def _personal_page(found: PersonalPage, *, is_preview: bool = False) -> str:
     return render_template("accounts/profile.html", person=found, is_preview=is_preview)
+
+
+class PersonLine(Answer):
+    """An account."""
+
+    id: int
+    name: str
+    email: str | None
+    email_verified_at: Moment | None
+    is_admin: bool
+    created_at: Moment
+
+
+class PersonList(Answer):
+    """A part of the accounts, the newest first."""
+
+    people: list[PersonLine]
+    page_size: PageSize
+    next: str | None
+
+
+class ResetLink(Answer):
+    """A link that sets a new password of a person; it is shown this once."""
+
+    name: str
+    url: str
+
+
+class InvitationLink(Answer):
+    """A link with which one person can sign up; it is shown this once. Nobody gets it by mail."""
+
+    email: str | None
+    url: str
+
+
+class InvitationLinks(Answer):
+    """A link for each address of a file, in its order."""
+
+    invitations: list[InvitationLink]
+
+
+def _administrators_operation(**described: Any) -> Callable[[Callable[..., Any]], View]:
+    def decorate(view: Callable[..., Any]) -> View:
+        return auth.admin_required(operation(Scope.ADMIN, tag="people", **described)(view))
+
+    return decorate
+
+
+@api.get("/people")
+@_administrators_operation(answers=PersonList)
+def person_list(query: Searched) -> PersonList:
+    """List the accounts whose name or address holds `q`, the newest first."""
+    with reading() as session:
+        found = accounts.list_after(session, search=query.q, part=query.part)
+    return PersonList(people=[PersonLine.model_validate(each) for each in found.rows], **ending(found))
+
+
+@api.post("/people/<int:user_id>/reset-link")
+@_administrators_operation(answers=ResetLink, status=201, creates=True, shows_secret=True)
+def create_reset_link(user_id: int) -> Any:
+    """Make a link that sets a new password of a person."""
+    name, link = _reset_link(user_id)
+    return ResetLink(name=name, url=link), 201
+
+
+@api.post("/invitations")
+@_administrators_operation(answers=InvitationLink, status=201, creates=True, shows_secret=True)
+def invite_person() -> Any:
+    """Make an invitation to the site for one account."""
+    return InvitationLink(email=None, url=_invitation_link()), 201
+
+
+@api.post("/invitations/csv")
+@_administrators_operation(
+    answers=InvitationLinks, status=201, creates=True, shows_secret=True, takes_file=FileForm
+)
+def invite_people() -> Any:
+    """Make an invitation for each address of a CSV file, all or none.
+
+    The file has a column `email`, or one address a line. All its problems are told at once. The links are
+    not mailed: hand them over.
+    """
+    sent = cast(FairboardRequest, request).sent_file
+    file = sent.stream.read() if sent else b""
+    with writing() as session:
+        made = sign_ups.invite_all(session, file=file, created_by=_maker(), now=db.now(session))
+    return InvitationLinks(
+        invitations=[InvitationLink(email=each, url=_link(token)) for each, token in made]
+    ), 201
+
+
+def _reset_link(user_id: int) -> tuple[str, str]:
+    """Return the name of a person, and a new link that sets their password."""
+    with writing() as session:
+        person = accounts.find(session, user_id=user_id)
+        if person is None:
+            abort(404)
+        token = password_resets.create_link(session, user=person, created_by=_maker(), now=db.now(session))
+    return person.name, site_link("account.reset", token=token)
+
+
+def _invitation_link() -> str:
+    with writing() as session:
+        return _link(sign_ups.invite(session, created_by=_maker(), now=db.now(session)))
+
+
+def _link(token: str) -> str:
+    return site_link("account.sign_up_by_link", token=token)
+
+
+def _maker() -> str:
+    return operator() if context.is_shell() else cast(str, g.user.name)

@@ -26,7 +26,6 @@ from webapp.http import lookups, responses
 from webapp.http.api import blueprint, ending, operation
 from webapp.http.context import competition_of, reading
 from webapp.http.fields import Asked
-from webapp.http.site import current_site
 
 TAG = "competitions"
 
@@ -77,12 +76,7 @@ def data_file_list(slug: str) -> DataFileList:
 @operation(Scope.READ, tag=TAG, answers_file=responses.BINARY)
 def data_file(slug: str, name: str) -> Response:
     """Download a data file, whole or the range that is asked for."""
-    site = current_site()
-    with reading() as session:
-        found = downloads.data_file(session, competition_of(session, slug), name)
-    return responses.send(
-        site.storage.open(found.sha256), name=found.name, etag=found.sha256, modified=found.uploaded_at
-    )
+    return downloads.send_data_file(slug, name)
 
 
 @blueprint.get("/competitions/<slug>/sample-submission")
@@ -96,7 +90,7 @@ def sample_submission(slug: str) -> Response:
 @operation(None, tag=TAG, answers_file="text/csv")
 def published_solution(slug: str) -> Response:
     """Download the solution in its canonical form, once it is published."""
-    return downloads.download(slug)
+    return downloads.solution(slug)
 
 
 @blueprint.get("/competitions/<slug>/solution-nonce")

@@ -1,30 +1,37 @@
-"""Downloads: data files, the published solution, its nonce and its canary rows."""
+"""Data page and downloads: data files, published solution with its nonce and canary rows."""
 
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, g, send_file
+from flask import Blueprint, Response, g, render_template, send_file
+from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.models import Competition, DataFile
 from grader.services.competitions import lookup
+from grader.services.data_files import archive, checks
 from grader.services.data_files import files as data_files
 from grader.services.data_files.archive import Packed
 from grader.services.solutions import publication
 from grader.services.solutions.publication import SolutionNotWritten
 from grader.services.teams import participations
+from grader.services.teams.participations import EntryRefused
 from grader.storage.stores import BlobMissing, StoredBlob
+from grader.visibility import Phase
+from webapp.competitions import prose
+from webapp.competitions.views import CompetitionView
+from webapp.http import auth, responses
 from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
 
-blueprint = Blueprint("competition_solution", __name__, url_prefix="/competitions/<slug>")
+blueprint = Blueprint("competition_data", __name__, url_prefix="/competitions/<slug>/data")
 
 
 def data_file(session: Any, competition: Competition, name: str) -> DataFile:
-    """Return a file that the current user may download; `competition_of` came before.
+    """Return a file that the current user may download, after `competition_of`.
 
-    Participants from the opening on and once it is checked, organizers at any time. Raises DataNotOpen,
-    EntryRefused, UnknownDataFile, BeingChecked.
+    Organizers may download at any time, participants after the opening and the file's check. Raises
+    DataNotOpen, EntryRefused, UnknownDataFile, BeingChecked.
     """
     _require_access(session, competition)
     found = data_files.get(session, competition=competition, name=name)
@@ -44,10 +51,7 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
 
 
 def packed(session: Any, competition: Competition) -> tuple[list[Packed], datetime]:
-    """Return what a zip of everything holds, with the sample submission, and when that changed last.
-
-    Raises DataNotOpen and EntryRefused.
-    """
+    """Return the files of the zip and the time of the last change; raise DataNotOpen, EntryRefused."""
     found = all_data_files(session, competition)
     members = [Packed(file.name, StoredBlob(file.sha256, file.size_bytes)) for file in found]
     times = [competition.created_at, *(file.uploaded_at for file in found)]
@@ -69,8 +73,60 @@ def _require_access(session: Any, competition: Competition) -> None:
         participations.require_data_access(session, competition=competition, user=g.user, now=db.now(session))
 
 
-@blueprint.get("/data/solution.csv")
-def download(slug: str) -> Response:
+@blueprint.get("")
+def show(slug: str) -> ResponseReturnValue:
+    """Show the text on the data and list the files."""
+    entry_fault = None
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        listed = data_files.list_all(session, competition=competition)
+        view = CompetitionView(competition, now)
+        text = prose.stored(competition, slug, competition.data_description)
+        if g.user is not None and g.organizer_role is None and view.phase is not Phase.SCHEDULED:
+            try:
+                participations.require_data_access(session, competition=competition, user=g.user, now=now)
+            except EntryRefused as refused:
+                entry_fault = refused.message
+    return render_template(
+        "competitions/data.html",
+        competition=view,
+        text=text,
+        files=listed,
+        are_given_out={file.name: data_files.is_given_out(competition, file) for file in listed},
+        previews={file.name: checks.preview_of(file) for file in listed},
+        is_given_out=g.organizer_role is not None or view.phase is not Phase.SCHEDULED,
+        entry_fault=entry_fault,
+    )
+
+
+@blueprint.get("/all.zip")
+@auth.login_required
+def all_files(slug: str) -> Response:
+    """Download all files that the current user may download as one zip."""
+    site = current_site()
+    with reading() as session:
+        members, modified = packed(session, competition_of(session, slug))
+    opened = archive.opened(site.storage, site.checksums, members)
+    return responses.send(opened, name=f"{slug}.zip", etag=archive.version_of(members), modified=modified)
+
+
+@blueprint.get("/files/<name>")
+@auth.login_required
+def file(slug: str, name: str) -> Response:
+    """Download a data file."""
+    return send_data_file(slug, name)
+
+
+def send_data_file(slug: str, name: str) -> Response:
+    """Send a data file that the current user may download, whole or the requested range."""
+    with reading() as session:
+        found = data_file(session, competition_of(session, slug), name)
+    stream = current_site().storage.open(found.sha256)
+    return responses.send(stream, name=found.name, etag=found.sha256, modified=found.uploaded_at)
+
+
+@blueprint.get("/solution.csv")
+def solution(slug: str) -> Response:
     """Download the published solution in its canonical form."""
     site = current_site()
     with reading() as session:
@@ -84,7 +140,7 @@ def download(slug: str) -> Response:
     )
 
 
-@blueprint.get("/data/solution-nonce.txt")
+@blueprint.get("/solution-nonce.txt")
 def nonce(slug: str) -> Response:
     """Download the nonce with which every receipt has committed to the published solution."""
     with reading() as session:
@@ -92,7 +148,7 @@ def nonce(slug: str) -> Response:
     return _attached(f"{found}\n", "text/plain", "solution-nonce.txt")
 
 
-@blueprint.get("/data/solution-canaries.csv")
+@blueprint.get("/solution-canaries.csv")
 def canaries(slug: str) -> Response:
     """Download the list of the canary rows: the altered labels, and the true ones."""
     with reading() as session:

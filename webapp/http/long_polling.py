@@ -18,7 +18,7 @@ from grader import db
 from grader.db import Database
 from grader.services.leaderboards import changes
 from grader.services.leaderboards.changes import Changed, Watcher
-from webapp.server import application
+from webapp.server import requests
 
 LONGEST_SECONDS = 60
 LOOK_SECONDS = 0.5
@@ -61,7 +61,7 @@ class Waits:
         """Take a place for a person; return whether there was one. Who took one gives it back."""
         with self._lock:
             is_full = self._waiting.total() >= self._most or self._waiting[user_id] >= self._most_of_one
-            if is_full or application.begun.is_set():
+            if is_full or requests.begun.is_set():
                 return False
             self._waiting[user_id] += 1
             return True
@@ -107,7 +107,7 @@ class Waits:
 
     def pause(self) -> bool:
         """Wait for the next look; return whether the process ends."""
-        return application.begun.wait(LOOK_SECONDS)
+        return requests.begun.wait(LOOK_SECONDS)
 
     def look(self) -> Seen:
         """Return what is so now, as one look within the last half second saw it for all."""
@@ -119,7 +119,7 @@ class Waits:
     def _until(self, is_there: Callable[[Seen], bool], seconds: float) -> None:
         end = time.monotonic() + min(seconds, self.longest_seconds)
         while not is_there(self.look()) and (left := end - time.monotonic()) > 0:
-            if application.begun.wait(min(LOOK_SECONDS, left)):
+            if requests.begun.wait(min(LOOK_SECONDS, left)):
                 return
 
     def _look(self) -> Seen:

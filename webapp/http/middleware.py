@@ -26,7 +26,7 @@ from webapp.http import auth, context
 from webapp.http.context import TOKEN_BLUEPRINTS
 from webapp.http.parameters import Unreadable
 from webapp.http.site import TIMEOUTS, Site, broker_url, refuse_unknown_host
-from webapp.server.application import HEAD, Head
+from webapp.server.requests import HEAD, Head
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (

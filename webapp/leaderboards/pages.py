@@ -29,8 +29,7 @@ from webapp.http.parameters import asked_page
 from webapp.http.responses import conditional
 from webapp.http.site import current_site
 from webapp.leaderboards import charts, requests
-from webapp.leaderboards.results_view import ResultsView
-from webapp.leaderboards.views import BoardView, board_csv, change
+from webapp.leaderboards.views import BoardView, ResultsView, board_csv, change
 from webapp.presentation import formats
 from webapp.presentation.terms import IDENTITY_TERMS
 from webapp.submissions.views import SplitView

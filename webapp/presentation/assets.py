@@ -1,22 +1,26 @@
-"""Static files (one stylesheet, scripts, images) and their URLs, with a fingerprint for browser caches."""
+"""Static files with fingerprints in their URLs, and the page of all design parts."""
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from mimetypes import guess_type
 from pathlib import Path
 from typing import cast
 
-from flask import Flask, Response, request, url_for
+from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug.exceptions import NotFound
 from werkzeug.security import safe_join
 
 import webapp
+from webapp.presentation import formats
 
+blueprint = Blueprint("design", __name__)
 STATIC = Path(webapp.__file__).parent / "static"
 STATIC_URL = "/static"
 STYLESHEET = "fairboard.css"
 # One answer for all pages: later files may refine earlier ones, and no page waits for a second request.
 SHEETS = ("tokens", "base", "layout", "parts", "charts", "reports")
+MOMENT = datetime(2026, 3, 14, 23, 58, tzinfo=UTC)  # of the design page, which never changes
 
 
 def sheet_files() -> list[Path]:
@@ -27,13 +31,7 @@ def sheet_files() -> list[Path]:
 
 @cache
 def content(filename: str) -> bytes:
-    """Return a static file; the stylesheet is put together from its parts.
-
-    Raises
-    ------
-    werkzeug.exceptions.NotFound
-        If there is no such file.
-    """
+    """Return a static file, or the stylesheet made of its parts; raise NotFound."""
     if filename == STYLESHEET:
         return b"\n".join(path.read_bytes() for path in sheet_files())
     path = safe_join(str(STATIC), filename)
@@ -65,3 +63,11 @@ def init_app(app: Flask) -> None:
     """Serve the static files, and give the templates `static_url`."""
     app.add_url_rule(f"{STATIC_URL}/<path:filename>", "static", serve)
     app.add_template_global(static_url)
+
+
+@blueprint.get("/design")
+def show() -> str:
+    """Show every part in both themes."""
+    return render_template(
+        "design.html", moment=MOMENT, later=MOMENT + timedelta(days=3650), shades=formats.SHADES
+    )

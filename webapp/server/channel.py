@@ -12,8 +12,7 @@ from waitress.task import WSGITask
 from waitress.utilities import InternalServerError
 
 from grader.services.accounts import passwords
-from webapp.server.application import Answer, Head, ask
-from webapp.server.requests import Refusal, Request, TooLate
+from webapp.server.requests import Answer, Head, Refusal, Request, TooLate, ask
 
 OPEN_FILES = 65_536
 FILES_FOR_OTHERS = 256  # of the database, the blobs, the checker

@@ -1,6 +1,13 @@
-"""Receive one HTTP request: read its headers, then its body up to the size limit."""
+"""HTTP requests: headers, bodies up to the size limit that the application sets for the headers.
+
+The application runs all checks that need no body: the login, the room on the disk, the limits for an address.
+The body of a request that it rejects is never stored.
+"""
 
 import json
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
@@ -8,8 +15,8 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask
 from waitress.utilities import BadRequest, Error
 
-from webapp.server.application import Answer
-
+HEAD = "fairboard.head"
+begun = threading.Event()
 CHUNKED_SLICE_BYTES = 8_192  # waitress copies the rest for each chunk of it
 LONGEST_CHUNK_LINE = 1_024
 LONGEST_TRAILER = 8_192
@@ -20,6 +27,45 @@ SENTENCES = {
     431: "The head of the request is too large.",
     501: "This transfer encoding is not supported.",
 }
+
+
+@dataclass(slots=True)
+class Head:
+    """What the application is asked by: it sets `limit_bytes`, or answers as it would answer the request.
+
+    `receiving_bytes` is how much other requests of this process may still write to the disk.
+    """
+
+    receiving_bytes: int = 0
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the application said to a head that it does not want the body of."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Answer | None:
+    """Ask; return None where the application set a limit."""
+    said: list[tuple[str, list[tuple[str, str]]]] = []
+    written: list[bytes] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> Callable[..., Any]:
+        said.append((status, headers))
+        return written.append
+
+    parts = application({**environ, HEAD: head}, start_response)
+    try:
+        body = b"".join([*written, *parts])
+    finally:
+        if hasattr(parts, "close"):
+            parts.close()
+    status, headers = said[-1]
+    return None if head.limit_bytes is not None else Answer(status, headers, body)
 
 
 class TooLate(Error):  # type: ignore[misc]

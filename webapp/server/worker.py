@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
-from webapp.server import application, channel
+from webapp.server import channel, requests
 from webapp.server.server import Server
 
 FOLDER = "receiving"
@@ -38,7 +38,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
         self._finish(server)
 
     def _finish(self, server: Server) -> None:
-        application.begun.set()
+        requests.begun.set()
         server.stop_accepting()
         deadline = time.monotonic() + self.cfg.graceful_timeout
         while server.channels and time.monotonic() < deadline:

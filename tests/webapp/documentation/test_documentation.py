@@ -16,7 +16,7 @@ from numpydoc.docscrape import NumpyDocString
 import grader.metrics
 from tests.fixtures.statements import recorded
 from webapp.documentation import __main__ as as_files
-from webapp.documentation import pages, search
+from webapp.documentation import pages
 from webapp.documentation.chapters import chapters, groups
 from webapp.http import parameters
 from webapp.presentation import assets
@@ -155,17 +155,17 @@ def test_templates_lead_to_places_of_the_documentation_that_exist(arena):
     ],
 )
 def test_the_best_section_is_found_first(query: str, best: tuple[str, str]):
-    hits, count = search.search(chapters().values(), query)
+    hits, count = pages.find(chapters().values(), query)
     assert (hits[0].chapter, hits[0].heading) == best
     assert len(hits) <= count
 
 
 def test_a_section_that_is_found_has_every_word():
-    _, both = search.search(chapters().values(), "rescoring compensation")
-    _, one = search.search(chapters().values(), "rescoring")
+    _, both = pages.find(chapters().values(), "rescoring compensation")
+    _, one = pages.find(chapters().values(), "rescoring")
     assert 0 < both < one
-    assert search.search(chapters().values(), "rescoring xyzzy") == ([], 0)
-    assert search.search(chapters().values(), " ?! ") == ([], 0)
+    assert pages.find(chapters().values(), "rescoring xyzzy") == ([], 0)
+    assert pages.find(chapters().values(), " ?! ") == ([], 0)
 
 
 def test_the_search_shows_what_was_looked_for_as_text(client: FlaskClient):

@@ -14,7 +14,7 @@ from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import Scope
 from grader.services.leaderboards.changes import Watcher
 from webapp.http import long_polling as waiting
-from webapp.server import application
+from webapp.server import requests
 from webapp.webhooks.streams import Place
 
 HERE = "/api/v1/competitions/toxicity"
@@ -38,7 +38,7 @@ def waits(ann):
     waits = ann.arena.app.extensions["fairboard"].waits
     waits.longest_seconds = waiting.LONGEST_SECONDS
     yield waits
-    application.begun.clear()
+    requests.begun.clear()
 
 
 def call(person, method: str, path: str, headers: dict[str, str] | None = None, **sent):
@@ -173,7 +173,7 @@ def test_a_server_that_ends_lets_nobody_wait(ann, waits):
         )
     )
     thread.start()
-    application.begun.set()
+    requests.begun.set()
     thread.join()
     assert answers[0].json["status"] == "pending"
     assert answers[1].status_code == 503
