@@ -1,15 +1,16 @@
 """Pages to log in, log out, sign up, confirm an e-mail address and reset a password."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from flask import abort, flash, g, make_response, redirect, render_template, request, url_for
 from flask import session as cookie
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import LinkPurpose
+from grader.models import LinkPurpose, User
 from grader.services.accounts import (
     accounts,
     administrators,
@@ -80,18 +81,9 @@ def sign_up() -> ResponseReturnValue:
     if site.settings.sign_up is SignUp.INVITE:
         return render_template("accounts/invited_only.html") if request.method == "GET" else abort(404)
     if site.settings.sends_mail():
-        return _ask_for_sign_up_mail()
-    if request.method == "GET":
-        return render_template("accounts/sign_up.html", problems={}, name="")
-    name, password = _credentials()
-    try:
-        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
-            user = accounts.sign_up(
-                session, name=name, password=password, passwords=site.passwords, now=db.now(session)
-            )
-    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
-        return _not_taken("accounts/sign_up.html", error, name=name)
-    return auth.log_in(user)
+        ask = partial(sign_ups.ask, then=auth.safe_target(request.args.get("next")))
+        return _mail_link("accounts/ask_for_sign_up.html", ask, again="account.sign_up")
+    return _create_account("accounts/sign_up.html", accounts.sign_up)
 
 
 @blueprint.route("/sign-up/<token>", methods=["GET", "POST"])
@@ -102,47 +94,16 @@ def sign_up_by_link(token: str) -> ResponseReturnValue:
         abort(404)
     with reading() as session:
         sign_ups.find(session, token=token, now=db.now(session))
-    if request.method == "GET":
-        return render_template("accounts/sign_up.html", problems={}, name="")
-    name, password = _credentials()
-    try:
-        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
-            user = sign_ups.use(
-                session,
-                token=token,
-                name=name,
-                password=password,
-                passwords=site.passwords,
-                now=db.now(session),
-            )
-    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
-        return _not_taken("accounts/sign_up.html", error, name=name)
-    return auth.log_in(user)
+    return _create_account("accounts/sign_up.html", partial(sign_ups.use, token=token))
 
 
 @blueprint.route("/setup/<token>", methods=["GET", "POST"])
 def set_up(token: str) -> ResponseReturnValue:
     """Make the first administrator by the one-time link that `serve` prints."""
-    site = current_site()
     with reading() as session:
         if not administrators.is_setup_open(session, token=token):
             raise administrators.InvalidSetupLink
-    if request.method == "GET":
-        return render_template("accounts/set_up.html", problems={}, name="")
-    name, password = _credentials()
-    try:
-        with site.passwords.turn(), site.database.write() as session:  # who waits holds no connection
-            user = administrators.use_setup_link(
-                session,
-                token=token,
-                name=name,
-                password=password,
-                passwords=site.passwords,
-                now=db.now(session),
-            )
-    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
-        return _not_taken("accounts/set_up.html", error, name=name)
-    return auth.log_in(user)
+    return _create_account("accounts/set_up.html", partial(administrators.use_setup_link, token=token))
 
 
 @blueprint.route("/verify/<token>", methods=["GET", "POST"])
@@ -164,21 +125,9 @@ def verify(token: str) -> ResponseReturnValue:
 @blueprint.route("/reset", methods=["GET", "POST"])
 def ask_for_reset() -> ResponseReturnValue:
     """E-mail a link to set a new password; without a mail server say whom to ask."""
-    site = current_site()
-    if not site.settings.sends_mail():
+    if not current_site().settings.sends_mail():
         return render_template("accounts/ask_for_reset.html") if request.method == "GET" else abort(404)
-    if request.method == "GET":
-        return render_template("accounts/ask_for_reset.html", problems={}, email="")
-    address = request.form.get("email", "")
-    try:
-        with _at_its_own_pace(), site.database.write() as session:
-            now = db.now(session)
-            if site.settings.rate_limits:
-                limits.count_for_address(session, address=address, now=now)
-            password_resets.ask(session, address=address, now=now)
-    except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        return _not_mailed("accounts/ask_for_reset.html", error, address)
-    return render_template("accounts/mailed.html", address=address.strip(), again="account.ask_for_reset")
+    return _mail_link("accounts/ask_for_reset.html", password_resets.ask, again="account.ask_for_reset")
 
 
 @blueprint.route("/reset/<token>", methods=["GET", "POST"])
@@ -192,7 +141,7 @@ def reset(token: str) -> ResponseReturnValue:
     try:
         password_hash = accounts.hashed(request.form.get("password", ""), name=name, passwords=site.passwords)
     except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
-        return _not_taken("accounts/reset.html", error, name=name)
+        return _rejected("accounts/reset.html", error, name=name)
     with site.database.write() as session:
         user = password_resets.use(session, token=token, password_hash=password_hash, now=db.now(session))
     cookie.clear()
@@ -201,34 +150,42 @@ def reset(token: str) -> ResponseReturnValue:
     return auth.know_place(user, make_response(redirect(url_for("account.log_in"))))
 
 
-def _ask_for_sign_up_mail() -> ResponseReturnValue:
+def _create_account(template: str, create: Callable[..., User]) -> ResponseReturnValue:
+    """Show the form of a new account, or create the account and log it in."""
     if request.method == "GET":
-        return render_template("accounts/ask_for_sign_up.html", problems={}, email="")
-    address = request.form.get("email", "")
-    site = current_site()
+        return render_template(template, problems={}, name="")
+    site, (name, password) = current_site(), _credentials()
     try:
-        with _at_its_own_pace(), site.database.write() as session:
+        # A person who waits for their turn holds no connection.
+        with site.passwords.turn(), site.database.write() as session:
+            now = db.now(session)
+            user = create(session, name=name, password=password, passwords=site.passwords, now=now)
+    except (accounts.InvalidAccount, passwords.TooManyHashes) as error:
+        return _rejected(template, error, name=name)
+    return auth.log_in(user)
+
+
+def _mail_link(template: str, ask: Callable[..., None], *, again: str) -> ResponseReturnValue:
+    """Show the form for an address, or mail a link to the address; `again` shows the form once more."""
+    if request.method == "GET":
+        return render_template(template, problems={}, email="")
+    site, address = current_site(), request.form.get("email", "")
+    try:
+        with _constant_time(), site.database.write() as session:
             now = db.now(session)
             if site.settings.rate_limits:
                 limits.count_for_address(session, address=address, now=now)
-            then = auth.safe_target(request.args.get("next"))
-            sign_ups.ask(session, address=address, then=then, now=now)
+            ask(session, address=address, now=now)
     except (mail_addresses.InvalidAddress, limits.TooMuchMail) as error:
-        return _not_mailed("accounts/ask_for_sign_up.html", error, address)
-    return render_template("accounts/mailed.html", address=address.strip(), again="account.sign_up")
-
-
-def _not_mailed(
-    template: str, error: mail_addresses.InvalidAddress | limits.TooMuchMail, address: str
-) -> ResponseReturnValue:
-    page = render_template(template, problems={"email": error.message}, email=address)
-    status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
-    return page, status, errors.headers_of(error)
+        page = render_template(template, problems={"email": error.message}, email=address)
+        status = 422 if isinstance(error, mail_addresses.InvalidAddress) else errors.status_of(error)
+        return page, status, errors.headers_of(error)
+    return render_template("accounts/mailed.html", address=address.strip(), again=again)
 
 
 @contextmanager
-def _at_its_own_pace() -> Iterator[None]:
-    """Take as long for an address that has an account as for any other."""
+def _constant_time() -> Iterator[None]:
+    """Take the same time for all addresses, with an account or without."""
     start = time.monotonic()
     try:
         yield
@@ -236,10 +193,10 @@ def _at_its_own_pace() -> Iterator[None]:
         time.sleep(max(0.0, start + MAILING_SECONDS - time.monotonic()))
 
 
-def _not_taken(
+def _rejected(
     template: str, error: accounts.InvalidAccount | passwords.TooManyHashes, *, name: str
 ) -> ResponseReturnValue:
-    """Show a form again, the name kept, with what was wrong with it."""
+    """Show a form again with the name and the problems."""
     if isinstance(error, accounts.InvalidAccount):
         return render_template(template, problems=error.problems, name=name), 422
     page = render_template(template, problems={"password": error.message}, name=name)
