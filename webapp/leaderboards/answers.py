@@ -174,17 +174,11 @@ def board_page(board: Board, *, page_size: int, next_page: str | None) -> BoardP
 
 def _line(row: BoardRow, board: Board) -> BoardLine:
     counts = {} if board.split is Split.PUBLIC else {"submission": counted_id(row, board)}
-    return BoardLine(
-        rank=row.rank,
-        team_id=row.team_id,
-        team=row.team,
-        members=list(row.members),
-        is_benchmark=row.is_benchmark,
+    return BoardLine.of(
+        row,
         score=float(row.score),
         terms=dict(row.terms) or None,
         entries=row.entry_count,
-        last_submitted_at=row.last_submitted_at,
-        rank_change=row.rank_change,
         standard_error=row.error,
         **counts,
     )

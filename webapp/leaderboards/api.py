@@ -9,13 +9,11 @@ from grader import db
 from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import phases
 from grader.services.leaderboards import leaderboard as boards
-from grader.services.leaderboards import submission_results as counted_submissions
 from grader.services.leaderboards import team_results
 from grader.services.moderation import diagnoses
 from grader.services.standings import final_standings as final_boards
 from grader.services.teams import rosters
 from grader.visibility import Viewer
-from webapp.http import lookups
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading
 from webapp.http.parameters import Unreadable, asked_page
@@ -40,17 +38,9 @@ def leaderboard(slug: str, query: BoardQuery) -> BoardPage:
     split = requests.asked_split()
     with reading() as session:
         competition = competition_of(session, slug)
-        now = db.now(session)
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        board = boards.board_of(
-            session,
-            competition=competition,
-            split=split,
-            phase=phases.phase(competition, now),
-            viewer=lookups.viewer(),
-            now=now,
-            asked=_asked(query, own_team_id=team.id if team else None),
-        )
+        asked = _asked(query, own_team_id=team.id if team else None)
+        board = requests.board(session, competition, split, asked, now=db.now(session))
     address: dict[str, Any] = {"slug": slug, "split": split.value, "per_page": query.per_page}
     next_page = None
     if board.following is not None and query.page is None:
@@ -77,13 +67,7 @@ def counted(slug: str, submission_id: int) -> CountedSubmission:
     """Return both splits' scores of a submission that counts for its team, after the reveal."""
     with reading() as session:
         competition = competition_of(session, slug)
-        found = counted_submissions.get_counted(
-            session,
-            competition=competition,
-            submission_id=submission_id,
-            viewer=lookups.viewer(),
-            phase=phases.phase(competition, db.now(session)),
-        )
+        found = requests.counted(session, competition, submission_id)
     return answers.counted_submission(found)
 
 
@@ -127,17 +111,7 @@ def published_diagnosis(slug: str, submission_id: int) -> Response:
     """Return after the reveal the published diagnosis of a submission that counted, by split."""
     with reading() as session:
         competition = competition_of(session, slug)
-        counted_submissions.get_counted(
-            session,
-            competition=competition,
-            submission_id=submission_id,
-            viewer=lookups.viewer(),
-            phase=phases.phase(competition, db.now(session)),
-        )
-        job = diagnoses.newest(
-            session, competition=competition, submission_id=submission_id, is_published=True
-        )
-    if job is None:
-        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
+        requests.counted(session, competition, submission_id)
+        job = requests.diagnosis(session, competition, submission_id)
     reports = diagnoses.reports(current_site().storage, job)
     return jsonify({split: report.as_dict() for split, report in reports.items()})

@@ -13,7 +13,6 @@ from grader.services.closing import close
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.leaderboards import changes, leaderboard, score_history, team_results, ties
-from grader.services.leaderboards import submission_results as counted_submissions
 from grader.services.leaderboards.submission_results import Counted
 from grader.services.moderation import diagnoses
 from grader.services.rescoring import mail
@@ -120,17 +119,9 @@ def counted(slug: str, submission_id: int) -> ResponseReturnValue:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
-        found = counted_submissions.get_counted(
-            session,
-            competition=competition,
-            submission_id=submission_id,
-            viewer=lookups.viewer(),
-            phase=view.phase,
-        )
+        found = requests.counted(session, competition, submission_id)
         own_id = comparison.own_counted(session, competition=competition, team=team, phase=view.phase)
-        diagnosed = diagnoses.newest(
-            session, competition=competition, submission_id=submission_id, is_published=True
-        )
+        diagnosed = requests.newest_diagnosis(session, competition, submission_id)
     return conditional(
         render_template(
             "leaderboards/counted_submission.html",
@@ -150,18 +141,8 @@ def diagnosis(slug: str, submission_id: int) -> ResponseReturnValue:
     with reading() as session:
         competition = competition_of(session, slug)
         view = CompetitionView(competition, db.now(session))
-        found = counted_submissions.get_counted(
-            session,
-            competition=competition,
-            submission_id=submission_id,
-            viewer=lookups.viewer(),
-            phase=view.phase,
-        )
-        job = diagnoses.newest(
-            session, competition=competition, submission_id=submission_id, is_published=True
-        )
-    if job is None:
-        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
+        found = requests.counted(session, competition, submission_id)
+        job = requests.diagnosis(session, competition, submission_id)
     split = Split.PRIVATE if request.args.get("split") == "private" else Split.PUBLIC
     reports = diagnoses.reports(current_site().storage, job)
     return conditional(
@@ -245,15 +226,7 @@ def _board_page(slug: str, split: Split) -> str:
         team = rosters.find_team(session, competition=competition, user=g.user) if g.user else None
         own_team_id = team.id if team else None
         asked = requests.asked_lines(own_team_id=own_team_id)
-        board = leaderboard.board_of(
-            session,
-            competition=competition,
-            split=split,
-            phase=view.phase,
-            viewer=lookups.viewer(),
-            now=now,
-            asked=asked,
-        )
+        board = requests.board(session, competition, split, asked, now=now)
         top = charts.top(board, asked, own_team_id=own_team_id) if split is Split.PUBLIC else []
         top_ids = [row.team_id for row in top]
         steps = score_history.of_teams(session, competition=competition, team_ids=top_ids)
@@ -309,16 +282,8 @@ def _frontier(session: Any, competition: Competition, split: Split) -> Frontier 
 def _csv(slug: str, split: Split) -> Response:
     with reading() as session:
         competition = competition_of(session, slug)
-        now = db.now(session)
-        board = leaderboard.board_of(
-            session,
-            competition=competition,
-            split=split,
-            phase=phases.phase(competition, now),
-            viewer=lookups.viewer(),
-            now=now,
-            asked=leaderboard.Asked(page_size=WHOLE),
-        )
+        asked = leaderboard.Asked(page_size=WHOLE)
+        board = requests.board(session, competition, split, asked, now=db.now(session))
     response = Response(board_csv(board), mimetype="text/csv")
     name = f"{competition.slug}-{split.value}-leaderboard.csv"
     response.headers.set("Content-Disposition", "attachment", filename=name)

@@ -1,10 +1,19 @@
-"""Query parameters of a leaderboard: split, search, sort column, page."""
+"""Leaderboard requests: query parameters, and the requested board, submission and diagnosis."""
+
+from datetime import datetime
+from typing import Any
 
 from flask import request
 
-from grader.models import Split
-from grader.services.leaderboards.leaderboard import Asked
+from grader import db
+from grader.models import Competition, OrganizerJob, Split
+from grader.services.competitions import phases
+from grader.services.leaderboards import leaderboard, submission_results
+from grader.services.leaderboards.leaderboard import Asked, Board
 from grader.services.leaderboards.lines import Sort
+from grader.services.leaderboards.submission_results import Counted
+from grader.services.moderation import diagnoses
+from webapp.http import lookups
 from webapp.http.errors import BadRequest
 from webapp.http.parameters import asked_page, asked_text
 
@@ -51,6 +60,43 @@ def asked_lines(*, own_team_id: int | None) -> Asked:
         search=asked_text("q"),
         own_team_id=own_team_id,
     )
+
+
+def board(session: Any, competition: Competition, split: Split, asked: Asked, *, now: datetime) -> Board:
+    """Return a page of a leaderboard as the current user may see it."""
+    return leaderboard.board_of(
+        session,
+        competition=competition,
+        split=split,
+        phase=phases.phase(competition, now),
+        viewer=lookups.viewer(),
+        now=now,
+        asked=asked,
+    )
+
+
+def counted(session: Any, competition: Competition, submission_id: int) -> Counted:
+    """Return a submission that counts for its team, after the reveal."""
+    return submission_results.get_counted(
+        session,
+        competition=competition,
+        submission_id=submission_id,
+        viewer=lookups.viewer(),
+        phase=phases.phase(competition, db.now(session)),
+    )
+
+
+def newest_diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob | None:
+    """Return the newest published diagnosis of a submission, None without one."""
+    return diagnoses.newest(session, competition=competition, submission_id=submission_id, is_published=True)
+
+
+def diagnosis(session: Any, competition: Competition, submission_id: int) -> OrganizerJob:
+    """Return the newest published diagnosis of a submission; raise DiagnosisNotPublished."""
+    found = newest_diagnosis(session, competition, submission_id)
+    if found is None:
+        raise diagnoses.DiagnosisNotPublished(submission_id=submission_id)
+    return found
 
 
 def _sort(name: str) -> Sort:
