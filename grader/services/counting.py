@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session
 
 from grader.models import Tally
@@ -18,7 +18,6 @@ MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 KEPT = DAY
-FORGOTTEN_AT_ONCE = 5000  # so that nobody waits long for the lock of SQLite
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +87,9 @@ def when(moment: datetime, now: datetime) -> str:
     return f"in {about}, at {day}{moment:%H:%M:%S} UTC"
 
 
-def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete something."""
-    return session.scalar(select(Tally.id).where(Tally.at <= now - KEPT).limit(1)) is not None
-
-
-def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some counts that are too old for any limit."""
-    old = select(Tally.id).where(Tally.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
-    session.execute(delete(Tally).where(Tally.id.in_(old)))
+def is_old(now: datetime) -> ColumnElement[bool]:
+    """Return the condition for counts that are too old for any limit."""
+    return Tally.at <= now - KEPT
 
 
 def hold_lock(session: Session, name: str) -> None:

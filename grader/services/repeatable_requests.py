@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
 from grader.errors import ErrorKind, ParticipantError
@@ -13,7 +13,6 @@ from grader.services import counting
 KEY_MAX_LENGTH = 128
 KEPT = timedelta(days=1)
 LONGEST = timedelta(minutes=5)  # that a request is under way; after it, it was cut down
-FORGOTTEN_AT_ONCE = 1000
 
 
 class InvalidKey(ParticipantError):
@@ -111,15 +110,6 @@ def release(session: Session, *, request_id: int) -> None:
     session.execute(delete(RepeatableRequest).where(RepeatableRequest.id == request_id))
 
 
-def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete something."""
-    return (
-        session.scalar(select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(1))
-        is not None
-    )
-
-
-def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some of the expired requests."""
-    old = select(RepeatableRequest.id).where(RepeatableRequest.at <= now - KEPT).limit(FORGOTTEN_AT_ONCE)
-    session.execute(delete(RepeatableRequest).where(RepeatableRequest.id.in_(old)))
+def is_old(now: datetime) -> ColumnElement[bool]:
+    """Return the condition for expired requests."""
+    return RepeatableRequest.at <= now - KEPT

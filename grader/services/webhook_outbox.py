@@ -25,7 +25,6 @@ OFF_AFTER = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(hours=26)  # the last attempt of a day of failures comes before
 LOG_LENGTH = 50
 KEPT = timedelta(days=7)
-CHUNK = 5000
 
 
 class Event(enum.StrEnum):
@@ -218,18 +217,8 @@ def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
     return list(session.scalars(query.order_by(Delivery.id.desc()).limit(LOG_LENGTH)))
 
 
-def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete something."""
-    return session.scalar(select(Delivery.id).where(_is_old(now)).limit(1)) is not None
-
-
-def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete some events that ended, or were abandoned, a week ago."""
-    old = select(Delivery.id).where(_is_old(now)).limit(CHUNK)
-    session.execute(delete(Delivery).where(Delivery.id.in_(old)))
-
-
-def _is_old(now: datetime) -> ColumnElement[bool]:
+def is_old(now: datetime) -> ColumnElement[bool]:
+    """Return the condition for events that ended, or were abandoned, a week ago."""
     return or_(
         Delivery.ended_at <= now - KEPT,
         and_(Delivery.ended_at.is_(None), Delivery.available_at <= now, Delivery.created_at <= now - KEPT),

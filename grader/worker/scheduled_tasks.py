@@ -1,12 +1,16 @@
 """Scheduled tasks: dates of competitions, expired records and files, missing solution files."""
 
 import logging
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select
 
 from grader import db
 from grader.db import Database
-from grader.models import Competition
+from grader.models import Competition, Delivery, KnownAddress, LoginPlace, RepeatableRequest, Tally
 from grader.services import counting, repeatable_requests, uploads
 from grader.services import webhook_outbox as webhooks
 from grader.services.accounts import logins
@@ -26,7 +30,14 @@ from grader.storage.stores import Storage
 from grader.worker.organizer_jobs import closing
 from grader.worker.process.repeating import Lane
 
-OWNERS = (counting, logins, webhooks, repeatable_requests)
+EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] = (
+    (Tally, counting.is_old),
+    (LoginPlace, logins.is_old_place),
+    (KnownAddress, logins.is_old_address),
+    (Delivery, webhooks.is_old),
+    (RepeatableRequest, repeatable_requests.is_old),
+)
+MOST_DELETED = 5000  # in one transaction, so that no request waits long for the lock of SQLite
 JOBS = (fair_play, ties)
 SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
@@ -106,11 +117,13 @@ def forget_records(database: Database) -> bool:
     """Delete some expired records; return whether there may be more."""
     with database.read() as session:
         now = db.now(session)
-        is_due = any(each.has_old(session, now=now) for each in OWNERS)
+        found = (select(table.id).where(is_old(now)).limit(1) for table, is_old in EXPIRED)
+        is_due = any(session.scalar(query) is not None for query in found)
     if is_due:
         with database.write() as session:
-            for each in OWNERS:
-                each.forget_old(session, now=now)
+            for table, is_old in EXPIRED:
+                old = select(table.id).where(is_old(now)).limit(MOST_DELETED)
+                session.execute(delete(table).where(table.id.in_(old)))
     return is_due
 
 

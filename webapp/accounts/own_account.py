@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import ApiToken, Login
 from grader.services.accounts import accounts, api_tokens, email_addresses, login_guesses, logins, passwords
 from grader.services.accounts.api_tokens import USUAL_SCOPES, Scope
 from grader.services.competitions.lookup import UnknownCompetition
@@ -70,27 +68,6 @@ def _first(names: dict[str, str], text: str) -> str | None:
     return next((name for pattern, name in names.items() if re.search(pattern, text)), None)
 
 
-class TokenLine:
-    """An API token as its owner sees it."""
-
-    def __init__(self, token: ApiToken, now: datetime) -> None:
-        self.id, self.name, self.prefix = token.id, token.name, token.prefix
-        self.scopes = ", ".join(token.scopes)
-        self.competition = token.competition.slug if token.competition else ""
-        self.created_at, self.last_used_at = token.created_at, token.last_used_at
-        self.expires_at = token.expires_at
-        self.has_expired = token.expires_at is not None and token.expires_at <= now
-
-
-class LoginLine:
-    """A login as its owner sees it."""
-
-    def __init__(self, login: Login, *, is_this: bool) -> None:
-        self.id, self.is_this = login.id, is_this
-        self.browser = browser_name(login.user_agent)
-        self.created_at, self.last_used_at = login.created_at, login.last_used_at
-
-
 @blueprint.get("/account")
 @auth.login_required
 def show() -> ResponseReturnValue:
@@ -116,8 +93,9 @@ def change_email() -> ResponseReturnValue:
     """Change the e-mail address: at once on a site that sends no mail, else when the new one is confirmed."""
     address = request.form.get("email", "").strip()
     site = current_site()
-    if fault := _password_fault():
-        return _page(problems={"email_password": fault.message}, email=address), fault.status, fault.headers
+    if problem := _password_problem():
+        message, status, headers = problem
+        return _page(problems={"email_password": message}, email=address), status, headers
     is_confirmed_later = bool(address) and site.settings.sends_mail()
     try:
         with writing() as session:
@@ -149,8 +127,9 @@ def choose_notices() -> ResponseReturnValue:
 @auth.login_required
 def change_password() -> ResponseReturnValue:
     """Set a new password; the other logins end."""
-    if fault := _password_fault():
-        return _page(problems={"old_password": fault.message}), fault.status, fault.headers
+    if problem := _password_problem():
+        message, status, headers = problem
+        return _page(problems={"old_password": message}), status, headers
     site = current_site()
     try:
         with site.passwords.turn(is_known=True):
@@ -232,9 +211,10 @@ def delete() -> ResponseReturnValue:
     """Ask once more, with the password, and then anonymize the person."""
     if request.method == "GET":
         return render_template("accounts/delete.html", problems={})
-    if fault := _password_fault():
-        problems = {"current_password": fault.message}
-        return render_template("accounts/delete.html", problems=problems), fault.status, fault.headers
+    if problem := _password_problem():
+        message, status, headers = problem
+        page = render_template("accounts/delete.html", problems={"current_password": message})
+        return page, status, headers
     with writing() as session:
         accounts.delete_account(session, user=g.user, now=db.now(session))
     gone = auth.log_out(everywhere=True)
@@ -242,22 +222,13 @@ def delete() -> ResponseReturnValue:
     return gone
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """Why the person's password was not taken."""
-
-    message: str
-    status: int
-    headers: dict[str, str]
-
-
-def _password_fault() -> _Fault | None:
-    """Return why the password that came with a form is not taken, None if it is right."""
+def _password_problem() -> tuple[str, int, dict[str, str]] | None:
+    """Return why the form's current password is rejected, the status and headers; None if it is right."""
     try:
         is_right = password_guesses.own_password_is_right(request.form.get("current_password", ""))
     except (login_guesses.TooManyGuesses, passwords.TooManyHashes) as error:
-        return _Fault(error.message, errors.status_of(error), errors.headers_of(error))
-    return None if is_right else _Fault(WRONG_PASSWORD, 422, {})
+        return error.message, errors.status_of(error), errors.headers_of(error)
+    return None if is_right else (WRONG_PASSWORD, 422, {})
 
 
 def saved(message: str) -> ResponseReturnValue:
@@ -280,8 +251,10 @@ def _page(*, problems: Mapping[str, str] | None = None, **shown: Any) -> str:
     return render_template(
         "accounts/show.html",
         problems=problems or {},
-        tokens=[TokenLine(token, now) for token in own_tokens],
-        logins=[LoginLine(login, is_this=login.id == g.login.id) for login in own_logins],
+        tokens=own_tokens,
+        logins=own_logins,
+        now=now,
+        browser_name=browser_name,
         notices=NOTICES,
         about_max_length=accounts.ABOUT_MAX_LENGTH,
         **(defaults | shown),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -41,24 +41,8 @@ class WebhookView:
     row: Webhook
 
     @property
-    def id(self) -> int:
-        return self.row.id
-
-    @property
     def url(self) -> str:
         return addresses.origin(self.row.url)
-
-    @property
-    def events(self) -> list[str]:
-        return self.row.events
-
-    @property
-    def format(self) -> str:
-        return self.row.format.value
-
-    @property
-    def owner(self) -> str:
-        return self.row.owner.name
 
     @property
     def is_on(self) -> bool:
@@ -70,10 +54,6 @@ class WebhookView:
         if self.row.off_reason is not None:
             return OFF_WORDS[self.row.off_reason]
         return "failing" if self.row.failing_since else "on"
-
-    @property
-    def created_at(self) -> datetime:
-        return self.row.created_at
 
     @property
     def failing_since(self) -> datetime | None:
@@ -173,12 +153,19 @@ class DeliveryList(Answer):
 
 def webhook(found: Webhook) -> WebhookAnswer:
     """Return a webhook."""
-    return WebhookAnswer.of(WebhookView(found))
+    return WebhookAnswer(**_fields(found))
 
 
 def with_secret(made: Webhook) -> NewWebhook:
     """Return a webhook with its new secret."""
-    return NewWebhook.of(WebhookView(made), secret=made.secret)
+    return NewWebhook(**_fields(made), secret=made.secret)
+
+
+def _fields(found: Webhook) -> dict[str, Any]:
+    view = WebhookView(found)
+    words = {name: getattr(view, name) for name in ("url", "is_on", "state", "failing_since")}
+    columns = {name: getattr(found, name) for name in ("id", "events", "format", "created_at")}
+    return {**columns, **words, "owner": found.owner.name}
 
 
 def delivery(found: Delivery) -> DeliveryAnswer:

@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import ColumnElement, delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
@@ -154,17 +154,14 @@ def note_place(
     _keep_newest(session, LoginPlace, user, MOST_PLACES)
 
 
-def has_old(session: Session, *, now: datetime) -> bool:
-    """Return whether `forget_old` would delete something."""
-    places = select(LoginPlace.id).where(LoginPlace.last_login_at <= now - PLACES_KEPT)
-    known = select(KnownAddress.id).where(KnownAddress.last_login_at <= now - KNOWN_KEPT)
-    return any(session.scalar(old.limit(1)) is not None for old in (places, known))
+def is_old_place(now: datetime) -> ColumnElement[bool]:
+    """Return the condition for addresses and browsers without a recent login."""
+    return LoginPlace.last_login_at <= now - PLACES_KEPT
 
 
-def forget_old(session: Session, *, now: datetime) -> None:
-    """Forget places and known addresses from which nobody has logged in for long."""
-    session.execute(delete(LoginPlace).where(LoginPlace.last_login_at <= now - PLACES_KEPT))
-    session.execute(delete(KnownAddress).where(KnownAddress.last_login_at <= now - KNOWN_KEPT))
+def is_old_address(now: datetime) -> ColumnElement[bool]:
+    """Return the condition for known addresses without a recent login."""
+    return KnownAddress.last_login_at <= now - KNOWN_KEPT
 
 
 def _places(address: str | None, browsers: Sequence[str], secret: str) -> Iterator[tuple[PlaceKind, str]]:
