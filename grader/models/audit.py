@@ -1,4 +1,4 @@
-"""Tables of the audit log, and of organizers' marks on the page Fair play."""
+"""Tables of the audit log and of organizers' marks on the page Fair play."""
 
 from datetime import datetime
 from typing import Any
@@ -11,12 +11,12 @@ from grader.models.people import User
 
 
 class AuditEntry(Base):
-    """One act of an organizer, written in the transaction of the act itself.
+    """An act of an organizer, written in its transaction.
 
-    `actor` is None for the shell and the calendar, which `origin` names. `subject` says what was changed, as
-    "team 12" or "submission 40"; `before` and `after` hold the changed fields alone, and `times` names those
-    that are times (None in entries of older versions). What `is_public` stands
-    in the log that everybody reads, with `public_text` as its sentence.
+    `actor` is None for the shell and the calendar, which `origin` names. `subject` is the changed object,
+    such as "team 12". `before` and `after` hold the changed fields, and `times` the names of those that are
+    times (None in entries of older versions). `is_public` entries are in the public log with the sentence
+    `public_text`.
     """
 
     __tablename__ = "audit_entry"
@@ -40,7 +40,7 @@ class AuditEntry(Base):
 
 
 class FairPlayMark(Base):
-    """A line of the page that was looked at, such as "team 3", and why nothing is wrong."""
+    """A checked row of the page Fair play, such as "team 3", and why nothing is wrong."""
 
     __tablename__ = "fair_play_mark"
     __table_args__ = (UniqueConstraint("competition_id", "line"),)

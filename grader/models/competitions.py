@@ -57,7 +57,7 @@ class RevealRule(enum.StrEnum):
 
 
 class _WithTexts:
-    """A row with Markdown texts and their HTML by a key of each text; a changed text drops it."""
+    """A row with Markdown texts and their stored HTML, which a changed text deletes."""
 
     formatted: Mapped[dict[str, Any] | None] = mapped_column(FORMATTED, deferred=True)
 
@@ -161,7 +161,7 @@ class Role(enum.StrEnum):
 
 
 class Organizer(Base):
-    """A person's role in a competition; administrators of the site are owners of all without a row."""
+    """A person's role in a competition; site administrators are owners without a row."""
 
     __tablename__ = "organizer"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
@@ -176,10 +176,9 @@ class Organizer(Base):
 
 
 class Participation(Base):
-    """A person in a competition, with the rules they accepted.
+    """A participant of a competition, with the accepted version of the rules.
 
-    `bound_team_id` is the team whose first submission ended the person's choice: nobody of it enters the
-    competition through another team.
+    `bound_team_id` is the team of the person's first submission. Its members cannot join another team.
     """
 
     __tablename__ = "participation"
@@ -210,11 +209,10 @@ class DataCheckState(enum.StrEnum):
 
 
 class DataFile(Base):
-    """One file of a competition's data page, such as train.csv or test.csv.
+    """A file of the data page.
 
-    `check_key` names what was checked against what: the file's bytes and the solutions. `findings` is what
-    came of it, with the `sha256` that was looked at; `allowed` is what an organizer typed, when, and what it
-    covers.
+    `check_key` identifies the bytes and the solutions of the check. `findings` holds its result with the
+    `sha256` of the file. `allowed` holds an organizer's text, its time, and what it covers.
     """
 
     __tablename__ = "data_file"
@@ -238,7 +236,7 @@ class DataFile(Base):
 
 
 class Figure(Base):
-    """A picture that the competition's texts show by its name; its bytes are a blob."""
+    """A picture in the competition's texts; its bytes are a blob."""
 
     __tablename__ = "figure"
     __table_args__ = (UniqueConstraint("competition_id", "name"),)

@@ -1,4 +1,4 @@
-"""Tables of notifications with their readers, and of the outbox of e-mails."""
+"""Tables of notifications, read marks, and queued e-mails."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from grader.models.teams import Team
 
 
 class Notification(Base):
-    """An event for a person, for a team, or without either for everybody in the competition.
+    """An event for a person, a team, or without either everybody in the competition.
 
     `subject_id` is the announcement, or the submission of an answer.
     """
@@ -37,7 +37,7 @@ class Notification(Base):
 
 
 class NotificationRead(Base):
-    """A person has read a notification; without a row it is unread."""
+    """A read mark of a person for a notification."""
 
     __tablename__ = "notification_read"
 
@@ -48,10 +48,7 @@ class NotificationRead(Base):
 
 
 class Mail(Base):
-    """One e-mail. `key` says what it is about: a second one with the same key is not written.
-
-    A sender claims it with a lease like a scoring job; `sent_at` is set after the server took it.
-    """
+    """A queued e-mail, claimed with a lease; `key` is unique, and `sent_at` is set after delivery."""
 
     __tablename__ = "mail"
     __table_args__ = (Index("ix_mail_sent_at_available_at", "sent_at", "available_at"),)

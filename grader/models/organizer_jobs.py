@@ -1,4 +1,4 @@
-"""Table of organizers' jobs (checks, diagnosis, bundle): kind, state, lease, result."""
+"""Table of organizers' background jobs: kind, state, lease, result."""
 
 import enum
 from datetime import datetime
@@ -29,10 +29,10 @@ class OrganizerJobKind(enum.StrEnum):
 
 
 class OrganizerJob(Base):
-    """One job under the same discipline as a scoring job: lease, token, holder, attempts.
+    """A background job with a lease, a token, a holder and attempts, like a scoring job.
 
-    `parameters` is what was asked, `progress` how far it is (`done`, `total`, `words`), `result` what came of
-    it, `problems` why it was rejected. `dismissed_at` is set when its organizer put it away.
+    `parameters` is the request, `progress` the current `done`, `total` and `words`, `result` the outcome, and
+    `problems` the reasons of a rejection. `dismissed_at` is set when an organizer hides the job.
     """
 
     __tablename__ = "organizer_job"

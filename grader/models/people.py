@@ -20,14 +20,11 @@ def new_avatar_key() -> str:
 
 
 class User(Base):
-    """An account. `name` is shown, `name_folded` finds it in any case, `name_shape` keeps look-alikes away.
+    """An account. `name_folded` is for look-ups in any case, `name_key` and `name_shape` for look-alikes.
 
-    `email_key` is the folded address once it is verified. `unwanted_notices` names the kinds of notice that
-    the person switched off. A deleted account stays as an anonymous row, so that standings and the audit keep
-    what they refer to.
-
-    `page_key` is the address of the person's page; without one there is no page. `avatar_key` is what the
-    avatar is drawn from: random, so that it says nothing about the person.
+    `email_key` is the folded address once it is verified. `unwanted_notices` are the kinds of e-mail that the
+    person switched off. A deleted account stays as an anonymous row for the standings and the audit log.
+    `page_key` is the address of the profile page, None without one. `avatar_key` is random.
     """
 
     __tablename__ = "user_account"
@@ -55,7 +52,7 @@ class User(Base):
 
 
 class Login(Base):
-    """A server-side session; the cookie holds the token, the table only its sha256."""
+    """A login session; the cookie holds the token, the table its sha256."""
 
     __tablename__ = "login"
 
@@ -71,7 +68,7 @@ class Login(Base):
 
 
 class KnownAddress(Base):
-    """An address from which a person has logged in, kept as a hash under the secret key."""
+    """The keyed hash of an address from which a person has logged in."""
 
     __tablename__ = "known_address"
     __table_args__ = (UniqueConstraint("user_id", "address_hash"),)
@@ -90,10 +87,10 @@ class PlaceKind(enum.StrEnum):
 
 
 class LoginPlace(Base):
-    """An address or a browser from which a person logged in, kept as a hash under the secret key.
+    """The keyed hash of an address or a browser from which a person logged in.
 
-    Unlike that of a `KnownAddress` it is the same for two people: organizers see that two accounts share a
-    place, never which place it is.
+    Unlike the hash of a `KnownAddress` it is the same for all people, so organizers see that accounts share a
+    place, but not which place.
     """
 
     __tablename__ = "login_place"
@@ -109,9 +106,9 @@ class LoginPlace(Base):
 
 
 class ApiToken(Base):
-    """A bearer token for programs; shown once, kept as its sha256.
+    """The sha256 of a bearer token, which is bound to a competition or not.
 
-    One that is bound to a competition serves there alone. `made_with_id` is the token that asked for it.
+    `made_with_id` is the token that created it.
     """
 
     __tablename__ = "api_token"
@@ -136,7 +133,7 @@ class ApiToken(Base):
 
 
 class RepeatableRequest(Base):
-    """A request to the API with an Idempotency-Key; without a status it is under way, or was cut down."""
+    """A request with an Idempotency-Key; without a status it is in progress or was interrupted."""
 
     __tablename__ = "repeatable_request"
     __table_args__ = (UniqueConstraint("user_id", "key"),)
@@ -151,7 +148,7 @@ class RepeatableRequest(Base):
 
 
 class SetupLink(Base):
-    """A one-time link that lets its holder make the first administrator."""
+    """A one-time link that creates the first administrator."""
 
     __tablename__ = "setup_link"
 
@@ -162,7 +159,7 @@ class SetupLink(Base):
 
 
 class LinkPurpose(enum.StrEnum):
-    """What a one-time link lets its holder do."""
+    """The purposes of one-time links."""
 
     VERIFY_EMAIL = "verify_email"
     RESET_PASSWORD = "reset_password"  # noqa: S105

@@ -12,14 +12,14 @@ from grader.models.submissions import Submission
 
 
 class Solution(Base):
-    """One version of a competition's solution.
+    """A version of a competition's solution.
 
-    The web reads `row_ids_sha256` and nothing else; labels, identities and splits lie in `prepared_sha256`,
-    which only workers and organizers' commands open. `report` holds the counts shown at its upload. `digest`
-    is the sha256 of its content in one canonical form, whatever file it came in. It is as hidden as the
-    content: labels from elsewhere could be confirmed by it. `commitment` is the sha256 of `nonce`, 32 random
-    bytes in hexadecimal, followed by that form. Everybody may see it; the nonce is public with the solution.
-    `canaries` lists its canary rows: here, and not in the storage, so that a leak of the content does not.
+    The web reads only `row_ids_sha256`. `prepared_sha256` holds labels, identities and splits for workers and
+    organizers' commands. `report` holds the counts shown at the upload. `digest` is the sha256 of the
+    canonical form, as secret as the content, because it would confirm guessed labels. `commitment` is the
+    sha256 of `nonce` (32 random bytes in hexadecimal) and that form; it is public, the nonce is published
+    with the solution. `canaries` is stored in the database only, so a leak of the stored files does not
+    reveal them.
     """
 
     __tablename__ = "solution"
@@ -52,10 +52,9 @@ class ScoringVersionState(enum.StrEnum):
 
 
 class ScoringVersion(Base):
-    """One way of scoring all submissions of a competition.
+    """A solution with metric settings, by which all submissions of a competition are scored.
 
-    `notice` is what teams read when it was published last, and `replaced_number` the version that was live
-    until then: the one that they compare their scores with.
+    `notice` is the message of its last publication, and `replaced_number` the version that was live before.
     """
 
     __tablename__ = "scoring_version"
@@ -86,13 +85,12 @@ class Split(enum.StrEnum):
 
 
 class Score(Base):
-    """The score, its four terms, and the exact integer counts of every cell they derive from.
+    """A score with its four terms and the exact integer counts of every cell.
 
-    `shown_units` is what a coarse mode of feedback shows of a public score, None where that is nothing; it
-    follows from the team's other files and changes with them. The exact modes do not write it. `errors` has
-    the standard errors of the score and its terms, as far as they are defined.
+    `shown_units` is the public score that a coarse feedback mode shows, None if it shows none; it depends on
+    the team's other files. `errors` has the defined standard errors of the score and its terms.
 
-    There is no index by scoring version alone: a planner without statistics takes it for a good one.
+    There is no index by scoring version alone: a planner without statistics would prefer it wrongly.
     """
 
     __tablename__ = "score"

@@ -14,7 +14,7 @@ from grader.ranking.order import COLUMNS, Column
 
 
 class Standing(Base):
-    """A team's entry; without a rank column, since ranks are computed when a leaderboard is read.
+    """A team's entry on a leaderboard, without a rank, which is computed for each request.
 
     `score_units` is the displayed score in units of 0.00001.
     """
@@ -47,7 +47,7 @@ Index("ix_standing_board", Standing.scoring_version_id, Standing.split, *STANDIN
 
 
 class DailyRank(Base):
-    """A team's public rank when `day` began, under one scoring version; rebuildable from the submissions."""
+    """A team's public rank at the start of a UTC day under one scoring version; it can be recomputed."""
 
     __tablename__ = "daily_rank"
     __table_args__ = (UniqueConstraint("scoring_version_id", "day", "team_id"),)
@@ -60,7 +60,7 @@ class DailyRank(Base):
 
 
 class FinalBoard(Base):
-    """The final standings of a competition, number 1 and, after each later publish, the next number."""
+    """The final standings of a competition; each later publication has the next number."""
 
     __tablename__ = "final_board"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)
@@ -76,7 +76,7 @@ class FinalBoard(Base):
 
 
 class FinalStanding(Base):
-    """One line of stored final standings, with the names and displayed values of that moment."""
+    """A row of stored final standings, with the names and displayed values of that time."""
 
     __tablename__ = "final_standing"
     __table_args__ = (UniqueConstraint("board_id", "rank"),)

@@ -30,11 +30,11 @@ class OffReason(enum.StrEnum):
 
 
 class Webhook(Base):
-    """An address that is told of events: a team's, or without a team the organizers'.
+    """A URL that gets events of a team, or without a team of the competition for organizers.
 
-    Its owner made it or changed it last: it is told what this person may see. `available_at` is when the next
-    event may be sent: after the lease of whoever sends one now, after the pause that follows failures.
-    `ranks` holds the ranks that were told last, with the leaderboard they are of.
+    The owner created or changed it last; it gets what the owner may see. `available_at` is the earliest time
+    of the next delivery, after a lease or a pause. `ranks` are the last reported ranks with their
+    leaderboard.
     """
 
     __tablename__ = "webhook"
@@ -65,10 +65,10 @@ class Webhook(Base):
 
 
 class Delivery(Base):
-    """One event for one webhook: what it is about, and how its last attempt went.
+    """An event for a webhook, and its last attempt.
 
-    It holds no text: that is written when it is sent, as its receiver may see it then. `token` names it to
-    the receiver, the same at each attempt. `status` is that of the HTTP answer, None without one.
+    The payload is built for each attempt. `token` identifies the event for the receiver at each attempt.
+    `status` is the HTTP status, None without a response.
     """
 
     __tablename__ = "webhook_delivery"

@@ -1,4 +1,4 @@
-"""A formatted text, and a text as it was written; loads no converter."""
+"""Formatted texts and plain texts as HTML, without the Markdown converter"""
 
 from html import escape
 from typing import NamedTuple
@@ -12,7 +12,7 @@ TOO_COMPLEX = (
 
 
 class Figure(NamedTuple):
-    """An uploaded figure: the name that a text has for it, its address and its size in pixels."""
+    """An uploaded figure: name, URL, size in pixels."""
 
     name: str
     url: str
@@ -21,7 +21,7 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A text as HTML, a sentence for each part that cannot be shown, and its first paragraph."""
+    """A text as HTML, a sentence for each fault, and its first paragraph."""
 
     html: Markup
     faults: tuple[str, ...] = ()
@@ -29,6 +29,6 @@ class Drawn(NamedTuple):
 
 
 def plain(text: str) -> Markup:
-    """Return a text as it was written, in paragraphs."""
+    """Return a text unformatted, in paragraphs."""
     paragraphs = (escape(each).replace("\n", "<br>\n") for each in text.split("\n\n") if each.strip())
     return Markup("".join(f"<p>{each}</p>\n" for each in paragraphs))  # noqa: S704 - escaped

@@ -96,7 +96,7 @@ def _depth(latex: str) -> int:
 
 
 class _Text(NamedTuple):
-    """What the rules below know of the text that is drawn."""
+    """The figures and faults of a rendered text."""
 
     figures: dict[str, Figure]
     faults: list[str]
@@ -121,7 +121,7 @@ def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: An
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    """Draw an uploaded figure; a picture from elsewhere would tell its server who reads."""
+    """Render an uploaded figure; a picture of another server would disclose the reader to it."""
     token, text = tokens[place], env["text"]
     name = str(token.attrGet("src") or "")
     figure, alt = text.figures.get(name), escape(token.content)
@@ -145,12 +145,12 @@ MARKDOWN = _parser()
 
 @lru_cache(maxsize=256)
 def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
-    """Return our own Markdown as HTML that is safe on a page, whose one first heading is the page's own."""
+    """Return trusted Markdown as safe HTML without headings of the first level."""
     return drawn(text, figures).html
 
 
 def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
-    """Return Markdown as safe HTML, with what of it cannot be shown."""
+    """Return Markdown as safe HTML, with the faults of its figures and formulas."""
     about = _Text({figure.name: figure for figure in figures}, [])
     tokens = list(_with_captions(MARKDOWN.parse(text)))
     for token in tokens:
@@ -162,7 +162,7 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Make a figure of each picture that is a paragraph of its own; its title is the caption."""
+    """Make a figure of each picture in its own paragraph, with its title as the caption."""
     place = 0
     while place < len(tokens):
         picture = _alone(tokens[place : place + 3])
@@ -181,7 +181,7 @@ def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _alone(paragraph: Sequence[Token]) -> Token | None:
-    """Return the picture of a paragraph that has nothing else."""
+    """Return the picture of a paragraph without other content."""
     if [token.type for token in paragraph] != ["paragraph_open", "inline", "paragraph_close"]:
         return None
     children = paragraph[1].children or []

@@ -28,7 +28,7 @@ KEPT = timedelta(days=7)
 
 
 class Event(enum.StrEnum):
-    """The events that a webhook can get."""
+    """What a webhook can be told of."""
 
     SCORED = "submission.scored"
     REJECTED = "submission.rejected"

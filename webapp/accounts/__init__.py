@@ -1,1 +1,1 @@
-"""Pages of accounts: log in, sign up, own account, administrators' list of people."""
+"""Pages and API of accounts: login, profile, notifications, administration."""

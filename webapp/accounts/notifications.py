@@ -1,4 +1,4 @@
-"""A person's notifications and open requests in all competitions, as a page and in the API."""
+"""Notifications of a person: page and API"""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -44,7 +44,7 @@ TAG = "account"
 
 @dataclass(frozen=True, slots=True)
 class NotificationView:
-    """A notification in one sentence, and the address of the page that shows more."""
+    """A notification with its sentence and the URL of its page."""
 
     row: Notification
     is_read: bool

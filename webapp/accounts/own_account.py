@@ -1,4 +1,4 @@
-"""Account page: profile, e-mail, mail choices, password, API tokens, login sessions, deletion."""
+"""Account page: profile, e-mail, password, API tokens, logins, deletion"""
 
 import re
 from collections.abc import Mapping
@@ -232,7 +232,7 @@ def _password_problem() -> tuple[str, int, dict[str, str]] | None:
 
 
 def saved(message: str) -> ResponseReturnValue:
-    """Return to the account page with a message."""
+    """Redirect to the account page with a message."""
     flash(message)
     return redirect(url_for("account.show"))
 

@@ -1,4 +1,4 @@
-"""Check a password entered at login or on the account page, and count wrong ones."""
+"""Password checks at login and on the account page, with limits on wrong passwords"""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,10 +16,7 @@ from webapp.http.site import Site, current_site
 
 
 def authenticate(name: str, password: str) -> User | None:
-    """Return the account if the password is right; raise TooManyGuesses, TooManyHashes.
-
-    A name that nobody has costs the same work as one that somebody has.
-    """
+    """Return the account if the password is right, in constant time; raise TooManyGuesses, TooManyHashes."""
     site = current_site()
     with reading() as session:
         user = names.find_user(session, name=name)
@@ -41,10 +38,7 @@ def authenticate(name: str, password: str) -> User | None:
 
 
 def own_password_is_right(password: str) -> bool:
-    """Return whether this is the password of the person who is logged in.
-
-    Raises TooManyGuesses, TooManyHashes.
-    """
+    """Return whether this is the current user's password; raise TooManyGuesses, TooManyHashes."""
     site = current_site()
     secret = site.settings.secret()
     guesser = Guesser(
@@ -56,7 +50,7 @@ def own_password_is_right(password: str) -> bool:
 
 
 def _look(site: Site, guesser: Guesser, is_right: Callable[[], bool]) -> bool:
-    """Count, then look; refuse before that what would not be looked at, for that costs little."""
+    """Count the attempt before the check; reject cheaply what would not be checked."""
     if not site.settings.rate_limits:
         return is_right()
     site.passwords.require_place(is_known=guesser.is_known)

@@ -41,7 +41,7 @@ def data_file(session: Any, competition: Competition, name: str) -> DataFile:
 
 
 def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
-    """Return all files that the current user may download now; raise DataNotOpen, EntryRefused."""
+    """Return the files that the current user may download; raise DataNotOpen, EntryRefused."""
     _require_access(session, competition)
     return [
         file
@@ -62,7 +62,7 @@ def packed(session: Any, competition: Competition) -> tuple[list[Packed], dateti
 
 
 def sample(competition: Competition) -> Packed:
-    """Return the sample submission with its length, which no table keeps."""
+    """Return the sample submission with its length, which no table stores."""
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with current_site().storage.open(sha256) as file:
         return Packed(data_files.SAMPLE_SUBMISSION, StoredBlob(sha256, file.seek(0, 2)))

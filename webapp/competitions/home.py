@@ -1,4 +1,4 @@
-"""A competition's home: the leaderboard at a glance, the dates and the next step of the viewer."""
+"""Home of a competition: leaderboard at a glance, dates, the viewer's next step"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _AT_THE_END = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A button: its words and address, a sentence below, `until` what it counts down, and a second button."""
+    """A button with its text and address, a note, the end of a countdown, and a second button."""
 
     words: str
     address: str
@@ -44,7 +44,7 @@ class NextStep:
 
 
 def of_stranger(view: CompetitionView) -> NextStep:
-    """Return what somebody can do who is not logged in."""
+    """Return the next step of a visitor who is not logged in."""
     if view.phase is Phase.SCHEDULED and not view.must_ask:
         return NextStep("How it is scored", _to("competitions.evaluation", view))
     if view.phase in (Phase.CLOSED, Phase.REVEALED) or not view.is_entry_open:
@@ -54,7 +54,7 @@ def of_stranger(view: CompetitionView) -> NextStep:
 
 
 def of_person(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep:
-    """Return what a person can do; `choice` is what would count of their team's files, where that is read."""
+    """Return a person's next step; `choice` is the current final selection, if it was read."""
     if situation.is_test:
         return NextStep("Organize", _to("organize_console.index", view))
     if view.is_revealed:
@@ -84,12 +84,12 @@ def of_person(view: CompetitionView, situation: Situation, choice: Choice | None
 
 
 def wants_choice(view: CompetitionView, situation: Situation) -> bool:
-    """Return whether the next step may depend on what the team has selected."""
+    """Return whether the next step may depend on the team's selection."""
     return situation.team is not None and not situation.is_test and view.phase in (Phase.OPEN, Phase.CLOSED)
 
 
 def _finals(view: CompetitionView, situation: Situation, choice: Choice | None) -> NextStep | None:
-    """Return the step to the final selection while places are free and there is something to choose."""
+    """Return the step to the final selection while it is open and incomplete."""
     is_open = selections.is_open(situation.competition, situation.now)
     if choice is None or not is_open or (situation.team and situation.team.is_disqualified):
         return None
@@ -143,7 +143,7 @@ def _to(endpoint: str, view: CompetitionView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date of a competition; `at` is None where nobody has set it."""
+    """A date of a competition; `at` is None if it is not set."""
 
     words: str
     at: datetime | None
@@ -151,7 +151,7 @@ class Moment:
 
 
 def dates_of(competition: Competition, now: datetime) -> list[Moment]:
-    """Return the dates that are set, the first to come first, and the reveal at the end where it has none."""
+    """Return the dates in order; a reveal without a date is last."""
     found = [
         Moment(past if is_past else words, at, is_past)
         for words, past, at in _dates(competition)
@@ -161,7 +161,7 @@ def dates_of(competition: Competition, now: datetime) -> list[Moment]:
 
 
 def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None]]:
-    """Yield the words before and after each date, and the date; in the order of those at the same time."""
+    """Yield the words before and after each date, and the date."""
     closes_at, revealed_at = competition.closes_at, competition.revealed_at
     if competition.opens_at is not None:
         yield "Opens", "Opened", competition.opens_at
@@ -178,13 +178,13 @@ def _dates(competition: Competition) -> Iterator[tuple[str, str, datetime | None
 
 
 def _is_before(deadline: datetime | None, closes_at: datetime | None) -> bool:
-    """Return whether a deadline says anything: the close ends what it would end, if that comes first."""
+    """Return whether a deadline is before the close, which would end the same."""
     return deadline is not None and (closes_at is None or deadline < closes_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A competition's home as one person sees it."""
+    """The home of a competition for one viewer."""
 
     board: Glance
     strip: StripChart | None

@@ -1,4 +1,4 @@
-"""List of competitions (home page), and a competition's overview, evaluation, figures and public log."""
+"""Competition list, overview, evaluation, figures, public log"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ TABS = {"leaderboards.public": "Leaderboard", "submissions.index": "Submissions"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A competition in the list; `rank`, `left` and `is_own` are of the team of the person who looks."""
+    """A competition in the list; `rank`, `left` and `is_own` are for the viewer's team."""
 
     competition: CompetitionView
     figures: Figures
@@ -64,7 +64,7 @@ class Group:
 
 
 def card_groups(session: Any, competitions: Sequence[Competition], now: datetime) -> list[Group]:
-    """Return the cards of a page in their groups, with as many queries for one as for a hundred."""
+    """Return the cards of a page in groups, with a constant number of queries."""
     figures = glance.figures(session, competitions=competitions, now=now)
     teams = rosters.team_ids(session, user=g.user) if g.user is not None else {}
     ranks = glance.own_ranks(session, competitions=competitions, team_ids=teams, now=now)

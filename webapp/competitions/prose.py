@@ -1,4 +1,4 @@
-"""Organizers' texts of a competition as pages show them: stored HTML, and previews for their editors."""
+"""Organizers' texts on pages: stored HTML and previews"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Texts(NamedTuple):
         return cls(competition.slug, competition.formatted or {}, figures)
 
     def drawn(self, text: str) -> Drawn:
-        """Return the stored HTML of a text, else its preview; outside a transaction, as it may take time."""
+        """Return the stored HTML of a text or its preview, outside a transaction."""
         found = self.stored.get(formatted_texts.key_of(text))
         if found is not None:
             html = Markup(found["html"])  # noqa: S704 - cleaned
@@ -38,20 +38,20 @@ class Texts(NamedTuple):
             return Drawn(plain(text), (error.message,))
 
     def preview(self, text: str) -> Drawn:
-        """Return a text as HTML, formatted now; raise ShareUsed."""
+        """Return a text as HTML; raise ShareUsed."""
         drawn = current_site().formatter.format(text, self.figures, who=g.user.id)
         return drawn._replace(html=_with_addresses(drawn.html, self.slug))
 
 
 def stored(holder: Competition | Announcement, slug: str, text: str) -> Markup:
-    """Return the stored HTML of a text; until it is formatted, the text as it was written."""
+    """Return the stored HTML of a text, or the unformatted text."""
     found = (holder.formatted or {}).get(formatted_texts.key_of(text)) if text else None
     html = plain(text) if found is None else Markup(found["html"])  # noqa: S704 - cleaned
     return _with_addresses(html, slug)
 
 
 def format_saved(slug: str) -> dict[str, Drawn]:
-    """Format the texts that a request has saved, after its commit; the sweeper formats what is left."""
+    """Format saved texts after the commit; the sweeper formats the others."""
     site = current_site()
     if site.shell is not None:
         return {}
@@ -67,7 +67,7 @@ def figure_url(slug: str, figure: Figure) -> str:
 
 
 def _with_addresses(html: Markup, slug: str) -> Markup:
-    """Return HTML whose figures have the addresses of this site; no text can contain a quoted `src`."""
+    """Return HTML with the site's URLs of figures; no text can contain a quoted `src`."""
     source = '<img src="'
     return Markup(str(html).replace(f"{source}figures/", source + _base(slug)))  # noqa: S704 - cleaned
 

@@ -26,7 +26,7 @@ _MAILBOX = re.compile(r"[^@\s<>\"]+@[^@\s<>\"]+")
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The next moment that matters, and the words before it."""
+    """The next relevant date, and its label."""
 
     words: str
     at: datetime
@@ -35,7 +35,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class MetricView:
-    """How a competition scores, for its evaluation page; `command` scores a participant's own fold."""
+    """The scoring of a competition for its evaluation page; `command` scores a participant's own fold."""
 
     weighted_terms: tuple[tuple[Term, str], ...]
     power: str
@@ -107,7 +107,7 @@ class CompetitionView:
 
     @property
     def deadline(self) -> Deadline | None:
-        """The moment that the page's head names."""
+        """The date in the page's head."""
         if self.phase is Phase.SCHEDULED and self.opens_at and self.opens_at > self._now:
             return Deadline("opens", self.opens_at, formats.span(self.opens_at - self._now))
         if self.closes_at is None or (self.is_archived and self.closes_at > self._now):
@@ -118,19 +118,19 @@ class CompetitionView:
 
     @property
     def summary(self) -> str:
-        """One line that says what the competition is about."""
+        """One line about the competition."""
         return self._summary or (
             f"Predict for every row of the test set how likely it is to be {self.positive_name}, and let the "
             "mention of an identity mislead the model as little as possible."
         )
 
     def left_until(self, moment: datetime) -> str:
-        """Return how long it is until a moment, such as `3 d 4 h`."""
+        """Return the time until a moment, such as `3 d 4 h`."""
         return formats.span(moment - self._now)
 
     @property
     def contact_link(self) -> str | None:
-        """Where the contact leads, if it is the address of a page or a mailbox."""
+        """The link of a contact that is a URL or an e-mail address."""
         if is_web_address(self.contact):
             return self.contact
         return f"mailto:{quote(self.contact, safe='@')}" if _MAILBOX.fullmatch(self.contact) else None
@@ -150,7 +150,7 @@ class CompetitionView:
         return f"This competition closed{closed}. {'It no longer accepts files.' if is_over else late}"
 
     def metric(self) -> MetricView:
-        """Return how the live scoring version scores; of a draft without one, how it is to score."""
+        """Return the live version's scoring, or the planned scoring of a draft."""
         rules = self.scoring_rules()
         metric = rules.metric
         label = self._version.solution.report["label"] if self._version else "label"
@@ -165,14 +165,14 @@ class CompetitionView:
         )
 
     def scoring_rules(self) -> Rules:
-        """Return how the live scoring version scores; of a draft without one, how it is to score."""
+        """Return the live version's rules, or the planned rules of a draft."""
         if self._version is None:
             return Rules(identities=self._choice.identities or (), metric=self._choice.metric)
         return Rules.from_dict(self._version.metric_settings)
 
 
 def _command(rules: Rules, *, label: str) -> str:
-    """Return the shell command that computes for a fold of one's own what the server computes."""
+    """Return the shell command that scores a participant's own fold like the server."""
     weights = ",".join(repr(weight) for weight in rules.metric.weights.as_dict().values())
     options = {
         "label": label,
@@ -187,7 +187,7 @@ def _command(rules: Rules, *, label: str) -> str:
 
 
 def _comma_separated(names: Iterable[str]) -> str:
-    """Return names on one CSV line: a comma inside a name is protected by quotes."""
+    """Return names as one CSV line."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()

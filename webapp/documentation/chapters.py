@@ -1,4 +1,4 @@
-"""The chapters of the documentation, read once for each process, and the readers whom they are for."""
+"""Chapters of the documentation by reader, read once per process"""
 
 import json
 import posixpath

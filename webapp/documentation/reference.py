@@ -1,4 +1,4 @@
-"""The reference of the metric's packages as Markdown, from signatures and numpydoc docstrings."""
+"""Metric reference as Markdown, from signatures and numpydoc docstrings"""
 
 import importlib
 import inspect
@@ -68,10 +68,7 @@ def _of_name(level: str, name: str, value: Any) -> Iterator[str]:
 
 
 def _call(name: str, value: Any) -> str:
-    """Return the parameters with their defaults, a line for each where one is too narrow for all.
-
-    The docstring says their types, in words.
-    """
+    """Return a signature without types, one parameter per line if it is too long."""
     signature = inspect.signature(value)
     bare = [each.replace(annotation=NOTHING) for each in signature.parameters.values()]
     signature = signature.replace(parameters=bare, return_annotation=NOTHING)

@@ -1,4 +1,4 @@
-"""Views of the leaderboard's charts and their data tables."""
+"""Charts of a leaderboard with their data tables"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ BAND_LINES = 8  # of the table below the chart
 
 @dataclass(frozen=True, slots=True)
 class StepsView:
-    """The step chart for both widths, its steps as lines (team, time, score), and those of its band."""
+    """The step chart in both widths, and the data of its steps and of its band."""
 
     svg: str
     narrow_svg: str
@@ -32,7 +32,7 @@ class StepsView:
 
 @dataclass(frozen=True, slots=True)
 class FrontierView:
-    """The chart of accuracy and fairness for both widths, and its named teams as lines."""
+    """The Pareto chart of accuracy and fairness in both widths, and its named teams."""
 
     svg: str
     narrow_svg: str
@@ -42,14 +42,14 @@ class FrontierView:
 
 @dataclass(frozen=True, slots=True)
 class SlopesView:
-    """The slope chart, and each slope as a line: team, public rank, private rank."""
+    """The slope chart with its data: team, public rank, private rank."""
 
     svg: str
     rows: tuple[tuple[str, int, int], ...]
 
 
 def top(board: Board, asked: Asked, *, own_team_id: int | None) -> list[BoardRow]:
-    """Return the first teams and the own one for the step chart, only on the unfiltered first page."""
+    """Return the teams of the step chart, only for the unfiltered first page."""
     if not is_first(board, asked):
         return []
     ranked = [row for row in (*board.rows, board.pinned) if row is not None and not row.is_benchmark]
@@ -57,12 +57,12 @@ def top(board: Board, asked: Asked, *, own_team_id: int | None) -> list[BoardRow
 
 
 def is_first(board: Board, asked: Asked) -> bool:
-    """Return whether this is the page that has the charts."""
+    """Return whether the page has charts."""
     return asked.is_plain and board.page == 1
 
 
 def has_terms(board: Board, asked: Asked) -> bool:
-    """Return whether the page has the chart of the terms: where the viewer sees them."""
+    """Return whether the page has the chart of the terms."""
     return board.has_terms and is_first(board, asked)
 
 

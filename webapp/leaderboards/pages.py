@@ -42,7 +42,7 @@ WHOLE = 10**9
 
 
 class CountedView:
-    """The submission behind a private leaderboard line."""
+    """The submission behind a row of the private leaderboard."""
 
     def __init__(self, counted: Counted, *, own_team_id: int | None) -> None:
         self.submission_id = counted.submission_id

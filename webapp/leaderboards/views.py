@@ -22,7 +22,7 @@ SHORTEST_BAR = 4  # of 100: the last of a page has a bar, too
 
 @dataclass(frozen=True, slots=True)
 class TermCell:
-    """A term of a line: its text, its shade, and whether it is the weakest of the line."""
+    """A term in a row: text, shade, and whether it is the row's weakest."""
 
     text: str
     shade: str
@@ -31,11 +31,10 @@ class TermCell:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One line of a leaderboard's page; `counted_id` is the submission behind it on the private one.
+    """A row of a leaderboard page; `counted_id` is the submission behind it on the private one.
 
-    `gap` is what it lacks to the leader, `bar` how much of the page's range of scores it has, of 100,
-    clipped where it is far below it; `ties`
-    has the classes of the bracket that joins it to its neighbours.
+    `gap` is the distance to the leader, `bar` the position in the page's range of scores in percent,
+    `is_clipped` for scores far below it, and `ties` the CSS classes of the bracket around tied rows.
     """
 
     rank: int | None
@@ -60,7 +59,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """Where the viewer's own line is: its rank and the page that has it."""
+    """The rank of the viewer's team and the page of its row."""
 
     rank: int
     page: int
@@ -69,7 +68,7 @@ class OwnPlace:
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A heading: the column's name, its help, the query that sorts by it, and how the page is sorted now."""
+    """A column heading: name, help, sort query, current order."""
 
     key: str
     name: str
@@ -127,7 +126,7 @@ def _basis(board: Board) -> str:
 
 
 def _caution(board: Board, *, is_revealed: bool) -> str:
-    """Return on which rows final ranks are computed, for the public leaderboard."""
+    """Return the sentence about the rows behind the ranks."""
     if board.split is Split.PRIVATE:
         return "These rows were hidden until the reveal."
     share = f"{board.row_share:.0%}"
@@ -195,7 +194,7 @@ def _query(asked: Asked) -> dict[str, str]:
 
 
 class _Lines:
-    """Makes the lines of a page, each in relation to the others."""
+    """Builds the rows of a page, relative to each other."""
 
     def __init__(self, board: Board, own_team_id: int | None, tied: Collection[int], asked: Asked) -> None:
         self._board, self._own_team_id, self._tied = board, own_team_id, tied
@@ -209,7 +208,7 @@ class _Lines:
         }
 
     def rows(self) -> list[RowView]:
-        """Return the lines of the page, those of tied neighbours joined by a bracket."""
+        """Return the rows of the page, with brackets around tied neighbours."""
         rows = self._board.rows
         follows = [row.team_id in self._tied and not row.is_benchmark for row in rows]
         return [
@@ -218,7 +217,7 @@ class _Lines:
         ]
 
     def row(self, row: BoardRow, *, up: bool = False, down: bool = False) -> RowView:
-        """Return one line."""
+        """Return a row."""
         has_change = self._board.has_changes and not row.is_benchmark
         text, direction = change(row.rank_change) if has_change else ("", "quiet")
         ties = [css for css, is_so in (("tie-up", up), ("tie-down", down)) if is_so and self._is_plain]
@@ -251,7 +250,7 @@ class _Lines:
 
 
 def _gap(units: int, leader: int | None, decimals: int) -> str:
-    """Return the displayed score minus the leader's displayed one; nothing for equal scores."""
+    """Return the displayed difference to the leader's score, empty for equal scores."""
     if leader is None or units == leader:
         return ""
     return f"{MINUS if units < leader else '+'}{score_text(abs(units - leader), decimals)}"
@@ -267,12 +266,12 @@ def _terms(terms: Mapping[str, float], scales: Mapping[str, tuple[float, float]]
 
 
 def counted_id(row: BoardRow, board: Board) -> int | None:
-    """Return the submission behind a line of the private leaderboard."""
+    """Return the submission behind a row of the private leaderboard."""
     return None if board.split is Split.PUBLIC or row.is_benchmark else row.submission_id
 
 
 def term_texts(terms: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the rounded terms that are shown with their four decimals, in the order of the headings."""
+    """Return the displayed terms in the order of the headings."""
     return tuple(f"{terms[term.key]:.4f}" for term in TERMS if term.key in terms)
 
 
@@ -286,7 +285,7 @@ def change(rank_change: int | None) -> tuple[str, str]:
 
 
 def board_csv(board: Board) -> str:
-    """Return all lines of a leaderboard; a benchmark has no rank. Terms that are not shown have no column."""
+    """Return all rows of a leaderboard as CSV, without hidden terms."""
     return csv_lines([_header(board), *map(_cells, board.rows)])
 
 

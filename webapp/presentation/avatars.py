@@ -1,4 +1,4 @@
-"""Avatars: a symmetrical pattern of squares, drawn from a random key."""
+"""Avatars: symmetrical patterns of squares from a random key"""
 
 from flask import Flask
 from markupsafe import Markup
@@ -12,7 +12,7 @@ FEWEST, MOST = 5, 11  # squares of the left half: fewer or more make no pattern
 
 
 def svg(key: str | None, size: str = "m") -> Markup:
-    """Return the picture of a key, for readers of screens hidden: the name stands beside it."""
+    """Return the picture of a key, hidden from screen readers because the name is next to it."""
     path, hue = pattern(key)
     return Markup(
         '<svg class="avatar {size} {hue}" viewBox="-0.5 -0.5 6 6" aria-hidden="true" focusable="false">'

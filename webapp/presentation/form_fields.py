@@ -1,4 +1,4 @@
-"""Form fields that the library lacks: a text with a reader of its own, and a date with a time (UTC)."""
+"""Form fields: texts with a parser, tick boxes, dates with a time (UTC)"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time
@@ -15,14 +15,14 @@ LAST_MINUTE = time(23, 59)
 
 
 class InvalidMoment(OrganizerError):
-    """A date or a time of day that is none."""
+    """An invalid date or time of day."""
 
     public_name = "invalid_moment"
     message = "Give the new closing date as a date (2026-03-14) and a time (23:59) in UTC."
 
 
 class SiteForm(FlaskForm):
-    """A form without a token of its own: the site checks that of every form."""
+    """A form without its own CSRF token: the site checks every form."""
 
     class Meta(FlaskForm.Meta):
         """What the library asks of a form."""
@@ -31,10 +31,7 @@ class SiteForm(FlaskForm):
 
 
 class Entry(StringField):
-    """A text that `read` makes a value of; where it cannot, what was entered is shown again.
-
-    `read` raises ValueError, whose message stands behind the label. One that is optional is None when blank.
-    """
+    """A text field with a parser that raises ValueError; an optional blank field is None."""
 
     def __init__(
         self,
@@ -49,7 +46,7 @@ class Entry(StringField):
         self._read, self._show, self._is_optional = read, show, is_optional
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        """Read what was entered; a field that was not sent is blank."""
+        """Parse the entered text."""
         text = valuelist[0].strip() if valuelist else ""
         try:
             self.data = None if self._is_optional and not text else self._read(text)
@@ -63,7 +60,7 @@ class Entry(StringField):
 
 
 class TickBox(BooleanField):
-    """A box that sends `yes`; anything else is a no."""
+    """A check box that sends `yes`."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, **options | {"render_kw": {"value": "yes"}})
@@ -74,7 +71,7 @@ class TickBox(BooleanField):
 
 
 class MomentField(Field):
-    """Two inputs, `<name>_date` and `<name>_time`; without a date there is no moment."""
+    """Two inputs, `<name>_date` and `<name>_time`; None without a date."""
 
     data: datetime | None
 
@@ -83,7 +80,7 @@ class MomentField(Field):
         self._day = f"{day:%H:%M}"
 
     def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
-        """Take a moment, or read what was entered into both inputs."""
+        """Read the default, or both inputs of the request."""
         super().process(None, data, extra_filters)
         chosen: datetime | None = self.data
         self.date = f"{chosen:%Y-%m-%d}" if chosen else ""
@@ -100,10 +97,7 @@ class MomentField(Field):
 
 
 def moment(name: str) -> datetime | None:
-    """Return the moment of the fields `<name>_date` and `<name>_time` of a request, None without a date.
-
-    Raises InvalidMoment.
-    """
+    """Return the moment of a request's fields `<name>_date` and `<name>_time`; raise InvalidMoment."""
     try:
         return _moment(request.form.get(f"{name}_date", ""), request.form.get(f"{name}_time", ""))
     except ValueError:

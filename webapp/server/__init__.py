@@ -1,6 +1,5 @@
-"""HTTP front of a web process: receive requests in full, within time and size limits.
+"""HTTP server of a web process, which survives slow clients.
 
-Gunicorn runs the processes; in each of them waitress receives in one loop and works with threads. This
-package adds what neither has: deadlines, bounds for each address, and the question to the application how
-large a body may be, asked with the head alone.
+Gunicorn runs the processes. In each of them waitress receives requests in one loop and runs threads. This
+package adds deadlines, limits per address, and body limits that the application sets for the headers.
 """

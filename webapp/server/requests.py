@@ -31,9 +31,9 @@ SENTENCES = {
 
 @dataclass(slots=True)
 class Head:
-    """What the application is asked by: it sets `limit_bytes`, or answers as it would answer the request.
+    """The check of a request by its headers: the application sets `limit_bytes` or responds.
 
-    `receiving_bytes` is how much other requests of this process may still write to the disk.
+    `receiving_bytes` is the number of bytes that other requests of this process may still store.
     """
 
     receiving_bytes: int = 0
@@ -42,7 +42,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the application said to a head that it does not want the body of."""
+    """The application's response to a request whose body it does not accept."""
 
     status: str
     headers: list[tuple[str, str]]
@@ -50,7 +50,7 @@ class Answer:
 
 
 def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], head: Head) -> Answer | None:
-    """Ask; return None where the application set a limit."""
+    """Ask the application about the headers; return None if it set a limit."""
     said: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
 
@@ -69,17 +69,17 @@ def ask(application: Callable[..., Iterable[bytes]], environ: dict[str, Any], he
 
 
 class TooLate(Error):  # type: ignore[misc]
-    """The request did not arrive in time."""
+    """A request that did not arrive in time."""
 
     code = 408
     reason = "Request Timeout"
 
 
 class Nowhere:
-    """Takes the bytes of a body that nobody wants, and keeps none."""
+    """A sink for the bytes of a rejected body."""
 
     def append(self, data: bytes) -> None:
-        """Forget the bytes."""
+        """Ignore the bytes."""
 
     def __len__(self) -> int:
         return 0
@@ -89,10 +89,10 @@ class Nowhere:
 
 
 class Refusal(ErrorTask):  # type: ignore[misc]
-    """An answer to what is not, or not yet, a request: in the shape that every error of the API has."""
+    """A response to an incomplete or invalid request, in the format of all API errors."""
 
     def execute(self) -> None:
-        """Write the answer, after which the connection is closed."""
+        """Write the response and close the connection."""
         error = self.request.error
         name = error.reason.lower().replace(" ", "_")
         told = {"code": error.code, "error": name, "message": SENTENCES.get(error.code, f"{error.reason}.")}
@@ -110,10 +110,10 @@ class Refusal(ErrorTask):  # type: ignore[misc]
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """A request as waitress reads it, strict about its length.
+    """A request of waitress with strict rules for its length.
 
-    `limit_bytes` is how much of its body is kept; None while the application has not been asked. `answer` is
-    what the application said to the head alone, where it takes no body at all.
+    `limit_bytes` is the stored part of the body, None before the application set it. `answer` is the
+    application's response to the headers of a rejected body.
     """
 
     expect_continue: bool
@@ -128,7 +128,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def wants_word(self) -> bool:
-        """Whether the application must be asked before more of the body is received."""
+        """Whether the application must set a limit before more of the body is received."""
         return (
             self.headers_finished
             and not self.completed
@@ -138,12 +138,12 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     @property
     def announced_bytes(self) -> int:
-        """How much of the body may still be on the disk."""
+        """The number of bytes that the body may still store."""
         most = self.limit_bytes or 0
         return (most if self.chunked else min(self.content_length, most)) if self.is_kept else 0
 
     def received(self, data: bytes) -> int:
-        """Receive a part, and return how many of its bytes belonged to this request."""
+        """Receive data, and return the number of bytes of this request."""
         if self.body_rcv is None:
             consumed: int = super().received(data)
             if self.headers_finished and not self.completed and self.expect_continue:
@@ -152,7 +152,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         return self._received_chunks(data) if self.chunked else super().received(data)
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the head; raise ParsingError where two readers could see two different lengths."""
+        """Parse the headers; raise ParsingError for an ambiguous length."""
         super().parse_header(header_plus)
         has_coding = self.chunked or "TRANSFER_ENCODING" in self.headers
         if has_coding and ("CONTENT_LENGTH" in self.headers or not self.chunked):
@@ -165,13 +165,13 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.headers["HOST"] = self.proxy_netloc
 
     def keep(self, limit_bytes: int) -> None:
-        """Receive the body, up to `limit_bytes`; one that is longer is read and forgotten."""
+        """Store the body up to `limit_bytes`; a longer one is read and ignored."""
         self.limit_bytes = limit_bytes
         if not self.chunked and self.content_length > limit_bytes:
             self.forget()
 
     def forget(self) -> None:
-        """Read the rest of the body and keep nothing of it, for who still sends would not see the answer."""
+        """Read the rest of the body without storing it: the client must finish before it reads a response."""
         self.is_kept = False
         self.body_rcv.getbuf().close()
         self.body_rcv.buf = Nowhere()
@@ -181,13 +181,13 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.end_here()
 
     def get_body_stream(self) -> Any:
-        """Return the body, an empty one where it was not kept."""
+        """Return the body, empty if it was not stored."""
         if self.is_kept:
             return super().get_body_stream()
         return OverflowableBuffer(1).getfile()
 
     def end_here(self) -> None:
-        """Answer without the rest, and close the connection."""
+        """Respond without the rest of the body, and close the connection."""
         self.headers["CONNECTION"] = "close"
         self.connection_close = self.completed = self.ended_early = True
 

@@ -19,7 +19,7 @@ MOST = 100  # of a person that have not ended
 
 
 class Scope(enum.StrEnum):
-    """The permissions of a token."""
+    """What a token may be used for."""
 
     READ = "read"
     SUBMIT = "submit"
