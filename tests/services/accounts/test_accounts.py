@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from grader.models import ApiToken, Login, SetupLink, User
 from grader.services.accounts import accounts, administrators, api_tokens, logins
-from grader.services.accounts.accounts import InvalidAccount, NameTaken
+from grader.services.accounts.accounts import InvalidAccount
 from grader.services.accounts.administrators import InvalidSetupLink
 from grader.services.accounts.api_tokens import UnknownToken
 from grader.services.people import names
@@ -72,54 +72,15 @@ def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service, pa
     assert Counting.verified == 3
 
 
-@pytest.mark.both_databases
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        " ",
-        "a" * 65,
-        "evil\u202ename",
-        "zero\u200bwidth",
-        "tab\tname",
-        "nul\0",
-        "\ud800",
-        "---",
-        "\ue000x",
-    ],
-)
-def test_names_that_could_deceive_or_break_are_refused(service, name: str):
-    with pytest.raises(InvalidAccount) as caught:
-        sign_up(service, name)
-    assert set(caught.value.problems) == {"name"}
-
-
-@pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "名前", "Żółw", "o'neil", "x" * 64, "7"])
-def test_names_of_all_scripts_are_welcome(service, name: str):
-    assert sign_up(service, name).name == name
-
-
-@pytest.mark.both_databases
-@pytest.mark.parametrize("twin", ["ADA", "\uff41da", " ada "])
-def test_names_that_look_the_same_are_taken(service, twin: str):
-    sign_up(service, "ada")
-    with pytest.raises(NameTaken, match="is taken"):
-        sign_up(service, twin)
-    with service.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(User)) == 1
-
-
-@pytest.mark.parametrize("password", ["short", "x" * 1025, "aaaaaaaaaaaa", "ada lovelace"])
-def test_weak_passwords_are_refused(service, password: str):
-    with pytest.raises(InvalidAccount) as caught:
-        sign_up(service, "Ada Lovelace", password)
-    assert set(caught.value.problems) == {"password"}
-
-
 def test_all_that_is_wrong_is_told_at_once(service):
-    with pytest.raises(InvalidAccount) as caught:
-        sign_up(service, "", "short")
-    assert set(caught.value.problems) == {"name", "password"}
+    for name, password, fields in (
+        ("", "short", {"name", "password"}),
+        ("evil\u202ename", GOOD, {"name"}),
+        ("Ada Lovelace", "ada lovelace", {"password"}),
+    ):
+        with pytest.raises(InvalidAccount) as caught:
+            sign_up(service, name, password)
+        assert set(caught.value.problems) == fields
 
 
 def test_a_password_is_the_same_however_its_accents_are_typed(service, passwords):

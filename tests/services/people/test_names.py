@@ -68,6 +68,8 @@ def test_names_that_differ_are_two(one: str, other: str):
         ("\u0301ada", "begin with a mark"),
         ("---", "letter or digit"),
         ("a\u0328\u0301" * 65, "this one has 65"),
+        (" ", "this one has 0"),
+        ("\ud800", r"U\+D800"),
         ("x" * 1_000_000, "this one has 1,000,000"),
     ],
 )
@@ -76,7 +78,7 @@ def test_a_name_that_could_deceive_is_refused_with_its_reason(name: str, why: st
         clean_name(name)
 
 
-@pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7"])
+@pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7", "名前", "o'neil"])
 def test_length_is_counted_as_readers_count(name: str):
     assert clean_name(name) == name
 

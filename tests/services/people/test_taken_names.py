@@ -21,7 +21,7 @@ def rename(service, competition, user: str, name: str):
 
 def test_an_account_cannot_look_like_another_by_punctuation(service):
     service.user("Team Alpha")
-    for twin in ("\u00b7Team Alpha", "Team Alpha.", "TeamAlpha"):
+    for twin in ("\u00b7Team Alpha", "Team Alpha.", "TeamAlpha", "TEAM ALPHA", "\uff34eam Alpha"):
         with pytest.raises(NameTaken):
             service.user(twin)
     service.user("Team Alpha 2")
