@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from grader.models import (
     Competition,
@@ -15,15 +15,14 @@ from grader.models import (
     ScoringVersion,
     ScoringVersionState,
     Submission,
-    SubmissionKind,
     SubmissionStatus,
 )
+from grader.services.closing import close
 from grader.services.closing.verification import Verified, VerifyParameters
 from grader.services.competitions import phases
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 
-NAMED_COUNT = 10
 BUNDLES_SHOWN = 5
 
 
@@ -78,13 +77,14 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
     )
     asked = None if job is None else VerifyParameters.from_dict(job.parameters)
     is_current = asked is not None and version is not None and asked.scoring_version_id == version.id
+    counts = close.count_unscored(session, competition)
     return CloseState(
         stage=phases.stage(competition, now),
         selection_open_until=phases.selection_open_until(competition, now),
-        waiting_count=_count(session, competition, SubmissionStatus.PENDING),
-        waiting=_first(session, competition, SubmissionStatus.PENDING),
-        failed_count=_count(session, competition, SubmissionStatus.FAILED),
-        failed=_first(session, competition, SubmissionStatus.FAILED),
+        waiting_count=counts[SubmissionStatus.PENDING],
+        waiting=tuple(close.first_unscored(session, competition, SubmissionStatus.PENDING)),
+        failed_count=counts[SubmissionStatus.FAILED],
+        failed=tuple(close.first_unscored(session, competition, SubmissionStatus.FAILED)),
         preparing=session.scalar(
             select(ScoringVersion.number).where(
                 ScoringVersion.competition_id == competition.id,
@@ -114,27 +114,3 @@ def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:
     )
     bundles = [job for job in packed if job.state is not JobState.DONE or "sha256" in job.result]
     return [*verifications, *bundles[:BUNDLES_SHOWN]]
-
-
-def _count(session: Session, competition: Competition, status: SubmissionStatus) -> int:
-    return session.scalar(select(func.count()).where(*_in_time(competition, status))) or 0
-
-
-def _first(session: Session, competition: Competition, status: SubmissionStatus) -> tuple[Submission, ...]:
-    return tuple(
-        session.scalars(
-            select(Submission)
-            .where(*_in_time(competition, status))
-            .options(joinedload(Submission.team))
-            .order_by(Submission.submitted_at, Submission.id)
-            .limit(NAMED_COUNT)
-        )
-    )
-
-
-def _in_time(competition: Competition, status: SubmissionStatus) -> tuple[ColumnElement[bool], ...]:
-    return (
-        Submission.competition_id == competition.id,
-        Submission.status == status,
-        Submission.kind != SubmissionKind.LATE,
-    )

@@ -177,7 +177,7 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
     if phases.phase(competition, now) not in (Phase.CLOSED, Phase.REVEALED):
         raise NotClosed(competition.closes_at)
     was_settled = phases.is_settled(competition)
-    _settle(session, competition, _counts(session, competition)[SubmissionStatus.PENDING], now)
+    _settle(session, competition, count_pending(session, competition=competition), now)
     session.flush()
     told = select(Notification.id).where(
         Notification.competition_id == competition.id,
@@ -210,7 +210,7 @@ def reveal(
     closed_now = phase is not Phase.CLOSED
     if closed_now:
         competition.closes_at = now
-    counts = _counts(session, competition)
+    counts = count_unscored(session, competition)
     _settle(session, competition, counts[SubmissionStatus.PENDING], now)
     competition.state = CompetitionState.REVEALED
     competition.revealed_at = now
@@ -306,7 +306,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 def count_pending(session: Session, *, competition: Competition) -> int:
     """Return how many submissions accepted in time wait for their scores."""
-    return _counts(session, competition)[SubmissionStatus.PENDING]
+    return count_unscored(session, competition)[SubmissionStatus.PENDING]
 
 
 def _state(competition: Competition) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
     if until is not None:
         raise SelectionOpen(until=until)
     if pending:
-        raise ScoringPending(_pending(session, competition), pending)
+        raise ScoringPending(first_unscored(session, competition, SubmissionStatus.PENDING), pending)
     if phases.is_settled(competition):
         return
     version_id = lookup.live(competition).id
@@ -343,7 +343,7 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
     competition.settled_at = now
 
 
-def _counts(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
+def count_unscored(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
     """Return how many submissions accepted in time wait for their scores, and how many have failed."""
     query = (
         select(Submission.status, func.count())
@@ -357,12 +357,15 @@ def _counts(session: Session, competition: Competition) -> Counter[SubmissionSta
     return Counter(dict(session.execute(query).all()))
 
 
-def _pending(session: Session, competition: Competition) -> Sequence[Submission]:
+def first_unscored(
+    session: Session, competition: Competition, status: SubmissionStatus
+) -> Sequence[Submission]:
+    """Return the first submissions accepted in time that have this status, with their teams."""
     return session.scalars(
         select(Submission)
         .where(
             Submission.competition_id == competition.id,
-            Submission.status == SubmissionStatus.PENDING,
+            Submission.status == status,
             Submission.kind != SubmissionKind.LATE,
         )
         .options(joinedload(Submission.team))
