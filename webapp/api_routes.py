@@ -9,11 +9,26 @@ from webapp.http.api import blueprint
 from webapp.leaderboards import api as leaderboards
 from webapp.openapi import document
 from webapp.organizers.closing import api as closing
-from webapp.organizers.console import actions as console_actions
-from webapp.organizers.console import console_api, submissions_api, teams_api
+from webapp.organizers.console import (
+    announcements,
+    audit,
+    console,
+    diagnosis,
+    disputes,
+    exports,
+    organizers,
+    ties,
+)
+from webapp.organizers.console import (
+    submissions as organizers_submissions,
+)
+from webapp.organizers.console import (
+    teams as organizers_teams,
+)
 from webapp.organizers.fair_play import api as fair_play
 from webapp.organizers.rescoring import api as rescoring
 from webapp.organizers.setup import api as setup
+from webapp.organizers.setup import data_files, publishing, settings_page, solution
 from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
@@ -27,17 +42,27 @@ ROUTES = (
     competitions,
     teams,
     team_actions,
-    console_actions,
     leaderboards,
     submissions,
     webhook_actions,
     streams,
     setup,
+    solution,
+    data_files,
+    publishing,
+    settings_page,
     rescoring,
     closing,
-    console_api,
-    submissions_api,
-    teams_api,
+    console,
+    organizers_submissions,
+    organizers_teams,
+    announcements,
+    disputes,
+    diagnosis,
+    ties,
+    organizers,
+    audit,
+    exports,
     fair_play,
     requests_api,
     profile_api,

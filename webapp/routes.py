@@ -15,28 +15,27 @@ from webapp.documentation import pages as documentation_pages
 from webapp.http.site import current_site, site_link
 from webapp.leaderboards import pages as leaderboard_pages
 from webapp.organizers.closing import pages as closing_pages
-from webapp.organizers.console import actions as console_actions
 from webapp.organizers.console import (
-    announcements_page,
-    audit_page,
-    console_page,
-    diagnosis_page,
-    disputes_page,
-    exports_page,
-    organizers_page,
-    submissions_page,
-    teams_page,
-    ties_page,
+    announcements,
+    audit,
+    console,
+    diagnosis,
+    disputes,
+    exports,
+    submissions,
+    teams,
+    ties,
 )
+from webapp.organizers.console import organizers as organizers_page
 from webapp.organizers.fair_play import pages as fair_play_pages
 from webapp.organizers.rescoring import difference_page, version_page
 from webapp.organizers.rescoring import pages as rescoring_pages
 from webapp.organizers.setup import (
     create_page,
-    data_page,
-    publish_page,
+    data_files,
+    publishing,
     settings_page,
-    solution_page,
+    solution,
 )
 from webapp.presentation import assets
 from webapp.submissions import comparison, submit_page
@@ -49,21 +48,20 @@ FAMILIES = (
     *(own_account, notifications, people, assets),
     *(competition_pages, downloads),
     *(entry_pages, team_pages, submit_page, leaderboard_pages),
-    *(create_page, settings_page, data_page, solution_page, publish_page),
-    *(console_page, submissions_page, teams_page, disputes_page, announcements_page),
-    *(organizers_page, audit_page, exports_page, fair_play_pages, rescoring_pages, closing_pages),
+    *(create_page, settings_page, data_files, solution, publishing),
+    *(console, submissions, teams, disputes, announcements),
+    *(organizers_page, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
 )
 # They add their pages to the blueprint of a family.
 ADDED_TO_FAMILIES = (
     access,
     comparison,
-    diagnosis_page,
-    ties_page,
+    diagnosis,
+    ties,
     difference_page,
     version_page,
     profile_page,
     team_actions,
-    console_actions,
 )
 # In the order of the navigation: a page's family, and its words.
 PAGES = {

@@ -25,6 +25,7 @@ from grader.worker.webhook_sender import WebhookSender
 from tests.fixtures.patience import HANG_SECONDS, eventually
 from tests.fixtures.races import race
 from tests.fixtures.receivers import LOOPBACK, Receiver, deliveries, subscribe
+from tests.fixtures.services import call
 
 pytestmark = pytest.mark.both_databases
 
@@ -55,7 +56,8 @@ def tell(service, webhook: Webhook, now: datetime, count: int = 1):
     """Let announcements be posted."""
     for number in range(count):
         with service.database.write() as session:
-            announcements.post(
+            call(
+                announcements.post,
                 session,
                 competition=service.reload(webhook.competition),
                 title=f"News {number}",
@@ -237,8 +239,13 @@ def test_an_announcement_that_was_withdrawn_is_not_sent(
 ):
     tell(service, webhook, now)
     with service.database.write() as session:
-        announcements.withdraw(
-            session, competition=webhook.competition, announcement_id=1, actor=Actor(None, "t"), now=now
+        call(
+            announcements.withdraw,
+            session,
+            competition=webhook.competition,
+            announcement_id=1,
+            actor=Actor(None, "t"),
+            now=now,
         )
     sender.send_waiting()
     assert receiver.received == []
@@ -250,7 +257,8 @@ def test_slack_gets_one_sentence_in_which_nothing_is_markup(
 ):
     with service.database.write() as session:
         session.get_one(Webhook, webhook.id).format = "slack"
-        announcements.post(
+        call(
+            announcements.post,
             session,
             competition=webhook.competition,
             title="<!channel> R&D",

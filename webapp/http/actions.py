@@ -22,11 +22,18 @@ from webapp.http.api import operation
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import wants_to_change
 from webapp.http.context import actor, competition_of, require_role, writing
-from webapp.http.errors import headers_of, status_of, wants_json
+from webapp.http.errors import BadRequest, headers_of, status_of, wants_json
 from webapp.http.fields import Sent
 from webapp.http.parameters import entered_number
 
 Action = Callable[..., Any]
+
+
+class NotConfirmed(BadRequest):
+    """An action that cannot be undone needs its box ticked."""
+
+    public_name = "not_confirmed"
+    message = "Tick the box first: this cannot be undone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,9 @@ class Family:
     """Actions with the same page and the same kind of response.
 
     `show` renders the page, with a refusal as `problem`; `home` is the address to which a successful form
-    leads. Both get the values of the action's address. `answer` returns the response of the API. Actions for
-    organizers have the `role` that they need. `api` is the prefix of the operations' addresses if it is not
-    that of the pages.
+    leads. Both get the values of the action's address. `answer` returns the response of the API, which is
+    empty with the status 204. Actions for organizers have the `role` that they need. `api` is the prefix of
+    the operations' addresses if it is not that of the pages.
     """
 
     pages: Blueprint
@@ -44,8 +51,8 @@ class Family:
     refusals: tuple[type[FairboardError], ...]
     show: Callable[..., str]
     home: Callable[..., str]
-    answers: type[BaseModel]
-    answer: Callable[..., Any]
+    answers: type[BaseModel] | None = None
+    answer: Callable[..., Any] = lambda _act, _outcome, **_: ""
     role: Role | None = None
     api: str | None = None
 
@@ -59,6 +66,7 @@ class Family:
         page_path: str | None = None,
         form: Callable[[], Sent] | None = None,
         find: Callable[[Any, str], Competition] = competition_of,
+        home: Callable[..., str] | None = None,
         shown: Callable[..., ResponseReturnValue] | None = None,
         answers: type[BaseModel] | None = None,
         answer: Callable[..., Any] | None = None,
@@ -72,12 +80,13 @@ class Family:
         the outcome and the address. `page_path` is the address of the form if it is another one, and `form`
         reads the input if its fields have other names. `find` returns the competition of the form. `shown`
         and `answer` make the responses of an action that shows its outcome. `after` runs after the commit.
+        `home` replaces the address of the family.
         """
 
         def register(run: Action) -> Action:
             takes = run.__annotations__.get("sent")
             read = form or (None if takes is None else lambda: entered(takes))
-            rule = self._form(run, read, done, shown, find, after)
+            rule = self._form(run, read, done, home or self.home, shown, find, after)
             self.pages.add_url_rule(page_path or path, page, rule, methods=["POST"])
             context.ACTIONS.add(f"{self.pages.name}.{page}")
             view = self._view(run, takes, answer or self.answer, status, after)
@@ -97,6 +106,7 @@ class Family:
         run: Action,
         read: Callable[[], Sent] | None,
         done: str | Mapping[str, str] | Callable[..., str],
+        home: Callable[..., str],
         shown: Callable[..., ResponseReturnValue] | None,
         find: Callable[[Any, str], Competition],
         after: Callable[[Act, Any], None],
@@ -111,7 +121,7 @@ class Family:
                     competition = find(session, slug)
                     if self.role is not None:
                         require_role(session, slug, self.role)
-                        if wants_to_change():
+                        if wants_to_change() or request.form.get("act") == "preview":
                             return self.show(slug=slug, problem=None, **given)
                     act = acting.begin(session, competition=competition, actor=actor())
                     sent = {} if read is None else {"sent": read()}
@@ -127,7 +137,7 @@ class Family:
                 flash(done(outcome, **given))
             else:
                 flash(done if isinstance(done, str) else done[given["verb"]])
-            return redirect(self.home(slug=slug, **given), 303)
+            return redirect(home(slug=slug, **given), 303)
 
         return form
 
@@ -144,9 +154,9 @@ class Family:
             with writing() as session:
                 act = acting.begin(session, competition=competition_of(session, slug), actor=actor())
                 outcome = run(act, **sent, **given)
-                answered = answer(act, outcome, **given)
+                answered = "" if status == 204 else answer(act, outcome, **given)
             after(act, outcome)
-            return answered, status
+            return answered if isinstance(answered, tuple) else (answered, status)
 
         view.__name__, view.__doc__ = run.__name__, run.__doc__
         view.__annotations__ = {} if takes is None else {"json": takes}
@@ -158,8 +168,22 @@ def entered(takes: type[Sent]) -> Any:
     found: dict[str, Any] = {}
     for name, field in takes.model_fields.items():
         is_text = field.annotation in (str, str | None)
-        found[name] = request.form.get(name, "") if is_text else entered_number(name)
+        if field.annotation is bool:
+            found[name] = request.form.get(name) == "yes"
+        else:
+            found[name] = request.form.get(name, "") if is_text else entered_number(name)
     return takes.model_construct(**found)
+
+
+def ticked(takes: type[Sent]) -> Callable[[], Any]:
+    """Return the reader of a form whose box must be ticked; it raises NotConfirmed."""
+
+    def read() -> Any:
+        if request.form.get("confirm") != "yes":
+            raise NotConfirmed
+        return entered(takes)
+
+    return read
 
 
 def is_form() -> bool:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from flask import Response, g, make_response, request
+from flask import Response, g, jsonify, make_response, request
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import ContentRange
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
@@ -14,6 +14,13 @@ from werkzeug.wsgi import wrap_file
 
 BINARY = "application/octet-stream"
 PIECE_BYTES = 1 << 18
+
+
+def polled(state: dict[str, Any]) -> Response:
+    """Return JSON with an ETag, for a page that polls it."""
+    answer = jsonify(state)
+    answer.add_etag()
+    return answer
 
 
 def send(

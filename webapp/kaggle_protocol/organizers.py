@@ -10,7 +10,7 @@ from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, CompetitionState, EntryMode, OrganizerJob, Role
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
-from grader.services.competitions import organizers, pauses, phases
+from grader.services.competitions import acting, organizers, pauses, phases
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.settings_model import CompetitionSettings
 from grader.services.data_files import files as data_files
@@ -326,10 +326,11 @@ def _require_settable(competition: Competition, given: SentFields, names: list[s
 
 
 def _pause(session: Any, competition: Competition, *, is_wanted: bool) -> None:
+    act = acting.begin(session, competition=competition, actor=actor())
     if is_wanted and competition.paused_at is None:
-        pauses.pause(session, competition=competition, message=PAUSED, actor=actor())
+        pauses.pause(act, message=PAUSED)
     if not is_wanted and competition.paused_at is not None:
-        pauses.resume(session, competition=competition, actor=actor())
+        pauses.resume(act)
 
 
 def _told(competition: Competition) -> Mapping[str, Any]:

@@ -30,6 +30,16 @@ class Act:
             raise TypeError("A person has to do this.")
         return self.actor.user
 
+    @property
+    def parts(self) -> dict[str, Any]:
+        """All of it by name, for services that take the parts one by one."""
+        return {
+            "session": self.session,
+            "competition": self.competition,
+            "actor": self.actor,
+            "now": self.now,
+        }
+
     def record(
         self,
         action: str,

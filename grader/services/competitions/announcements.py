@@ -6,12 +6,10 @@ from datetime import datetime
 from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session, undefer
 
-from grader import db
 from grader.errors import ErrorKind, OrganizerError, SeveralProblems
 from grader.models import Announcement, Competition, Participation, RequestState, TeamMember, User
 from grader.services import notifications
 from grader.services import webhook_outbox as webhooks
-from grader.services.audit.log import Actor
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters, outbox
 from grader.services.notifications import NotificationKind
@@ -36,21 +34,12 @@ class UnknownAnnouncement(OrganizerError):
     message = "There is no announcement {announcement_id}, or it is withdrawn."
 
 
-def post(
-    session: Session,
-    *,
-    competition: Competition,
-    title: str,
-    body: str,
-    by_mail: bool,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Announcement:
+def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
     """Show an announcement on the competition's pages, and mail it to everybody who takes part if `by_mail`.
 
     Raises InvalidAnnouncement.
     """
-    now = now or db.now(session)
+    session, competition, now = act.session, act.competition, act.now
     title, body = _checked(title, body)
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
     session.add(made)
@@ -60,10 +49,10 @@ def post(
     )
     kind = NotificationKind.ANNOUNCEMENT
     notifications.tell(
-        session, competition=competition, kind=kind, subject_id=made.id, by=actor.user, now=now
+        session, competition=competition, kind=kind, subject_id=made.id, by=act.actor.user, now=now
     )
     mail_count = _mail(session, competition, made, now) if by_mail else 0
-    Act(session, competition, actor, now).record(
+    act.record(
         "announcement.post",
         f"announcement {made.id}",
         after={"title": title, "body": body, "mails": mail_count},
@@ -72,53 +61,31 @@ def post(
 
 
 def edit(
-    session: Session,
-    *,
-    competition: Competition,
-    announcement_id: int,
-    title: str | None = None,
-    body: str | None = None,
-    actor: Actor,
-    now: datetime | None = None,
+    act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
     """Change the title or the text of an announcement, which then shows when it was edited.
 
     None leaves either as it is. Nobody is mailed. Raises UnknownAnnouncement, InvalidAnnouncement.
     """
-    now = now or db.now(session)
-    found = _shown(session, competition, announcement_id)
+    found = _shown(act.session, act.competition, announcement_id, lock=True)
     title, body = _checked(found.title if title is None else title, found.body if body is None else body)
     before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
     if before != after:
-        found.title, found.body, found.edited_at = title, body, now
-        subject = f"announcement {found.id}"
-        Act(session, competition, actor, now).record("announcement.edit", subject, before=before, after=after)
+        found.title, found.body, found.edited_at = title, body, act.now
+        act.record("announcement.edit", f"announcement {found.id}", before=before, after=after)
     return found
 
 
 def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
     """Return an announcement that is not withdrawn; raise UnknownAnnouncement."""
-    return _shown(session, competition, announcement_id, lock=False)
+    return _shown(session, competition, announcement_id)
 
 
-def withdraw(
-    session: Session,
-    *,
-    competition: Competition,
-    announcement_id: int,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Announcement:
+def withdraw(act: Act, *, announcement_id: int) -> Announcement:
     """Show an announcement no longer; it stays stored. Raises UnknownAnnouncement."""
-    now = now or db.now(session)
-    found = _shown(session, competition, announcement_id)
-    found.withdrawn_at = now
-    session.flush()
-    Act(session, competition, actor, now).record(
-        "announcement.withdraw",
-        f"announcement {found.id}",
-        before={"title": found.title},
-    )
+    found = _shown(act.session, act.competition, announcement_id, lock=True)
+    found.withdrawn_at = act.now
+    act.record("announcement.withdraw", f"announcement {found.id}", before={"title": found.title})
     return found
 
 
@@ -142,7 +109,7 @@ def _newest(competition: Competition) -> Select[Announcement]:
 
 
 def _shown(
-    session: Session, competition: Competition, announcement_id: int, *, lock: bool = True
+    session: Session, competition: Competition, announcement_id: int, *, lock: bool = False
 ) -> Announcement:
     found = session.get(Announcement, announcement_id, with_for_update=True if lock else None)
     if found is None or found.competition_id != competition.id or found.withdrawn_at is not None:

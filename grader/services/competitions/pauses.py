@@ -6,12 +6,9 @@ Boards and pages stay readable, what was accepted goes on being scored, and pick
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, settings
+from grader.services.competitions import settings
 from grader.services.competitions.acting import Act
 from grader.text import one_line
 
@@ -43,22 +40,12 @@ class NotPaused(OrganizerError):
     message = "Submissions are not paused."
 
 
-def pause(
-    session: Session,
-    *,
-    competition: Competition,
-    message: str,
-    actor: Actor,
-    closes_at: datetime | None = None,
-    now: datetime | None = None,
-) -> Competition:
+def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Competition:
     """Take no files until `resume`, or change the sentence; the close can move in the same act.
 
     Raises MessageNeeded, InvalidCompetition.
     """
-    message = _sentence(message)
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition = act.competition
+    message, competition = _sentence(message), act.competition
     before = _state(competition)
     _move_close(act, closes_at, message)
     competition.paused_at = competition.paused_at or act.now
@@ -67,16 +54,8 @@ def pause(
     return competition
 
 
-def resume(
-    session: Session,
-    *,
-    competition: Competition,
-    actor: Actor,
-    closes_at: datetime | None = None,
-    now: datetime | None = None,
-) -> Competition:
+def resume(act: Act, *, closes_at: datetime | None = None) -> Competition:
     """Take files again; the close can move in the same act. Raises NotPaused, InvalidCompetition."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
     if competition.paused_at is None:
         raise NotPaused

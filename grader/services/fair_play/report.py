@@ -23,7 +23,7 @@ from grader.models import (
     Team,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup
+from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson, StoredNames
@@ -296,21 +296,13 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
     return [File(*row) for row in reversed(found[:limit])], max(len(found) - limit, 0)
 
 
-def mark(
-    session: Session,
-    *,
-    competition: Competition,
-    line: str,
-    reason: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> FairPlayMark:
+def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
     """Mark a line as reviewed, or change its reason; raise ReasonNeeded and UnknownLine."""
     if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
         raise ReasonNeeded
+    session, competition = act.session, act.competition
     if line not in _lines(session, competition):
         raise UnknownLine
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     found = session.scalar(
         select(FairPlayMark).where(FairPlayMark.competition_id == competition.id, FairPlayMark.line == line)
     )
@@ -318,7 +310,7 @@ def mark(
         found = FairPlayMark(competition_id=competition.id, line=line)
         session.add(found)
     found.reason, found.marked_at = reason.strip(), act.now
-    found.marked_by_id = actor.user.id if actor.user else None
+    found.marked_by_id = act.actor.user.id if act.actor.user else None
     act.record("fair_play.mark", found.line, reason=found.reason)
     return found
 

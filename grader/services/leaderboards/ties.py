@@ -26,7 +26,7 @@ from grader.models import (
     Team,
 )
 from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup
+from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson
@@ -124,10 +124,9 @@ def request(
     return job
 
 
-def publish(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
+def publish(act: Act) -> None:
     """Let everybody see which teams are tied on the private leaderboard; raise TiesNotPublishable."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition = act.competition
+    session, competition = act.session, act.competition
     if competition.revealed_at is None:
         raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
     job = newest(session, competition=competition)
@@ -136,7 +135,7 @@ def publish(session: Session, *, competition: Competition, actor: Actor, now: da
         raise TiesNotPublishable("Compare the teams on the current private leaderboard first.")
     if is_published(job):
         raise TiesNotPublishable("These ties are published already.")
-    job.result = job.result | {"published_at": now.isoformat()}
+    job.result = job.result | {"published_at": act.now.isoformat()}
     act.record(
         "ties.publish",
         f"scoring version {lookup.live(competition).number}",

@@ -3,8 +3,6 @@
 A diagnosis belongs to the scoring version that was live when it was asked for.
 """
 
-from datetime import datetime
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
@@ -19,8 +17,7 @@ from grader.models import (
 )
 from grader.reports import Analysis, formats
 from grader.services.audit import log
-from grader.services.audit.log import Actor
-from grader.services.competitions import acting, lookup
+from grader.services.competitions import lookup
 from grader.services.competitions.acting import Act
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards import submission_results
@@ -75,19 +72,12 @@ class DiagnosisNotPublished(ParticipantError):
     message = "No diagnosis of submission {submission_id} is published."
 
 
-def request(
-    session: Session,
-    *,
-    competition: Competition,
-    submission_id: int,
-    against_id: int | None,
-    actor: Actor,
-    now: datetime,
-) -> OrganizerJob:
+def request(act: Act, *, submission_id: int, against_id: int | None) -> OrganizerJob:
     """Have a submission diagnosed under the live scoring version, and compared with another if one is named.
 
     Raises UnknownSubmissionHere, NotScored, NothingToCompareWith.
     """
+    session, competition = act.session, act.competition
     if against_id == submission_id:
         raise NothingToCompareWith
     for each in (submission_id,) if against_id is None else (submission_id, against_id):
@@ -104,26 +94,19 @@ def request(
             scoring_version_id=version.id,
             scoring_version=version.number,
         ).as_dict(),
-        created_by=actor.user,
-        now=now,
+        created_by=act.actor.user,
+        now=act.now,
     )
-    Act(session, competition, actor, now).record(
-        "diagnosis.start",
-        f"submission #{submission_id}",
-        after={"against": against_id},
-    )
+    act.record("diagnosis.start", f"submission #{submission_id}", after={"against": against_id})
     return job
 
 
-def publish(
-    session: Session, *, competition: Competition, submission_id: int, actor: Actor, now: datetime
-) -> None:
+def publish(act: Act, *, submission_id: int) -> None:
     """Let everybody see the newest diagnosis of a submission that counted: there is no way back.
 
     Raises NotPublishable, NoDiagnosis, NotCounted.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
-    competition = act.competition
+    session, competition = act.session, act.competition
     if competition.revealed_at is None:
         raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
     submission_results.get_counted(
@@ -140,7 +123,7 @@ def publish(
         raise NotPublishable("It compares with another submission. Diagnose this one alone, then publish it.")
     if is_published(job):
         raise NotPublishable("This diagnosis is published already.")
-    job.result = job.result | {"published_at": now.isoformat()}
+    job.result = job.result | {"published_at": act.now.isoformat()}
     submission = get(session, competition=competition, submission_id=submission_id)
     what = f"submission #{submission_id} of {log.mention(submission.team)}"
     act.record("diagnosis.publish", what, public_text=f"The diagnosis of {what} was published.")

@@ -9,7 +9,6 @@ from grader import db
 from grader.errors import ErrorKind, OrganizerError, ParticipantError
 from grader.models import Competition, Dispute, Submission, Team, TeamMember, User
 from grader.services import notifications
-from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.competitions.acting import Act
 from grader.services.mail import letters
@@ -92,35 +91,25 @@ def ask(
     return made
 
 
-def answer(
-    session: Session,
-    *,
-    competition: Competition,
-    dispute_id: int,
-    answer: str,
-    actor: Actor,
-    now: datetime | None = None,
-) -> Dispute:
+def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
     """Answer a question, or replace the answer; its team gets a notification and an e-mail.
 
     Raises UnknownDispute, InvalidAnswer.
     """
-    now = now or db.now(session)
     text = _checked(answer, InvalidAnswer, "answer")
-    found = session.get(Dispute, dispute_id, with_for_update=True)
-    if found is None or found.competition_id != competition.id:
+    found = act.session.get(Dispute, dispute_id, with_for_update=True)
+    if found is None or found.competition_id != act.competition.id:
         raise UnknownDispute(dispute_id=dispute_id)
     before = found.answer
-    found.answer, found.answered_at = text, now
-    found.answered_by_id = None if actor.user is None else actor.user.id
-    session.flush()
-    Act(session, competition, actor, now).record(
+    found.answer, found.answered_at = text, act.now
+    found.answered_by_id = None if act.actor.user is None else act.actor.user.id
+    act.record(
         "dispute.answer",
         f"submission {found.submission_id}",
         before={"answer": before} if before else {},
         after={"question": found.question, "answer": text},
     )
-    _tell_team(session, competition, found, now)
+    _tell_team(act.session, act.competition, found, act.now)
     return found
 
 

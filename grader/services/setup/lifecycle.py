@@ -100,19 +100,11 @@ def publish(
     return competition
 
 
-def archive(
-    session: Session,
-    *,
-    competition: Competition,
-    actor: Actor,
-    reason: str = "",
-    now: datetime | None = None,
-) -> Competition:
+def archive(act: Act, *, reason: str = "") -> Competition:
     """Put a competition away: it stays readable and takes no files any more.
 
     Raises NotArchivable, Archived.
     """
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     if act.competition.state is CompetitionState.DRAFT:
         raise NotArchivable
     if act.competition.state is CompetitionState.ARCHIVED:
@@ -122,16 +114,8 @@ def archive(
     return act.competition
 
 
-def unarchive(
-    session: Session,
-    *,
-    competition: Competition,
-    actor: Actor,
-    reason: str = "",
-    now: datetime | None = None,
-) -> Competition:
+def unarchive(act: Act, *, reason: str = "") -> Competition:
     """Bring a competition back from the archive to the state it had; raise NotArchived."""
-    act = acting.begin(session, competition=competition, actor=actor, now=now)
     if act.competition.state is not CompetitionState.ARCHIVED:
         raise NotArchived(competition=act.competition)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED

@@ -8,6 +8,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import acting, announcements
 from grader.services.competitions.announcements import InvalidAnnouncement, UnknownAnnouncement
 from grader.services.teams import participations
+from tests.fixtures.services import call
 
 
 def post(
@@ -19,7 +20,8 @@ def post(
     by_mail: bool = False,
 ):
     with service.database.write() as session:
-        return announcements.post(
+        return call(
+            announcements.post,
             session,
             competition=competition,
             title=title,
@@ -32,7 +34,8 @@ def post(
 
 def withdraw(service, competition, announcement_id: int):
     with service.database.write() as session:
-        announcements.withdraw(
+        call(
+            announcements.withdraw,
             session,
             competition=competition,
             announcement_id=announcement_id,

@@ -12,13 +12,15 @@ from grader.services.competitions.pauses import MessageNeeded, NotPaused, Submis
 from grader.services.competitions.settings_problems import InvalidCompetition
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionNotOpen
+from tests.fixtures.services import call
 
 HOUR = timedelta(hours=1)
 
 
 def pause(service, competition, message: str = "The labels are being checked", **options):
     with service.database.write() as session:
-        pauses.pause(
+        call(
+            pauses.pause,
             session,
             competition=competition,
             message=message,
@@ -30,7 +32,7 @@ def pause(service, competition, message: str = "The labels are being checked", *
 
 def resume(service, competition, **options):
     with service.database.write() as session:
-        pauses.resume(session, competition=competition, actor=Actor.shell(), now=service.now, **options)
+        call(pauses.resume, session, competition=competition, actor=Actor.shell(), now=service.now, **options)
 
 
 def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed(service):

@@ -14,6 +14,7 @@ from grader.services.moderation.disputes import (
     UnknownDispute,
 )
 from grader.services.submissions.accepting import UnknownSubmission
+from tests.fixtures.services import call
 
 
 def ask(service, accepted, *, user: str = "ada", question: str = "Is row r7 labelled right?"):
@@ -29,7 +30,8 @@ def ask(service, accepted, *, user: str = "ada", question: str = "Is row r7 labe
 
 def answer(service, competition, dispute_id: int, text: str):
     with service.database.write() as session:
-        disputes.answer(
+        call(
+            disputes.answer,
             session,
             competition=competition,
             dispute_id=dispute_id,

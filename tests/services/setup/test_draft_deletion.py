@@ -19,6 +19,7 @@ from grader.services.solutions.checks import UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.storage import blobs
 from tests.fixtures.receivers import subscribe
+from tests.fixtures.services import call
 
 SHELL = Actor(None, "shell (tests)")
 
@@ -37,7 +38,7 @@ def draft(service, solution_csv) -> Competition:
         file = UploadedFile.of("solution.csv", blob)
         checks.add(session, competition=made, file=file, **act)
         files.add(session, competition=made, name="test.csv", blob=blob, **act)
-        announcements.post(session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
+        call(announcements.post, session, competition=made, title="Hello", body="Soon.", by_mail=False, **act)
     subscribe(service, made, ada, "https://board.example/")
     return service.reload(made)
 

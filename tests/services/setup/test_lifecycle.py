@@ -15,6 +15,7 @@ from grader.services.setup.lifecycle import AlreadyPublished, NotArchivable, Not
 from grader.services.submissions import refusal
 from grader.services.submissions.refusal import CompetitionArchived
 from grader.visibility import Phase
+from tests.fixtures.services import call
 
 TESTS = Actor(None, "tests")
 DAY = timedelta(days=1)
@@ -23,7 +24,7 @@ DAY = timedelta(days=1)
 def act(service, function, competition, **given):
     options = {"actor": TESTS, "now": service.now} | given
     with service.database.write() as session:
-        return function(session, competition=competition, **options)
+        return call(function, session, competition=competition, **options)
 
 
 def change(service, competition, **columns):

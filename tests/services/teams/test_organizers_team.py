@@ -11,6 +11,7 @@ from grader.services.competitions import organizers, pauses
 from grader.services.submissions import accepting
 from grader.services.submissions.accepting import UnknownSubmission
 from grader.services.teams import rosters
+from tests.fixtures.services import call
 
 HOUR = timedelta(hours=1)
 
@@ -49,7 +50,14 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
     make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
     with service.database.write() as session:
-        pauses.pause(session, competition=competition, message="Wait.", actor=Actor.shell(), now=service.now)
+        call(
+            pauses.pause,
+            session,
+            competition=competition,
+            message="Wait.",
+            actor=Actor.shell(),
+            now=service.now,
+        )
     accepted = service.submit(competition, user="rosa")
     with service.database.read() as session:
         for name in ("rosa", "other"):

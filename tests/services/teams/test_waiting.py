@@ -9,6 +9,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import organizers
 from grader.services.moderation import disputes
 from grader.services.teams import admissions, invitations, mergers, participations, teams, waiting
+from tests.fixtures.services import call
 from tests.fixtures.statements import recorded
 
 DAY = timedelta(days=1)
@@ -113,7 +114,8 @@ def test_a_question_waits_for_organizers_until_it_is_answered(service, waits):
         )
     assert waits("edda") == ["question toxicity 1"]
     with service.database.write() as session:
-        disputes.answer(
+        call(
+            disputes.answer,
             session,
             competition=competition,
             dispute_id=asked.id,

@@ -15,6 +15,7 @@ from grader.services.webhook_outbox import EVENTS, Event
 from grader.services.webhooks import subscriptions, timed_events
 from grader.services.webhooks.subscriptions import MOST_OF_ORGANIZERS, Rules, TooManyWebhooks, Wanted
 from tests.fixtures.receivers import deliveries, subscribe
+from tests.fixtures.services import call
 
 URL = "https://board.example/"
 TESTS = Actor(None, "tests")
@@ -63,7 +64,8 @@ def test_announcements_and_the_reveal_are_told_to_all(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
     with service.database.write() as session:
-        announcements.post(
+        call(
+            announcements.post,
             session,
             competition=competition,
             title="News",

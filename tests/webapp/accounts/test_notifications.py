@@ -6,6 +6,7 @@ from grader.models import Notification, Team
 from grader.services.audit.log import Actor
 from grader.services.competitions import announcements, lookup
 from grader.services.notifications import NotificationKind
+from tests.fixtures.services import call
 from webapp.accounts.notifications import NotificationView
 
 HERE = "/competitions/toxicity"
@@ -14,7 +15,8 @@ API = "/api/v1/notifications"
 
 def announce(arena, title: str):
     with arena.database.write() as session:
-        announcements.post(
+        call(
+            announcements.post,
             session,
             competition=lookup.get(session, slug="toxicity"),
             title=title,

@@ -46,6 +46,7 @@ organize_settings.preview organize_settings.accept_metric organize_settings.remo
 organize_settings.upload_figure organize_creating.create organize_data.add_baseline
 organize_data.check_again organize_data.upload
 organize_organizers.add organize_rescoring.check_settings
+organize_publishing.unarchive
 organize_rescoring.prepare organize_solution.accept organize_solution.change_roles organize_solution.dismiss
 organize_solution.upload organize_submissions.diagnose organize_submissions.mark organize_submissions.retry
 organize_submissions.retry_all organize_teams.free_name organize_teams.grant organize_teams.grant_to_all

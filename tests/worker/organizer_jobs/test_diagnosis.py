@@ -17,6 +17,7 @@ from grader.services.solutions import intake
 from grader.worker.organizer_jobs.worker import OrganizerWorker
 from tests.fixtures.arena import WIDE_LIMITS
 from tests.fixtures.competitions import publish_competition
+from tests.fixtures.services import call
 
 ROLES = {
     "id": ColumnRole.ID,
@@ -64,7 +65,8 @@ def diagnosed(arena, rows: list[tuple[Any, ...]]):
     submission_id = arena.submit(ann, "\n".join(["id,prediction", *lines]).encode(), slug="twins")
     arena.score_all()
     with arena.database.write() as session:
-        job = diagnoses.request(
+        job = call(
+            diagnoses.request,
             session,
             competition=lookup.get(session, slug="twins"),
             submission_id=submission_id,

@@ -1,23 +1,32 @@
-"""API: close a competition: verify, reveal, make final, publish the solution, pack the results."""
+"""Close of a competition in the API, and its actions: verify, reveal, finalize, publish, bundle."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from flask import Response, url_for
+from flask import Response, request, url_for
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import OrganizerJobKind, Role
+from grader.models import Competition, OrganizerJob, OrganizerJobKind, Role
 from grader.services.closing import checklist, verification
 from grader.services.closing import close as closing
+from grader.services.closing.checklist import CloseState
+from grader.services.competitions.acting import Act
 from grader.services.exports import bundle as bundles
 from grader.services.jobs import organizer_jobs
 from grader.services.solutions import publication
 from grader.services.standings import final_standings
+from webapp.competitions.views import CompetitionView
 from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family, NotConfirmed, is_form, ticked
 from webapp.http.api import blueprint
-from webapp.http.context import actor, competition_of, reading, writing
-from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading
+from webapp.http.organizer_operations import (
+    DESK,
+    Started,
+    organizers_operation,
+)
 from webapp.organizers.closing import answers, pages
 from webapp.organizers.closing.answers import (
     Bundle,
@@ -28,6 +37,8 @@ from webapp.organizers.closing.answers import (
     RevealRequest,
     SolutionPublicationRequest,
 )
+from webapp.organizers.closing.views import CloseView
+from webapp.presentation import formats
 
 TAG = "closing"
 HERE = f"{DESK}/close"
@@ -50,52 +61,8 @@ class NotVerified(OrganizerError):
 @organizers_operation(Role.VIEWER, answers=CloseAnswer, tag=TAG)
 def closing_state(slug: str) -> CloseAnswer:
     """Return where the close is, what is missing, and its jobs."""
-    return _close(slug)
-
-
-@blueprint.post(f"{HERE}/now")
-@organizers_operation(Role.EDITOR, answers=CloseAnswer, tag=TAG)
-def close_competition(slug: str, json: CloseRequest) -> CloseAnswer:
-    """Close an open competition now; entry and mergers end with it, and dates that nobody chose follow."""
-    act(slug, closing.close_now, reason=json.reason.strip())
-    return _close(slug)
-
-
-@blueprint.post(f"{HERE}/verify")
-@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG)
-def verify_standings(slug: str) -> Any:
-    """Rescore the submissions that compete from their raw files, and compare."""
-    return organizing.started(act(slug, verification.request), url_for("api.closing_state", slug=slug))
-
-
-@blueprint.post(f"{HERE}/reveal")
-@organizers_operation(Role.EDITOR, answers=CloseAnswer, tag=TAG)
-def reveal_standings(slug: str, json: RevealRequest) -> CloseAnswer:
-    """Open the private leaderboard to everybody; a competition that is still open closes."""
-    return _decide(slug, closing.reveal, unverified=json.unverified)
-
-
-@blueprint.post(f"{HERE}/finalize")
-@organizers_operation(Role.EDITOR, answers=CloseAnswer, tag=TAG)
-def finalize_standings(slug: str, json: FinalizeRequest) -> CloseAnswer:
-    """Make the provisional standings final."""
-    return _decide(slug, closing.finalize, unverified=json.unverified, reason=json.reason.strip())
-
-
-@blueprint.post(f"{HERE}/solution")
-@organizers_operation(Role.EDITOR, answers=CloseAnswer, tag=TAG)
-def publish_solution(slug: str, json: SolutionPublicationRequest) -> CloseAnswer:
-    """Let everybody see the solution."""
-    act(slug, publication.publish, reason=json.reason.strip())
-    return _close(slug)
-
-
-@blueprint.post(f"{HERE}/bundle")
-@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG, creates=True)
-def make_bundle(slug: str, json: BundleRequest) -> Any:
-    """Pack the final results, with the solution if that is chosen."""
-    job = act(slug, bundles.request, with_solution=json.with_solution)
-    return organizing.started(job, url_for("api.results_bundle", slug=slug, number=job.id))
+    with reading() as session:
+        return _close(session, competition_of(session, slug))
 
 
 @blueprint.get(f"{HERE}/bundle/<int:number>")
@@ -119,32 +86,146 @@ def results_file(slug: str, number: int) -> Response:
     return pages.send_bundle(slug, number)
 
 
-def _decide(slug: str, service: Callable[..., object], *, unverified: bool, **given: Any) -> CloseAnswer:
-    with writing() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        state = checklist.state(session, competition=competition, now=now)
-        service(session, competition=competition, actor=actor(), now=now, **given)
-        if not (unverified or state.agrees):
-            raise NotVerified(why=state.unverified)
-    return _close(slug)
+def _close(session: Any, competition: Competition) -> CloseAnswer:
+    jobs = checklist.jobs(session, competition=competition)
+    version = competition.live_scoring_version
+    return answers.close(
+        checklist.state(session, competition=competition, now=db.now(session)),
+        is_final=not any(map(organizer_jobs.is_open, jobs)),
+        bundles=[_bundle(competition.slug, job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
+        revealed_at=competition.revealed_at,
+        finalized_at=competition.finalized_at,
+        final_number=final_standings.newest(session, competition=competition),
+        solution_published_at=competition.solution_published_at,
+        commitment=version.solution.commitment if version else None,
+    )
 
 
-def _close(slug: str) -> CloseAnswer:
-    with reading() as session:
-        competition, now = competition_of(session, slug), db.now(session)
-        jobs = checklist.jobs(session, competition=competition)
-        version = competition.live_scoring_version
-        return answers.close(
-            checklist.state(session, competition=competition, now=now),
-            is_final=not any(map(organizer_jobs.is_open, jobs)),
-            bundles=[_bundle(slug, job) for job in jobs if job.kind is OrganizerJobKind.BUNDLE],
-            revealed_at=competition.revealed_at,
-            finalized_at=competition.finalized_at,
-            final_number=final_standings.newest(session, competition=competition),
-            solution_published_at=competition.solution_published_at,
-            commitment=version.solution.commitment if version else None,
-        )
-
-
-def _bundle(slug: str, job: Any) -> Bundle:
+def _bundle(slug: str, job: OrganizerJob) -> Bundle:
     return answers.bundle(job, url_for("api.results_file", slug=slug, number=job.id))
+
+
+CLOSE = Family(
+    pages=pages.blueprint,
+    tag=TAG,
+    refusals=(OrganizerError, NotConfirmed),
+    show=pages.page,
+    home=lambda slug: url_for("organize_close.index", slug=slug),
+    answers=CloseAnswer,
+    answer=lambda act, _outcome: _close(act.session, act.competition),
+    role=Role.EDITOR,
+)
+
+
+@CLOSE.action("/now", page="now", done="The competition is closed.")
+def close_competition(act: Act, sent: CloseRequest) -> None:
+    """Close an open competition now; entry and mergers end with it, and dates that nobody chose follow."""
+    question = _question(act)
+    closing.close_now(**act.parts, reason=sent.reason.strip())
+    if is_form():
+        confirm(question)
+
+
+@CLOSE.action(
+    "/verify",
+    page="verify",
+    done="Verification started.",
+    answers=Started,
+    answer=lambda act, job: organizing.started(job, url_for("api.closing_state", slug=act.competition.slug)),
+    status=202,
+)
+def verify_standings(act: Act) -> OrganizerJob:
+    """Rescore the submissions that compete from their raw files, and compare."""
+    return verification.request(**act.parts)
+
+
+@CLOSE.action(
+    "/reveal", page="reveal", form=ticked(RevealRequest), done="The private leaderboard is revealed."
+)
+def reveal_standings(act: Act, sent: RevealRequest) -> None:
+    """Open the private leaderboard to everybody; a competition that is still open closes."""
+    state = checklist.state(act.session, competition=act.competition, now=act.now)
+    closing.reveal(**act.parts)
+    _require_verified(act, sent, state, "Reveal without a verification?", "Reveal anyway")
+
+
+@CLOSE.action("/finalize", page="finalize", form=ticked(FinalizeRequest), done="The standings are final.")
+def finalize_standings(act: Act, sent: FinalizeRequest) -> None:
+    """Make the provisional standings final."""
+    state = checklist.state(act.session, competition=act.competition, now=act.now)
+    closing.finalize(**act.parts, reason=sent.reason.strip())
+    heading = "Make the standings final without a verification?"
+    _require_verified(act, sent, state, heading, "Make final anyway")
+
+
+@CLOSE.action(
+    "/solution",
+    page="publish_solution",
+    form=ticked(SolutionPublicationRequest),
+    done="The solution is public.",
+)
+def publish_solution(act: Act, sent: SolutionPublicationRequest) -> None:
+    """Let everybody see the solution."""
+    publication.publish(**act.parts, reason=sent.reason.strip())
+
+
+@CLOSE.action(
+    "/bundle",
+    page="bundle",
+    done="The results bundle is being created.",
+    answers=Started,
+    answer=lambda act, job: organizing.started(
+        job, url_for("api.results_bundle", slug=act.competition.slug, number=job.id)
+    ),
+    status=202,
+    creates=True,
+)
+def make_bundle(act: Act, sent: BundleRequest) -> OrganizerJob:
+    """Pack the final results, with the solution if that is chosen."""
+    return bundles.request(**act.parts, with_solution=sent.with_solution)
+
+
+def _question(act: Act) -> Question:
+    """Ask before a competition closes early; called before it is closed."""
+    view = CompetitionView(act.competition, act.now)
+    state = checklist.state(act.session, competition=act.competition, now=act.now)
+    until = f"It closes on {formats.moment(view.closes_at)}." if view.closes_at else "It has no closing date."
+    waiting = formats.counted(state.waiting_count, "submission")
+    return Question(
+        heading=f"Close {view.title} now?",
+        sentences=(
+            f"{until} If you close it now, nobody can submit a file that counts, join or merge teams.",
+            "Teams can no longer change their final selection, and free places are filled automatically.",
+            *([f"{waiting} accepted in time will still be scored and count."] if state.waiting_count else []),
+        ),
+        button="Close now",
+        back=url_for("organize_close.index", slug=view.slug),
+        state=repr(view.closes_at),
+    )
+
+
+def _require_verified(act: Act, sent: RevealRequest, state: CloseState, heading: str, button: str) -> None:
+    """Ask before standings without a verification are shown; the API has to name it in its request."""
+    if state.agrees:
+        return
+    if not is_form():
+        if not sent.unverified:
+            raise NotVerified(why=state.unverified)
+        return
+    here = url_for("organize_close.index", slug=act.competition.slug)
+    can_verify = CloseView(state).can_verify
+    if can_verify:
+        advice = "Verify first. A large file takes about a second."
+    else:
+        advice = "You can verify after the close, once every submission accepted in time has its result."
+    confirm(
+        Question(
+            heading=heading,
+            sentences=(state.unverified, advice),
+            button=button,
+            back=here,
+            is_final=True,
+            links=((("Verify", f"{here}#verify"),) if can_verify else ()),
+            can_change=bool(request.form.get("reason", "").strip()),
+        )
+    )

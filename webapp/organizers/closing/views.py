@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Response
+
 from grader.charts.slopes import Slope, slope_chart
 from grader.charts.strips import change_strip
 from grader.models import JobState, OrganizerJob, Submission
@@ -12,6 +14,7 @@ from grader.services.closing.checklist import CloseState
 from grader.services.competitions.phases import Stage
 from grader.services.jobs import organizer_jobs
 from grader.services.leaderboards.score_history import Move
+from webapp.http.responses import polled
 from webapp.presentation import formats
 
 STAGES = {
@@ -108,6 +111,18 @@ class CloseView:
         self.is_final = state.stage is Stage.FINAL
         self.missing = list(_missing(state))
         self.primary = _primary(state)
+
+
+def job_status(job: OrganizerJob | None, **others: Any) -> Response:
+    """Return the state of a job as JSON, for the page that polls it."""
+    return polled(
+        {
+            "is_final": job is None or not organizer_jobs.is_open(job),
+            **others,
+            "state": job.state.value if job else None,
+            "progress": job.progress if job else None,
+        }
+    )
 
 
 def live_json(jobs: Sequence[OrganizerJob], stage: str) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 """API for organizers: signs of unfair play with their evidence, marks, and what teams share."""
 
-from typing import Any
-
 from flask import url_for
 
-from grader.models import Role
+from grader.models import OrganizerJob, Role
+from grader.services.competitions.acting import Act
 from grader.services.fair_play import report
 from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family
 from webapp.http.api import blueprint
 from webapp.http.context import competition_of, reading
-from webapp.http.organizer_operations import DESK, Started, act, organizers_operation
+from webapp.http.organizer_operations import DESK, Started, organizers_operation
 from webapp.http.site import current_site
-from webapp.organizers.fair_play import answers
+from webapp.organizers.fair_play import answers, pages
 from webapp.organizers.fair_play.answers import (
     FairPlay,
     MarkRequest,
@@ -35,19 +35,45 @@ def fair_play(slug: str) -> FairPlay:
     return _found(slug)
 
 
-@blueprint.post(HERE)
-@organizers_operation(Role.EDITOR, answers=Started, status=202, tag=TAG)
-def look_at_submissions(slug: str) -> Any:
-    """Look through the submissions now."""
-    return organizing.started(act(slug, report.request), url_for("api.fair_play", slug=slug))
+@blueprint.get(f"{HERE}/same-people")
+@organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
+def same_people(slug: str) -> SamePeopleAnswer:
+    """Return which teams share an address or a browser, who moved between teams, and which were merged.
 
-
-@blueprint.post(f"{HERE}/marks")
-@organizers_operation(Role.EDITOR, answers=FairPlay, tag=TAG)
-def mark_fair_play(slug: str, json: MarkRequest) -> FairPlay:
-    """Mark a line as looked at: nothing is wrong, and why."""
-    act(slug, report.mark, line=json.line, reason=json.reason)
-    return _found(slug)
+    No address and no browser is shown. A place that many teams share says nothing, and names nobody.
+    """
+    site = current_site()
+    with reading() as session:
+        found = shared_by_teams(session, competition_of(session, slug))
+    places = [
+        SharedPlaceAnswer.of(
+            place,
+            logins=[
+                PlaceLogins.of(
+                    each,
+                    person=each.person.name,
+                    team_id=each.team.id,
+                    team=each.team.name,
+                    login_count=each.count,
+                )
+                for each in place.logins
+            ],
+        )
+        for place in found.places
+    ]
+    moved = [
+        MovedAnswer.of(each, person=each.person.name, earlier_team_id=each.earlier.id, team_id=each.now.id)
+        for each in found.moved
+    ]
+    return SamePeopleAnswer(
+        is_noted=site.settings.note_shared_logins,
+        places=places,
+        shared_by_many=[SharedByMany.of(each) for each in found.crowds],
+        moved=moved,
+        merged=[
+            MergedAnswer.of(each, team_id=each.team.id, into_team_id=each.into.id) for each in found.merged
+        ],
+    )
 
 
 def _found(slug: str) -> FairPlay:
@@ -64,51 +90,32 @@ def _found(slug: str) -> FairPlay:
     )
 
 
-@blueprint.get(f"{HERE}/same-people")
-@organizers_operation(Role.EDITOR, answers=SamePeopleAnswer, tag=TAG)
-def same_people(slug: str) -> SamePeopleAnswer:
-    """Return which teams share an address or a browser, who moved between teams, and which were merged.
+FAIR_PLAY = Family(
+    pages=pages.blueprint,
+    tag=TAG,
+    refusals=(report.ReasonNeeded, report.UnknownLine),
+    show=pages.page,
+    home=lambda slug: url_for("fair_play.index", slug=slug),
+    answers=FairPlay,
+    answer=lambda act, _outcome: _found(act.competition.slug),
+    role=Role.EDITOR,
+)
 
-    No address and no browser is shown. A place that many teams share says nothing, and names nobody.
-    """
-    site = current_site()
-    with reading() as session:
-        found = shared_by_teams(session, competition_of(session, slug))
-    return SamePeopleAnswer(
-        is_noted=site.settings.note_shared_logins,
-        places=[
-            SharedPlaceAnswer(
-                kind=place.kind,
-                has_same_file=place.has_same_file,
-                logins=[
-                    PlaceLogins(
-                        person=each.person.name,
-                        team_id=each.team.id,
-                        team=each.team.name,
-                        login_count=each.count,
-                        first_at=each.first_at,
-                        last_at=each.last_at,
-                    )
-                    for each in place.logins
-                ],
-            )
-            for place in found.places
-        ],
-        shared_by_many=[
-            SharedByMany(kind=each.kind, team_count=each.team_count, person_count=each.person_count)
-            for each in found.crowds
-        ],
-        moved=[
-            MovedAnswer(
-                person=each.person.name,
-                earlier_team_id=each.earlier.id,
-                team_id=each.now.id,
-                submission_count=each.submission_count,
-                last_sent_at=each.last_sent_at,
-            )
-            for each in found.moved
-        ],
-        merged=[
-            MergedAnswer(team_id=each.team.id, into_team_id=each.into.id, at=each.at) for each in found.merged
-        ],
-    )
+
+@FAIR_PLAY.action(
+    "",
+    page="look",
+    done="The submissions are being looked at.",
+    answers=Started,
+    answer=lambda act, job: organizing.started(job, url_for("api.fair_play", slug=act.competition.slug)),
+    status=202,
+)
+def look_at_submissions(act: Act) -> OrganizerJob:
+    """Look through the submissions now."""
+    return report.request(**act.parts)
+
+
+@FAIR_PLAY.action("/marks", page="mark", done="Marked as looked at.")
+def mark_fair_play(act: Act, sent: MarkRequest) -> None:
+    """Mark a line as looked at: nothing is wrong, and why."""
+    report.mark(act, line=sent.line, reason=sent.reason)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from grader import db
@@ -11,14 +11,12 @@ from grader.services.accounts.logins import PLACES_KEPT
 from grader.services.fair_play import report, same_people
 from grader.services.fair_play.report import Report
 from grader.services.fair_play.same_people import MOST_NAMED_TEAMS, SamePeople
-from grader.services.jobs import organizer_jobs
 from grader.services.moderation import submission_search
 from webapp.competitions.views import CompetitionView
 from webapp.http.auth import organizers_only
-from webapp.http.context import actor, competition_of, reading, writing
-from webapp.http.errors import status_of
+from webapp.http.context import competition_of, reading
 from webapp.http.site import current_site
-from webapp.organizers.closing.views import JobView
+from webapp.organizers.closing.views import JobView, job_status
 from webapp.organizers.fair_play.views import Lines, lines_of
 
 blueprint = Blueprint("fair_play", __name__, url_prefix="/competitions/<slug>/organize/fair-play")
@@ -28,37 +26,7 @@ blueprint = Blueprint("fair_play", __name__, url_prefix="/competitions/<slug>/or
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
     """Show what may be worth a look."""
-    return _page(slug)
-
-
-@blueprint.post("")
-@organizers_only(Role.EDITOR)
-def look(slug: str) -> ResponseReturnValue:
-    """Have the submissions looked through now."""
-    with writing() as session:
-        competition = competition_of(session, slug)
-        report.request(session, competition=competition, actor=actor(), now=db.now(session))
-    flash("The submissions are being looked at.")
-    return redirect(url_for(".index", slug=slug), 303)
-
-
-@blueprint.post("/marks")
-@organizers_only(Role.EDITOR)
-def mark(slug: str) -> ResponseReturnValue:
-    """Mark a line as looked at, with the reason."""
-    try:
-        with writing() as session:
-            report.mark(
-                session,
-                competition=competition_of(session, slug),
-                line=request.form.get("line", ""),
-                reason=request.form.get("reason", ""),
-                actor=actor(),
-            )
-    except (report.ReasonNeeded, report.UnknownLine) as error:
-        return _page(slug, problem=error.message), status_of(error)
-    flash("Marked as looked at.")
-    return redirect(url_for(".index", slug=slug), 303)
+    return page(slug)
 
 
 @blueprint.get("/status")
@@ -67,7 +35,7 @@ def status(slug: str) -> ResponseReturnValue:
     """Return the state of the newest look as JSON."""
     with reading() as session:
         job = report.newest(session, competition=competition_of(session, slug))
-    return _status(job).make_conditional(request)
+    return job_status(job).make_conditional(request)
 
 
 def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Report | None, Lines | None]:
@@ -87,7 +55,8 @@ def found_lines(slug: str) -> tuple[OrganizerJob | None, OrganizerJob | None, Re
     return newest, job, found, lines
 
 
-def _page(slug: str, *, problem: str = "") -> str:
+def page(slug: str, *, problem: Any = None) -> str:
+    """Show the lines of the last analysis, or why an action was refused."""
     newest, done, found, lines = found_lines(slug)
     with reading() as session:
         view = CompetitionView(competition_of(session, slug), db.now(session))
@@ -99,21 +68,9 @@ def _page(slug: str, *, problem: str = "") -> str:
         found=found,
         lines=lines,
         reason_max_length=report.REASON_MAX_LENGTH,
-        problem=problem,
-        etag=_status(newest).headers["ETag"],
+        problem=problem.message if problem else "",
+        etag=job_status(newest).headers["ETag"],
     )
-
-
-def _status(job: OrganizerJob | None) -> Response:
-    answer = jsonify(
-        {
-            "is_final": job is None or not organizer_jobs.is_open(job),
-            "state": job.state.value if job else None,
-            "progress": job.progress if job else None,
-        }
-    )
-    answer.add_etag()
-    return answer
 
 
 @blueprint.get("/same-people")

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
 from grader.errors import OrganizerError
-from grader.models import Competition, OrganizerJob, Role, ScoringVersionState
+from grader.models import Competition, Role, ScoringVersionState
 from grader.services.competitions import lookup
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions.metric import Rules
@@ -24,7 +24,7 @@ from webapp.http.site import current_site
 from webapp.organizers.rescoring.views import ProgressView, SettingsCheckView
 from webapp.organizers.setup import forms
 from webapp.organizers.setup.forms import SettingsForm
-from webapp.organizers.setup.solution_view import check_json
+from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import RESCORING
 
 blueprint = Blueprint("organize_rescoring", __name__, url_prefix="/competitions/<slug>/organize/rescoring")
@@ -103,13 +103,7 @@ def settings_status(slug: str) -> ResponseReturnValue:
     """Return the state of the check of changed settings as JSON."""
     with reading() as session:
         job = solution_checks.newest_settings_check(session, competition=competition_of(session, slug))
-    return _settings_status(job).make_conditional(request)
-
-
-def _settings_status(job: OrganizerJob | None) -> Response:
-    answer = jsonify({"is_final": True} if job is None else check_json(job))
-    answer.add_etag()
-    return answer
+    return check_status(job).make_conditional(request)
 
 
 def checked_solution(
@@ -168,7 +162,7 @@ def _index(slug: str, *, problem: str | None = None) -> str:
         progress=progress and ProgressView(progress),
         checks=checks,
         settings_check=settings_check and SettingsCheckView.of(settings_check, live),
-        settings_etag=_settings_status(settings_check).headers["ETag"],
+        settings_etag=check_status(settings_check).headers["ETag"],
         chosen=entered_number("solution") or asked_number("solution") or (checks[0].id if checks else None),
         reason=request.form.get("reason", ""),
         problem=problem,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from flask import Response, flash, jsonify, redirect, render_template, request, url_for
+from flask import Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from wtforms import TextAreaField
 from wtforms.widgets import DateInput, DateTimeLocalInput, NumberInput
@@ -25,6 +25,7 @@ from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.context import actor, reading, writing
 from webapp.http.errors import status_of, wants_json
+from webapp.http.responses import polled
 from webapp.http.site import current_site
 from webapp.organizers.rescoring import difference_page
 from webapp.organizers.rescoring.pages import blueprint
@@ -262,6 +263,4 @@ def _show(
 
 
 def _status(progress: ProgressView) -> Response:
-    answer = jsonify(progress.as_json())
-    answer.add_etag()
-    return answer
+    return polled(progress.as_json())

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from wtforms import Field
 
 from grader import db
-from grader.models import Competition, OrganizerJob, Role
+from grader.models import Competition, Role
 from grader.ranking.order import SCORE_DECIMALS, score_text
 from grader.services.competitions import settings as competition_settings
 from grader.services.competitions import settings_warnings
+from grader.services.competitions.acting import Act
 from grader.services.competitions.settings_model import (
     DATES,
     FOLLOWING_DATES,
@@ -30,13 +31,15 @@ from grader.visibility import Feedback
 from grader.visibility import Step as FeedbackStep
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
+from webapp.http.actions import Family
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm, wants_to_change
 from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of
 from webapp.organizers.setup import forms, metric_step, receiving, wizard_steps
 from webapp.organizers.setup.forms import SettingsForm, setting_of
-from webapp.organizers.setup.solution_view import check_json
+from webapp.organizers.setup.solution import SolutionAnswer, solution_answer
+from webapp.organizers.setup.solution_view import check_status
 from webapp.organizers.setup.wizard_steps import BY_KEY, STEPS, Step
 from webapp.presentation import formats, terms
 
@@ -152,35 +155,13 @@ def remove_figure(slug: str, step: str, name: str) -> ResponseReturnValue:
     return _page(slug, BY_KEY[step], is_sent=True)
 
 
-@blueprint.post("/settings/metric/accept/<int:job_id>")
-@organizers_only(Role.EDITOR)
-def accept_metric(slug: str, job_id: int) -> ResponseReturnValue:
-    """Score a draft by a choice of identities and formula that was checked with its solution."""
-    with writing() as session:
-        versions.accept_settings(
-            session,
-            competition=competition_of(session, slug),
-            job_id=job_id,
-            actor=actor(),
-            now=db.now(session),
-        )
-    flash("Your choice is in use now.")
-    return redirect(wizard_steps.next_page(METRIC_STEP, slug), 303)
-
-
 @blueprint.get("/settings/metric/status")
 @organizers_only(Role.VIEWER)
 def metric_status(slug: str) -> ResponseReturnValue:
     """Return the progress of the check of another metric for a draft."""
     with reading() as session:
         job = metric_step.pending_check(session, competition_of(session, slug))
-    return _status(job).make_conditional(request)
-
-
-def _status(job: OrganizerJob | None) -> Response:
-    answer = jsonify({"is_final": True} if job is None else check_json(job))
-    answer.add_etag()
-    return answer
+    return check_status(job).make_conditional(request)
 
 
 def _past_words(slug: str, past: Sequence[Fault]) -> list[str]:
@@ -308,7 +289,7 @@ def _page(
         step=step,
         setup=setup,
         ticks=ticks,
-        ticks_etag=_status(job).headers["ETag"] if job else "",
+        ticks_etag=check_status(job).headers["ETag"] if job else "",
         groups=groups,
         following={
             name: getattr(competition, name) for name in FOLLOWING_DATES if getattr(settings, name) is None
@@ -370,3 +351,26 @@ def preview(slug: str) -> ResponseReturnValue:
         texts = prose.Texts.of(session, competition_of(session, slug))
     drawn = texts.preview(request.form.get("text", ""))
     return render_template("setup/preview.html", drawn=drawn)
+
+
+METRIC = Family(
+    pages=blueprint,
+    tag="setup",
+    refusals=(),
+    show=lambda slug, **_: _page(slug, BY_KEY[METRIC_STEP]),
+    home=lambda slug, **_: wizard_steps.next_page(METRIC_STEP, slug),
+    answers=SolutionAnswer,
+    answer=lambda act, _outcome, **_: solution_answer(act.session, act.competition),
+    role=Role.EDITOR,
+)
+
+
+@METRIC.action(
+    "/settings/metric/<int:job_id>/accept",
+    page="accept_metric",
+    page_path="/settings/metric/accept/<int:job_id>",
+    done="Your choice is in use now.",
+)
+def accept_metric(act: Act, job_id: int) -> None:
+    """Score a draft by the identities and the formula of a check of `/rescoring/settings`."""
+    versions.accept_settings(**act.parts, job_id=job_id)

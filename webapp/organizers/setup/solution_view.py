@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Response
+
 from grader.files import ColumnRole
 from grader.metrics.leaks import by_chance
 from grader.models import JobState, OrganizerJob
@@ -11,6 +13,7 @@ from grader.services.jobs import organizer_jobs
 from grader.services.solutions.checks import CheckParameters, Purpose
 from grader.services.solutions.findings import Level
 from grader.services.solutions.report import identity_lines
+from webapp.http.responses import polled
 
 SPLIT_BY = {
     "usage": "by the column Usage",
@@ -130,9 +133,12 @@ def chosen_roles(job: OrganizerJob, form: Mapping[str, str]) -> dict[str, Column
     return {column.name: _role(form.get(column.field, ""), column.role) for column in CheckView(job).columns}
 
 
-def check_json(job: OrganizerJob) -> dict[str, Any]:
-    """Return a check's state, for the page that polls it."""
-    return {"state": job.state.value, "progress": job.progress, "is_final": not organizer_jobs.is_open(job)}
+def check_status(job: OrganizerJob | None) -> Response:
+    """Return the state of a check as JSON, for the page that polls it."""
+    if job is None:
+        return polled({"is_final": True})
+    is_final = not organizer_jobs.is_open(job)
+    return polled({"state": job.state.value, "progress": job.progress, "is_final": is_final})
 
 
 def _role(chosen: str, before: str) -> ColumnRole:

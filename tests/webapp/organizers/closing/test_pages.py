@@ -66,12 +66,12 @@ def test_the_way_to_the_final_standings_goes_by_the_page(scene):
     assert ed.browser.get(f"{CLOSE}/status").json["is_final"] is True
 
     refused = ed.confirm(f"{CLOSE}/reveal")
-    assert refused.status_code == 409
+    assert refused.status_code == 400
     assert "Tick the box first" in refused.text
     assert ed.confirm(f"{CLOSE}/reveal", {"confirm": "yes"}).status_code == 303
     assert ed.confirm(f"{CLOSE}/bundle").status_code == 409
     refused = ed.confirm(f"{CLOSE}/finalize", {"reason": "All is well."})
-    assert refused.status_code == 409
+    assert refused.status_code == 400
     assert 'value="All is well."' in refused.text
     assert ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes", "reason": "All is well."}).status_code == 303
     again = ed.confirm(f"{CLOSE}/finalize", {"confirm": "yes"})

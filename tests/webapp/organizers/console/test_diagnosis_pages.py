@@ -122,7 +122,7 @@ def test_everybody_sees_a_diagnosis_that_is_published_after_the_reveal(scene):
     scene.ed.post(page)
     scene.work()
     assert scene.ann.browser.get(f"{public}/diagnosis").status_code == 404
-    assert scene.ed.post(f"{page}/publish").status_code == 409
+    assert scene.ed.post(f"{page}/publish").status_code == 400
     assert scene.vic.post(f"{page}/publish", confirmed).status_code == 403
     assert scene.ed.post(f"{page}/publish", confirmed).status_code == 303
 

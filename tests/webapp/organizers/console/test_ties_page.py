@@ -138,7 +138,7 @@ def test_everybody_sees_marks_that_are_published_after_the_reveal(scene):
     assert "Compare the teams on the current" in scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).text
     scene.ed.post(TIES)
     scene.work()
-    assert scene.ed.post(f"{TIES}/publish").status_code == 409
+    assert scene.ed.post(f"{TIES}/publish").status_code == 400
     assert mark not in scene.ann.browser.get(board).text
     assert scene.ed.post(f"{TIES}/publish", {"confirm": "yes"}).status_code == 303
     public = scene.app.test_client().get(board).text

@@ -430,7 +430,7 @@ def test_a_competition_is_archived_and_comes_back(arena, root):
     assert "archived" in root.browser.get(f"{HERE}/state").text
     assert root.post(f"{HERE}/settings/basics", {"title": "New"}).status_code in {303, 422}
     assert settings_of(arena, "toxicity").title == "Toxicity"
-    assert root.post(f"{HERE}/state/archive", {"back": "yes"}).status_code == 303
+    assert root.post(f"{HERE}/state/unarchive").status_code == 303
     assert "Archive" in root.browser.get(f"{HERE}/state").text
 
 

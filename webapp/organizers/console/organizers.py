@@ -1,10 +1,11 @@
-"""Page of a competition's organizers: add one, change a role, remove one; accounts for a class."""
+"""Organizers of a competition, on their page and in the API: roles, and accounts for a class."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from pydantic import Field
 
 from grader import db
 from grader.errors import OrganizerError
@@ -14,10 +15,13 @@ from grader.services.accounts.passwords import TooManyHashes
 from grader.services.competitions import organizers
 from grader.services.people import names
 from webapp.competitions.views import CompetitionView
+from webapp.http import api
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import headers_of, status_of, wants_json
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import DESK, act, organizers_operation
 from webapp.http.site import current_site, site_link
 
 blueprint = Blueprint("organize_organizers", __name__, url_prefix="/competitions/<slug>/organize/organizers")
@@ -43,6 +47,57 @@ class UnknownRole(OrganizerError):
         super().__init__(f"There is no role {name!r}; choose {', '.join(Role)}.")
 
 
+class OrganizerRequest(Sent):
+    """A person to become an organizer, by name, and their role."""
+
+    name: Text
+    role: Role
+
+
+class RoleRequest(Sent):
+    """Another role for an organizer."""
+
+    role: Role
+
+
+class ClassRequest(Sent):
+    """Accounts to create for a class."""
+
+    names: Annotated[list[Text], Field(description="The names of the accounts, at most 200.")]
+    with_tokens: Annotated[
+        bool, Field(description="True for an API token of this competition instead of a link, for each.")
+    ] = False
+
+
+class ClassAccount(Answer):
+    """A new account, with a secret that no other answer holds."""
+
+    name: str
+    url: Annotated[str | None, Field(description="The link that sets the password, once, within 14 days.")]
+    token: Annotated[str | None, Field(description="The API token; it can read and submit for a year.")]
+
+
+class ClassAccounts(Answer):
+    """The new accounts, in the order of their names in the request."""
+
+    accounts: Annotated[list[ClassAccount], Field(description="The new accounts with their secrets.")]
+
+
+class OrganizerLine(Answer):
+    """An organizer."""
+
+    user_id: int
+    name: str
+    role: Role
+    added_at: Moment
+
+
+class OrganizerList(Answer):
+    """The organizers, the first to come first."""
+
+    organizers: list[OrganizerLine]
+
+
 @blueprint.get("")
 @organizers_only(Role.VIEWER)
 def index(slug: str) -> ResponseReturnValue:
@@ -55,26 +110,26 @@ def index(slug: str) -> ResponseReturnValue:
 def add(slug: str) -> ResponseReturnValue:
     """Give a person a role."""
     name = request.form.get("name", "")
-    return _act(slug, organizers.add, name, "is now an organizer.", with_role=True)
+    return _save(slug, organizers.add, name, "is now an organizer.", with_role=True)
 
 
 @blueprint.post("/change")
 @organizers_only(Role.OWNER)
 def change(slug: str) -> ResponseReturnValue:
     """Give an organizer another role."""
-    return _act(slug, organizers.change, request.form.get("name", ""), "has a new role.", with_role=True)
+    return _save(slug, organizers.change, request.form.get("name", ""), "has a new role.", with_role=True)
 
 
 @blueprint.post("/remove")
 @organizers_only(Role.OWNER)
 def remove(slug: str) -> ResponseReturnValue:
     """Take an organizer's role away."""
-    return _act(slug, organizers.remove, request.form.get("name", ""), "is no longer an organizer.")
+    return _save(slug, organizers.remove, request.form.get("name", ""), "is no longer an organizer.")
 
 
-@blueprint.post("/accounts")
+@blueprint.post("/accounts", endpoint="create_accounts")
 @organizers_only(Role.OWNER)
-def create_accounts(slug: str) -> ResponseReturnValue:
+def create_accounts_of_class(slug: str) -> ResponseReturnValue:
     """Create accounts for a class, and show their links or tokens once."""
     form = request.form
     try:
@@ -109,17 +164,17 @@ def class_of(slug: str, names: list[str], *, with_tokens: bool) -> list[dict[str
     ]
 
 
-def _act(
-    slug: str, act: Callable[..., object], name: str, done: str, *, with_role: bool = False
+def _save(
+    slug: str, service: Callable[..., object], name: str, done: str, *, with_role: bool = False
 ) -> ResponseReturnValue:
     try:
         with writing() as session:
             user = names.get_user(session, name=name)
             given: dict[str, Any] = {"role": _role()} if with_role else {}
             competition = competition_of(session, slug)
-            act(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
+            service(session, competition=competition, user=user, actor=actor(), now=db.now(session), **given)
             stays = organizers.role_of(session, competition=competition, user=g.user) is not None
-            if not with_role or (user.id == g.user.id and act is organizers.change):
+            if not with_role or (user.id == g.user.id and service is organizers.change):
                 confirm(_question(slug, user, given.get("role")))
     except (*REFUSALS, UnknownRole) as error:
         if wants_json():
@@ -174,3 +229,62 @@ def _page(
         made=made,
         form=request.form,
     )
+
+
+@api.blueprint.get(f"{DESK}/organizers")
+@organizers_operation(Role.VIEWER, answers=OrganizerList, tag="running")
+def organizer_list(slug: str) -> OrganizerList:
+    """List the organizers and their roles."""
+    return _organizers(slug)
+
+
+@api.blueprint.post(f"{DESK}/organizers")
+@organizers_operation(Role.OWNER, answers=OrganizerList, status=201, tag="running", creates=True)
+def add_organizer(slug: str, json: OrganizerRequest) -> Any:
+    """Make a person an organizer."""
+    with reading() as session:
+        user = names.get_user(session, name=json.name)
+    act(slug, organizers.add, user=user, role=json.role)
+    return _organizers(slug), 201
+
+
+@api.blueprint.post(f"{DESK}/accounts")
+@organizers_operation(
+    Role.OWNER, answers=ClassAccounts, status=201, tag="running", creates=True, shows_secret=True
+)
+def create_accounts(slug: str, json: ClassRequest) -> Any:
+    """Create accounts for a class, all or none, each with a one-time link or an API token."""
+    made = class_of(slug, json.names, with_tokens=json.with_tokens)
+    return ClassAccounts(accounts=[ClassAccount(**each) for each in made]), 201
+
+
+@api.blueprint.patch(f"{DESK}/organizers/<int:user_id>")
+@organizers_operation(Role.OWNER, answers=OrganizerList, tag="running")
+def change_organizer(slug: str, user_id: int, json: RoleRequest) -> OrganizerList:
+    """Change the role of an organizer."""
+    act(slug, organizers.change, user=_organizer(slug, user_id), role=json.role)
+    return _organizers(slug)
+
+
+@api.blueprint.delete(f"{DESK}/organizers/<int:user_id>")
+@organizers_operation(Role.OWNER, status=204, tag="running")
+def remove_organizer(slug: str, user_id: int) -> Any:
+    """Remove an organizer."""
+    act(slug, organizers.remove, user=_organizer(slug, user_id))
+    return "", 204
+
+
+def _organizer(slug: str, user_id: int) -> Any:
+    """Return the organizer of an id; of others nothing is said, not even a name."""
+    with reading() as session:
+        found = organizers.list_all(session, competition=competition_of(session, slug))
+    user = next((each.user for each in found if each.user_id == user_id), None)
+    if user is None:
+        raise names.UnknownUser(name=f"#{user_id}")
+    return user
+
+
+def _organizers(slug: str) -> OrganizerList:
+    with reading() as session:
+        found = organizers.list_all(session, competition=competition_of(session, slug))
+        return OrganizerList(organizers=[OrganizerLine.of(each, name=each.user.name) for each in found])

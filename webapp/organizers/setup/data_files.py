@@ -1,24 +1,41 @@
-"""Organizers' page of the data files: upload, remove, leak checks, release; the baseline."""
+"""Data files of a competition, on their page and in the API: upload, leak check, release, baseline."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from flask import Blueprint, Response, flash, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from pydantic import Field
 
 from grader import db
 from grader.errors import OrganizerError, ParticipantError
-from grader.models import DataCheckState, DataFile, OrganizerJob, Role
+from grader.models import (
+    DataCheckState,
+    DataFile,
+    OrganizerJob,
+    Role,
+    SubmissionStatus,
+)
 from grader.services.data_files import checks as data_checks
 from grader.services.data_files import files as data_files
 from grader.services.jobs import organizer_jobs
 from grader.services.submissions import benchmark_entries
 from grader.services.submissions.refusal import NothingToScore
 from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http import organizer_operations as organizing
 from webapp.http.auth import organizers_only
 from webapp.http.confirmation import Question, confirm
 from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
+from webapp.http.fields import Answer, FileForm, Moment, Sent, Text
+from webapp.http.organizer_operations import (
+    DESK,
+    Job,
+    act,
+    organizers_operation,
+)
+from webapp.http.responses import polled
 from webapp.organizers.setup import receiving, wizard_steps
 from webapp.organizers.setup.wizard_steps import DATA
 from webapp.submissions import uploads
@@ -82,6 +99,67 @@ REFUSALS = (
     data_files.InvalidDataFile,
     uploads.FileMissing,
 )
+
+
+class DataFileForm(FileForm):
+    """A data file, for people to download."""
+
+    description: Text = ""
+
+
+class BaselineForm(FileForm):
+    """A file of predictions that becomes a benchmark."""
+
+    name: Text = ""
+
+
+class OrganizersDataFile(Answer):
+    """A data file, its check, and what its release would make public."""
+
+    name: str
+    description: str
+    size_bytes: int
+    sha256: str
+    uploaded_at: Moment
+    state: DataCheckState
+    discloses: list[str]
+    unopened: list[str]
+    warnings: Annotated[
+        list[str], Field(description="Advice on the file's name; a warning holds nothing back.")
+    ]
+    phrase: Annotated[str, Field(description="What to type to release a file that is held back.")]
+    consequence: str
+
+
+class BenchmarkLine(Answer):
+    """A benchmark."""
+
+    id: int
+    name: str
+    status: SubmissionStatus
+
+
+class DataAnswer(Answer):
+    """The data files and the benchmarks; `is_final` is false while files are being checked."""
+
+    files: list[OrganizersDataFile]
+    benchmarks: list[BenchmarkLine]
+    is_final: bool
+    job: Job | None
+
+
+class DataFileStored(Answer):
+    """A data file that was uploaded, and where its check is told."""
+
+    name: str
+    url: str
+
+
+class ReleaseRequest(Sent):
+    """The words that a check asks for, and why the file is released."""
+
+    typed: Text
+    reason: Text = ""
 
 
 @blueprint.get("")
@@ -172,9 +250,9 @@ def status(slug: str) -> ResponseReturnValue:
     return _status(_checks(slug)).make_conditional(request)
 
 
-@blueprint.post("/baseline")
+@blueprint.post("/baseline", endpoint="add_baseline")
 @organizers_only(Role.EDITOR)
-def add_baseline(slug: str) -> ResponseReturnValue:
+def enter_baseline(slug: str) -> ResponseReturnValue:
     """Enter a file of predictions as a benchmark, checked like any submission."""
     try:
         entered = receiving.add_baseline(slug)
@@ -228,6 +306,81 @@ def _checks(slug: str) -> ChecksView:
 
 
 def _status(checks: ChecksView) -> Response:
-    answer = jsonify(checks.live())
-    answer.add_etag()
-    return answer
+    return polled(checks.live())
+
+
+@api.blueprint.get(f"{DESK}/data")
+@organizers_operation(Role.VIEWER, answers=DataAnswer, tag="setup")
+def organized_data(slug: str) -> DataAnswer:
+    """List the data files with what their checks found, and the benchmarks."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        job = data_checks.newest(session, competition=competition)
+        files = data_files.list_all(session, competition=competition)
+        benchmarks = benchmark_entries.list_all(session, competition=competition)
+        return DataAnswer(
+            files=[_data_file(each, data_checks.found_in(each)) for each in files],
+            benchmarks=[
+                BenchmarkLine(id=each.id, name=each.description, status=each.status) for each in benchmarks
+            ],
+            is_final=job is None or not organizer_jobs.is_open(job),
+            job=organizing.job(job) if job else None,
+        )
+
+
+@api.blueprint.post(f"{DESK}/data")
+@organizers_operation(
+    Role.EDITOR, answers=DataFileStored, status=201, tag="setup", takes_file=DataFileForm, creates=True
+)
+def upload_data_file(slug: str) -> Any:
+    """Upload a data file, in place of one of the same name, and have it checked."""
+    name, url = receiving.add_data_file(slug), url_for("api.organized_data", slug=slug)
+    return DataFileStored(name=name, url=url), 201, {"Location": url}
+
+
+@api.blueprint.delete(f"{DESK}/data/<name>")
+@organizers_operation(Role.EDITOR, status=204, tag="setup")
+def remove_data_file(slug: str, name: str) -> Any:
+    """Remove a data file, so that nobody can download it."""
+    act(slug, data_files.remove, name=name)
+    return "", 204
+
+
+@api.blueprint.post(f"{DESK}/data/<name>/allow")
+@organizers_operation(Role.EDITOR, status=204, tag="setup")
+def allow_data_file(slug: str, name: str, json: ReleaseRequest) -> Any:
+    """Release a data file that its check holds back; `typed` is the `phrase` of the file."""
+    act(slug, data_files.allow, name=name, typed=json.typed, reason=json.reason)
+    return "", 204
+
+
+@api.blueprint.post(f"{DESK}/data/<name>/check")
+@organizers_operation(Role.EDITOR, status=202, answers=DataFileStored, tag="setup")
+def check_data_file(slug: str, name: str) -> Any:
+    """Check a data file again."""
+    act(slug, data_files.check_again, name=name)
+    url = url_for("api.organized_data", slug=slug)
+    return DataFileStored(name=name, url=url), 202, {"Location": url}
+
+
+@api.blueprint.post(f"{DESK}/data/baseline")
+@organizers_operation(
+    Role.EDITOR, answers=BenchmarkLine, status=201, tag="setup", takes_file=BaselineForm, creates=True
+)
+def add_baseline(slug: str) -> Any:
+    """Enter a file of predictions as a benchmark."""
+    entry = receiving.add_baseline(slug).submission
+    return BenchmarkLine(id=entry.id, name=entry.description, status=entry.status), 201
+
+
+def _data_file(file: DataFile, found: Any) -> OrganizersDataFile:
+    """Return a data file and what its check found."""
+    return OrganizersDataFile.of(
+        file,
+        state=file.check_state,
+        discloses=list(found.discloses),
+        unopened=list(found.unopened),
+        warnings=list(found.warnings),
+        phrase=found.phrase,
+        consequence=found.consequence,
+    )

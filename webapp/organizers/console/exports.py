@@ -1,4 +1,4 @@
-"""Download of organizers' exports (submissions, standings, scores, audit) as CSV or JSON."""
+"""Downloads of organizers' exports (submissions, standings, scores, audit) as CSV or JSON."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,15 @@ from flask.typing import ResponseReturnValue
 from grader.models import Competition, Role
 from grader.services.exports import tables
 from grader.services.exports.tables import Format, Kind
+from webapp.http import api
 from webapp.http.auth import organizers_only
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Number, Sent
+from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.parameters import asked_number
 
 blueprint = Blueprint("organize_exports", __name__, url_prefix="/competitions/<slug>/organize/exports")
+EXPORTS = f"{DESK}/exports/<any(submissions, standings, scores, audit):kind>"
 TYPES = {Format.CSV: "text/csv", Format.JSON: "application/json"}
 
 
@@ -42,3 +46,23 @@ def _pieces(competition: Competition, kind: Kind, format_: Format, number: int |
         yield from tables.write(
             session, competition=competition, kind=kind, format_=format_, version_number=number
         )
+
+
+class ExportQuery(Sent):
+    """Another scoring version than the live one."""
+
+    version: Number | None = None
+
+
+@api.blueprint.get(f"{EXPORTS}.csv")
+@organizers_operation(Role.VIEWER, tag="running", answers_file="text/csv")
+def export_csv(slug: str, kind: str, query: ExportQuery) -> Response:
+    """Return all submissions, standings, scores or acts as CSV."""
+    return send_export(slug, Kind(kind), Format.CSV, query.version)
+
+
+@api.blueprint.get(f"{EXPORTS}.json")
+@organizers_operation(Role.VIEWER, tag="running", answers_file="application/json")
+def export_json(slug: str, kind: str, query: ExportQuery) -> Response:
+    """Return all submissions, standings, scores or acts as JSON."""
+    return send_export(slug, Kind(kind), Format.JSON, query.version)

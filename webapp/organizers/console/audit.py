@@ -1,4 +1,4 @@
-"""Organizers' page of the audit log: every act, and who did it."""
+"""Audit log of organizers, as a page and in the API: every action, with its values before and after."""
 
 import json
 from collections.abc import Sequence
@@ -10,13 +10,17 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import AuditEntry, Role
+from grader.models import AuditEntry, Competition, Role
+from grader.services.accounts.api_tokens import Scope
 from grader.services.audit import log
-from grader.services.audit import log as audit_actions
 from grader.services.audit.log import AuditPage
 from webapp.competitions.views import CompetitionView
-from webapp.http.auth import organizers_only
+from webapp.http import api
+from webapp.http.api import ending, operation
+from webapp.http.auth import admin_required, organizers_only
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, Asked, Moment, PageSize, Text
+from webapp.http.organizer_operations import DESK, organizers_operation
 from webapp.http.parameters import asked_page, asked_text
 from webapp.presentation import formats
 
@@ -45,7 +49,7 @@ def index(slug: str) -> ResponseReturnValue:
         competition=view,
         page=found,
         entries=[EntryView.of(entry, found) for entry in found.rows],
-        actions=[(each, audit_actions.action_label(each)) for each in actions],
+        actions=[(each, log.action_label(each)) for each in actions],
         people=people,
         action=action,
         person=person,
@@ -120,3 +124,72 @@ def _words(value: Any, *, is_time: bool) -> str:
         case _:
             text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
+
+
+class AuditQuery(Asked):
+    """Which acts are asked for: a whole action or its noun, and the name of who acted."""
+
+    action: Text = ""
+    by: Text = ""
+
+
+class AuditLine(Answer):
+    """An act: who did it, and what was before and after."""
+
+    entry: int
+    at: Moment
+    actor: str | None
+    origin: str
+    action: str
+    subject: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    reason: str
+    is_public: bool
+    public_text: str
+
+
+class AuditList(Answer):
+    """A part of the audit log, the newest first."""
+
+    entries: list[AuditLine]
+    page_size: PageSize
+    next: str | None
+
+
+@api.blueprint.get(f"{DESK}/audit")
+@organizers_operation(Role.VIEWER, answers=AuditList, tag="running")
+def audit_list(slug: str, query: AuditQuery) -> AuditList:
+    """List the acts of organizers, the newest first."""
+    with reading() as session:
+        return _audit(session, competition_of(session, slug), query)
+
+
+@api.blueprint.get("/audit")
+@admin_required
+@operation(Scope.ADMIN, answers=AuditList, tag="running")
+def site_audit_list(query: AuditQuery) -> AuditList:
+    """List the acts on the site as a whole, and on drafts that were deleted, the newest first."""
+    with reading() as session:
+        return _audit(session, None, query)
+
+
+def _audit(session: Any, competition: Competition | None, query: AuditQuery) -> AuditList:
+    found, names = log.list_after(
+        session, competition=competition, action=query.action, person=query.by, part=query.part
+    )
+    return AuditList(entries=[_answer(entry, names) for entry in found.rows], **ending(found))
+
+
+def _answer(entry: AuditEntry, names: dict[str, str]) -> AuditLine:
+    """Return an act, with the names of now, in the fields of the export."""
+    hidden = HIDDEN.get(entry.action, frozenset())
+    return AuditLine.of(
+        entry,
+        entry=entry.id,
+        actor=entry.actor.name if entry.actor else None,
+        subject=log.told(entry.subject, names),
+        before={name: value for name, value in entry.before.items() if name not in hidden},
+        after={name: value for name, value in entry.after.items() if name not in hidden},
+        public_text=log.told(entry.public_text, names),
+    )

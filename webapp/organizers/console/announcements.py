@@ -1,0 +1,189 @@
+"""Announcements of organizers, on their page and in the API: list, post, edit and withdraw."""
+
+from typing import Annotated
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import Field
+
+from grader import db
+from grader.models import Announcement, Role
+from grader.services.competitions import announcements
+from grader.services.competitions.acting import Act
+from webapp.competitions import prose
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http.actions import Family, entered, is_form
+from webapp.http.auth import organizers_only
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import DESK, organizers_operation
+from webapp.http.site import current_site
+
+blueprint = Blueprint(
+    "organize_announcements", __name__, url_prefix="/competitions/<slug>/organize/announcements"
+)
+
+
+class AnnouncementRequest(Sent):
+    """An announcement, in Markdown; an e-mail cannot be called back."""
+
+    title: Text
+    body: Text
+    by_mail: bool = False
+
+
+class AnnouncementEdit(Sent):
+    """The new title and text of an announcement; a field that is not sent stays as it is."""
+
+    title: Annotated[Text | None, Field(description="The new title.")] = None
+    body: Annotated[Text | None, Field(description="The new text, in Markdown.")] = None
+
+
+class AnnouncementLine(Answer):
+    """An announcement."""
+
+    id: int
+    title: str
+    body: str
+    posted_at: Moment
+    edited_at: Annotated[Moment | None, Field(description="The last edit; null if there was none.")]
+    withdrawn_at: Moment | None
+
+
+class AnnouncementList(Answer):
+    """All announcements."""
+
+    announcements: list[AnnouncementLine]
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the form and the announcements."""
+    return _page(slug)
+
+
+@blueprint.get("/<int:announcement_id>")
+@organizers_only(Role.EDITOR)
+def show(slug: str, announcement_id: int) -> ResponseReturnValue:
+    """Show the form that edits an announcement."""
+    return _page(slug, announcement_id=announcement_id)
+
+
+@api.blueprint.get(f"{DESK}/announcements")
+@organizers_operation(Role.VIEWER, answers=AnnouncementList, tag="running")
+def announcement_list(slug: str) -> AnnouncementList:
+    """List all announcements."""
+    with reading() as session:
+        posted = announcements.list_all(session, competition=competition_of(session, slug))
+    return AnnouncementList(announcements=[AnnouncementLine.model_validate(each) for each in posted])
+
+
+def _page(
+    slug: str,
+    *,
+    announcement_id: int | None = None,
+    problem: announcements.InvalidAnnouncement | None = None,
+) -> str:
+    form: dict[str, str] = request.form.to_dict()
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        posted = announcements.list_all(session, competition=competition)
+        if announcement_id is not None:
+            edited = announcements.get(session, competition=competition, announcement_id=announcement_id)
+            form = {"title": edited.title, "body": edited.body} | form
+        texts = prose.Texts.of(session, competition)
+    return render_template(
+        "running/announcements.html",
+        competition=CompetitionView(competition, now),
+        posted=[(each, prose.stored(each, slug, each.body)) for each in posted],
+        form=form,
+        edited_id=announcement_id,
+        drawn=texts.drawn(form.get("body", "")),
+        problems=problem.problems if problem else (),
+    )
+
+
+def _format(act: Act, _posted: Announcement) -> None:
+    prose.format_saved(act.competition.slug)
+
+
+ANNOUNCEMENTS = Family(
+    pages=blueprint,
+    tag="running",
+    refusals=(announcements.InvalidAnnouncement,),
+    show=_page,
+    home=lambda slug, **_: url_for("organize_announcements.index", slug=slug),
+    answers=AnnouncementLine,
+    answer=lambda _act, posted, **_: AnnouncementLine.model_validate(posted),
+    role=Role.EDITOR,
+)
+
+
+@ANNOUNCEMENTS.action(
+    "",
+    page="post",
+    done="The announcement is on the competition's overview.",
+    status=201,
+    creates=True,
+    after=_format,
+)
+def post_announcement(act: Act, sent: AnnouncementRequest) -> Announcement:
+    """Post an announcement, and e-mail it to everybody with `by_mail`."""
+    by_mail = sent.by_mail and (not is_form() or current_site().settings.sends_mail())
+    posted = announcements.post(act, title=sent.title, body=sent.body, by_mail=by_mail)
+    if is_form() and by_mail:
+        confirm(
+            Question(
+                heading=f"E-mail {posted.title} to everybody?",
+                sentences=("All participants who want such e-mails will get it. You cannot undo this.",),
+                button="Post and send",
+                back=url_for("organize_announcements.index", slug=act.competition.slug),
+                state=f"{posted.title}\n{posted.body}",
+                is_final=True,
+                can_change=True,
+            )
+        )
+    return posted
+
+
+@ANNOUNCEMENTS.action(
+    "/<int:announcement_id>",
+    method="PATCH",
+    page="edit",
+    form=lambda: entered(AnnouncementRequest),
+    done="The announcement is changed.",
+    after=_format,
+)
+def edit_announcement(act: Act, sent: AnnouncementEdit, announcement_id: int) -> Announcement:
+    """Change the title or the text of an announcement, which then shows that it was edited."""
+    return announcements.edit(act, announcement_id=announcement_id, title=sent.title, body=sent.body)
+
+
+@ANNOUNCEMENTS.action(
+    "/<int:announcement_id>",
+    method="DELETE",
+    page="withdraw",
+    page_path="/<int:announcement_id>/withdraw",
+    done="Announcement withdrawn.",
+    status=204,
+)
+def withdraw_announcement(act: Act, announcement_id: int) -> None:
+    """Withdraw an announcement; e-mails that were already sent cannot be withdrawn."""
+    announcements.withdraw(act, announcement_id=announcement_id)
+    if is_form():
+        sent_mail = ("E-mails that were already sent cannot be withdrawn.",)
+        confirm(
+            Question(
+                heading="Withdraw the announcement?",
+                sentences=(
+                    "Participants will no longer see it.",
+                    *(sent_mail if current_site().settings.sends_mail() else ()),
+                ),
+                button="Withdraw",
+                back=url_for("organize_announcements.index", slug=act.competition.slug),
+                is_final=True,
+            )
+        )

@@ -1,0 +1,190 @@
+"""Organizers' console, as a page and in the API: open tasks, scoring queue, pause and resume submissions."""
+
+from typing import Annotated, Any, Literal
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import Field
+
+from grader import db
+from grader.models import Competition, CompetitionState, JobState, Role, ScoringVersionState, SubmissionStatus
+from grader.services.audit import log
+from grader.services.competitions import pauses, phases
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions.acting import Act
+from grader.services.competitions.settings_problems import InvalidCompetition
+from grader.services.exports import tables
+from grader.services.jobs import organizer_jobs
+from grader.services.moderation import activity, disputes
+from grader.services.scoring import queue_health, retries
+from grader.services.setup import leak_budget
+from grader.storage import disk
+from grader.visibility import Phase
+from webapp.competitions.leaks import LeakBudgetAnswer, leak_budget_answer
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http.actions import Family
+from webapp.http.auth import organizers_only
+from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import DESK, organizers_operation
+from webapp.http.site import current_site
+from webapp.organizers.console import console_view
+from webapp.organizers.console.audit import EntryView
+from webapp.organizers.console.console_view import ActivityView, HealthView
+from webapp.presentation.form_fields import InvalidMoment, moment
+
+blueprint = Blueprint("organize_console", __name__, url_prefix="/competitions/<slug>/organize")
+RECENT_COUNT = 5
+
+
+class ScoringQueue(Answer):
+    """The scoring jobs of a version in use, by state."""
+
+    number: int
+    state: ScoringVersionState
+    counts: dict[JobState, int]
+    oldest_open_at: Moment | None
+
+
+class Console(Answer):
+    """How a competition goes: its queue, and what waits for an organizer."""
+
+    state: CompetitionState
+    phase: Phase
+    paused_at: Moment | None
+    pause_message: str
+    health: Literal["idle", "working", "stalled"]
+    queues: list[ScoringQueue]
+    last_finished_at: Moment | None
+    failed_count: int
+    open_dispute_count: int
+    waiting_count: Annotated[int, Field(description="People who ask to join.")]
+    people_count: Annotated[int, Field(description="People in teams.")]
+    team_count: int
+    submission_counts: Annotated[dict[SubmissionStatus, int], Field(description="Submissions by status.")]
+    leak_budget: LeakBudgetAnswer
+
+
+class PauseRequest(Sent):
+    """A pause: the sentence that uploaders read, and a new close if it moves too."""
+
+    message: Text = ""
+    closes_at: Moment | None = None
+
+
+class ResumeRequest(Sent):
+    """The end of a pause, and a new close if it moves too."""
+
+    closes_at: Moment | None = None
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show how the competition goes."""
+    return _page(slug)
+
+
+@api.blueprint.get(DESK)
+@organizers_operation(Role.VIEWER, answers=Console, tag="running")
+def console(slug: str) -> Console:
+    """Return how a competition goes: its queue, and what waits for an organizer."""
+    with reading() as session:
+        return _console(session, competition_of(session, slug))
+
+
+def _console(session: Any, competition: Competition) -> Console:
+    now = db.now(session)
+    health = queue_health.of_competition(session, competition=competition, now=now)
+    counts = activity.counts(session, competition=competition)
+    leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
+    return Console.of(
+        competition,
+        phase=phases.phase(competition, now),
+        health=health.sign.value,
+        queues=[ScoringQueue.of(each, counts=dict(each.counts)) for each in health.queues],
+        last_finished_at=health.last_finished_at,
+        failed_count=retries.count_failed(session, competition=competition),
+        open_dispute_count=disputes.count_open(session, competition=competition),
+        waiting_count=counts.asking,
+        people_count=counts.people,
+        team_count=counts.teams,
+        submission_counts=dict(counts.files),
+        leak_budget=leak_budget_answer(leaks),
+    )
+
+
+def _page(slug: str, *, problem: Any = None) -> str:
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        health = queue_health.of_competition(session, competition=competition, now=now)
+        acts = log.list_page(session, competition=competition)
+        leaks = leak_budget.of(competition, competition_settings.of(competition), now=now)
+        failed_count = retries.count_failed(session, competition=competition)
+        counts = activity.counts(session, competition=competition)
+        broken = organizer_jobs.broken(session, competition=competition)
+        tasks = list(console_view.tasks(competition, counts, health, failed=failed_count, broken=broken))
+        act = console_view.next_act(session, competition, tasks, now=now)
+        found = activity.of(session, competition=competition, now=now)
+    return render_template(
+        "running/console.html",
+        competition=CompetitionView(competition, now),
+        health=HealthView(health, now),
+        activity=ActivityView(counts, found, health, free_bytes=_free_bytes(), now=now),
+        tasks=tasks,
+        act=act,
+        dates=console_view.next_dates(competition, now),
+        failed_count=failed_count,
+        leaks=leaks,
+        recent=[EntryView.of(entry, acts) for entry in acts.rows[:RECENT_COUNT]],
+        message=request.form.get("message", competition.pause_message),
+        closes_date=request.form.get("closes_date", ""),
+        closes_time=request.form.get("closes_time", "23:59"),
+        export_kinds=[kind.value for kind in tables.Kind],
+        problem=problem.message if problem else "",
+    )
+
+
+def _free_bytes() -> int | None:
+    """Return the room left where this machine keeps the files; None where they are in a bucket."""
+    settings = current_site().settings
+    if not settings.storage().startswith("file:"):
+        return None
+    return min(disk.free_bytes(folder) for folder in disk.folders(settings))
+
+
+CONSOLE = Family(
+    pages=blueprint,
+    tag="running",
+    refusals=(pauses.MessageNeeded, pauses.NotPaused, InvalidCompetition, InvalidMoment),
+    show=_page,
+    home=lambda slug: url_for("organize_console.index", slug=slug),
+    answers=Console,
+    answer=lambda act, _outcome: _console(act.session, act.competition),
+    role=Role.EDITOR,
+)
+
+
+@CONSOLE.action(
+    "/pause",
+    page="pause",
+    form=lambda: PauseRequest.model_construct(
+        message=request.form.get("message", ""), closes_at=moment("closes")
+    ),
+    done="Submissions are paused. Leaderboards stay readable, and accepted submissions are still scored.",
+)
+def pause_submissions(act: Act, sent: PauseRequest) -> None:
+    """Pause submissions, or change the sentence that uploaders read; the close can move too."""
+    pauses.pause(act, message=sent.message, closes_at=sent.closes_at)
+
+
+@CONSOLE.action(
+    "/resume",
+    page="resume",
+    form=lambda: ResumeRequest.model_construct(closes_at=moment("closes")),
+    done="Submissions are open again.",
+)
+def resume_submissions(act: Act, sent: ResumeRequest) -> None:
+    """Resume submissions; the close can move too."""
+    pauses.resume(act, closes_at=sent.closes_at)

@@ -1,0 +1,373 @@
+"""Teams, for organizers, on pages and in the API: search, rename, disqualify, grant submissions."""
+
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from pydantic import Field
+
+from grader import db
+from grader.errors import FairboardError
+from grader.models import (
+    Competition,
+    Role,
+)
+from grader.services.competitions.acting import Act
+from grader.services.limits import grants, limits
+from grader.services.limits.grants import GivenGrant
+from grader.services.moderation import decisions, team_search
+from grader.services.people import names
+from grader.services.teams import moderation
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http.actions import Family, is_form
+from webapp.http.api import ending
+from webapp.http.auth import organizers_only
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, Moment, Number, PageSize, Sent, Text
+from webapp.http.organizer_operations import DESK, Confirmation, Reasoned, Searched, organizers_operation
+from webapp.http.parameters import UnreadableEntry, asked_page, asked_text, entered_number
+from webapp.presentation import formats
+from webapp.submissions.answers import Limits, allowance
+from webapp.submissions.views import AllowanceView
+
+blueprint = Blueprint("organize_teams", __name__, url_prefix="/competitions/<slug>/organize/teams")
+
+
+class TeamQuery(Searched):
+    """Which teams are asked for."""
+
+    disqualified: bool = False
+
+
+class OrganizersTeam(Answer):
+    """A team, its members, and how many submissions it has in each state."""
+
+    id: int
+    name: str
+    members: list[str]
+    counts: dict[str, int]
+    last_submitted_at: Moment | None
+    disqualified_at: Moment | None
+    disqualified_because: str | None
+
+
+class OrganizersTeamList(Answer):
+    """A part of the teams, the newest first."""
+
+    teams: list[OrganizersTeam]
+    page_size: PageSize
+    next: str | None
+
+
+class Grant(Answer):
+    """Extra submissions on a UTC day; without a team they are everybody's."""
+
+    id: int
+    team: str | None
+    day: date
+    count: int
+    reason: str
+    granted_at: Moment
+    ends_at: Moment
+
+
+class GrantList(Answer):
+    """The newest extra submissions."""
+
+    grants: list[Grant]
+
+
+class OrganizersTeamDetails(OrganizersTeam):
+    """A team with what it may still send and the extra submissions it got."""
+
+    name_is_given: bool
+    limits: Limits
+    grants: list[Grant]
+
+
+class GrantRequest(Sent):
+    """Extra submissions to give."""
+
+    day: date
+    count: Number
+    reason: Text = ""
+
+
+class Disqualification(Confirmation):
+    """The confirmation and reason of a disqualification, which takes effect at once."""
+
+    reason: Annotated[Text, Field(description="The reason, which only the team and organizers see.")] = ""
+
+
+class TeamNameRequest(Sent):
+    """Another name for a team, and why."""
+
+    name: Text
+    reason: Text = ""
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """List the teams that are asked for."""
+    return page(slug)
+
+
+@blueprint.get("/<int:team_id>")
+@organizers_only(Role.VIEWER)
+def show(slug: str, team_id: int) -> ResponseReturnValue:
+    """Show a team and what can be decided about it."""
+    return page(slug, team_id=team_id)
+
+
+def page(slug: str, *, team_id: int | None = None, problem: FairboardError | None = None) -> str:
+    """Show a team, or the list of all."""
+    return _list(slug, problem) if team_id is None else _team(slug, team_id, problem)
+
+
+def _list(slug: str, problem: FairboardError | None) -> str:
+    text, disqualified_only = asked_text("q"), request.args.get("state") == "disqualified"
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        found = team_search.find(
+            session,
+            competition=competition,
+            text=text,
+            disqualified_only=disqualified_only,
+            page=asked_page(),
+        )
+        given = grants.list_newest(session, competition=competition)
+        days = grants.choice(competition, now=now)
+    return render_template(
+        "running/teams.html",
+        competition=CompetitionView(competition, now),
+        page=found,
+        text=text,
+        disqualified_only=disqualified_only,
+        given=given,
+        days=days,
+        problems=_sentences(problem),
+        form=request.form,
+    )
+
+
+def _team(slug: str, team_id: int, problem: FairboardError | None) -> str:
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        line = team_search.get(session, competition=competition, team_id=team_id)
+        given = grants.list_newest(session, competition=competition, team=line.team)
+        days = grants.choice(competition, now=now)
+        allowance = limits.allowance(session, competition=competition, team=line.team, now=now)
+    return render_template(
+        "running/team.html",
+        competition=CompetitionView(competition, now),
+        line=line,
+        team=line.team,
+        given=given,
+        allowance=AllowanceView(allowance),
+        days=days,
+        problems=_sentences(problem),
+        form=request.form,
+    )
+
+
+def _sentences(problem: FairboardError | None) -> list[str]:
+    return [] if problem is None else problem.message.splitlines()
+
+
+@api.blueprint.get(f"{DESK}/teams")
+@organizers_operation(Role.VIEWER, answers=OrganizersTeamList, tag="running")
+def organized_teams(slug: str, query: TeamQuery) -> OrganizersTeamList:
+    """List the teams that are asked for, the newest first."""
+    with reading() as session:
+        found = team_search.find_after(
+            session,
+            competition=competition_of(session, slug),
+            text=query.q,
+            disqualified_only=query.disqualified,
+            part=query.part,
+        )
+    return OrganizersTeamList(
+        teams=[OrganizersTeam(**_fields(line)) for line in found.rows],
+        **ending(found),
+    )
+
+
+@api.blueprint.get(f"{DESK}/teams/<int:team_id>")
+@organizers_operation(Role.VIEWER, answers=OrganizersTeamDetails, tag="running")
+def organized_team(slug: str, team_id: int) -> OrganizersTeamDetails:
+    """Return a team with what it may still send and the extra submissions it got."""
+    with reading() as session:
+        return _details(session, competition_of(session, slug), team_id)
+
+
+@api.blueprint.get(f"{DESK}/teams/grants")
+@organizers_operation(Role.VIEWER, answers=GrantList, tag="running")
+def grant_list(slug: str) -> GrantList:
+    """List the newest extra submissions, of one team or of all."""
+    with reading() as session:
+        given = grants.list_newest(session, competition=competition_of(session, slug))
+    return GrantList(grants=[_grant_line(each) for each in given])
+
+
+def _details(session: Any, competition: Competition, team_id: int) -> OrganizersTeamDetails:
+    """Return a team with what it may still send."""
+    now = db.now(session)
+    line = team_search.get(session, competition=competition, team_id=team_id)
+    given = grants.list_newest(session, competition=competition, team=line.team)
+    left = limits.allowance(session, competition=competition, team=line.team, now=now)
+    return OrganizersTeamDetails(
+        **_fields(line),
+        name_is_given=line.team.name_given_at is not None,
+        limits=allowance(left),
+        grants=[_grant_line(each) for each in given],
+    )
+
+
+def _fields(line: team_search.Line) -> dict[str, Any]:
+    """Return the fields of a team."""
+    return {
+        "id": line.team.id,
+        "name": line.team.name,
+        "members": [each.name for each in line.members],
+        "counts": {status.value: count for status, count in line.counts.items()},
+        "last_submitted_at": line.last_submitted_at,
+        "disqualified_at": line.team.disqualified_at,
+        "disqualified_because": line.team.disqualification_reason if line.team.disqualified_at else None,
+    }
+
+
+def _grant_line(given: GivenGrant) -> Grant:
+    """Return extra submissions."""
+    return Grant.of(given.grant, team=given.team, ends_at=given.ends_at)
+
+
+TEAM = Family(
+    pages=blueprint,
+    tag="running",
+    refusals=(
+        grants.InvalidGrant,
+        moderation.ReasonNeeded,
+        decisions.AlreadyDisqualified,
+        decisions.NotDisqualified,
+        moderation.MergedTeam,
+        moderation.NameTaken,
+        moderation.NotGiven,
+        moderation.SameName,
+        names.InvalidName,
+        UnreadableEntry,
+    ),
+    show=page,
+    home=lambda slug, team_id=None: url_for(
+        "organize_teams.show" if team_id else "organize_teams.index", slug=slug, team_id=team_id
+    ),
+    answers=OrganizersTeamDetails,
+    answer=lambda act, _outcome, team_id: _details(act.session, act.competition, team_id),
+    role=Role.EDITOR,
+)
+
+
+def _name(act: Act, team_id: int) -> str:
+    return team_search.get_team(act.session, competition=act.competition, team_id=team_id).name
+
+
+@TEAM.action("/<int:team_id>/name", method="PUT", page="rename", done="Team renamed.")
+def give_team_name(act: Act, sent: TeamNameRequest, team_id: int) -> None:
+    """Give a team another name."""
+    moderation.rename(act, team=_name(act, team_id), name=sent.name, reason=sent.reason)
+
+
+@TEAM.action(
+    "/<int:team_id>/name",
+    method="DELETE",
+    page="free_name",
+    page_path="/<int:team_id>/name/free",
+    done="The team can choose its name again.",
+)
+def free_team_name(act: Act, team_id: int) -> None:
+    """Let a team that was renamed choose its name again."""
+    moderation.free_name(act, team=_name(act, team_id))
+
+
+@TEAM.action("/<int:team_id>/disqualification", page="disqualify", done="Team disqualified.")
+def disqualify_team(act: Act, sent: Disqualification, team_id: int) -> None:
+    """Disqualify a team: its members are notified, and it cannot submit until it is reinstated."""
+    team = decisions.disqualify(act, team=_name(act, team_id), reason=sent.reason)
+    if is_form():
+        why = team.disqualification_reason
+        confirm(
+            Question(
+                heading=f"Disqualify {team.name}?",
+                sentences=(
+                    "The team is removed from every leaderboard, and the teams below it move up.",
+                    "It cannot submit files any more.",
+                    f"Its members see this reason on this competition's pages: {why}",
+                    "The public log shows the disqualification, but not the reason.",
+                    "You can reinstate the team later.",
+                ),
+                button="Disqualify the team",
+                back=url_for("organize_teams.show", slug=act.competition.slug, team_id=team_id),
+                can_change=True,
+            )
+        )
+
+
+@TEAM.action("/<int:team_id>/reinstatement", page="reinstate", done="Team reinstated.")
+def reinstate_team(act: Act, sent: Reasoned, team_id: int) -> None:
+    """Reinstate a team."""
+    decisions.reinstate(act, team=_name(act, team_id), reason=sent.reason)
+
+
+def _entered() -> GrantRequest:
+    """Return the grant of a form; a day that is no date is None, and refused with the rest."""
+    try:
+        day = date.fromisoformat(request.form.get("day", ""))
+    except ValueError:
+        day = None
+    reason = request.form.get("reason", "")
+    return GrantRequest.model_construct(day=day, count=entered_number("count") or 0, reason=reason)
+
+
+def _given(given: GivenGrant, **_: Any) -> str:
+    """Return the message of success, with how long the extra submissions are valid."""
+    granted_at = given.grant.granted_at
+    beginning = max(datetime.combine(given.grant.day, time(tzinfo=UTC)), granted_at)
+    valid = f"until {formats.moment(given.ends_at)}, for {formats.span(given.ends_at - beginning)}"
+    if beginning != granted_at:
+        valid = f"from {formats.moment(beginning)} {valid}"
+    whom = "" if given.team else " to every team"
+    return f"Extra submissions given{whom}. They are valid {valid}."
+
+
+GRANT: dict[str, Any] = {
+    "done": _given,
+    "form": _entered,
+    "answers": Grant,
+    "answer": lambda _act, given, **_: _grant_line(given),
+    "status": 201,
+    "creates": True,
+}
+
+
+@TEAM.action("/<int:team_id>/grants", page="grant", **GRANT)
+def grant_submissions(act: Act, sent: GrantRequest, team_id: int) -> GivenGrant:
+    """Give a team extra submissions on a UTC day."""
+    return _grant(act, sent, team_id)
+
+
+@TEAM.action("/grants", page="grant_to_all", **GRANT)
+def grant_submissions_to_all(act: Act, sent: GrantRequest) -> GivenGrant:
+    """Give every team extra submissions on a UTC day."""
+    return _grant(act, sent, None)
+
+
+def _grant(act: Act, sent: GrantRequest, team_id: int | None) -> GivenGrant:
+    team = None
+    if team_id is not None:
+        team = team_search.get_team(act.session, competition=act.competition, team_id=team_id)
+    given = grants.grant(act, team=team, day=sent.day, count=sent.count, reason=sent.reason)
+    ends_at = grants.ends_at(act.competition, day=given.day)
+    return GivenGrant(given, team.name if team else None, ends_at)

@@ -1,0 +1,146 @@
+"""Statistically tied teams, for organizers: compute and publish them, on a page and in the API."""
+
+from typing import Any
+
+from flask import render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import Competition, OrganizerJob, Role, Split
+from grader.services.competitions.acting import Act
+from grader.services.leaderboards import ties as tied_teams
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family, NotConfirmed, ticked
+from webapp.http.auth import organizers_only
+from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer
+from webapp.http.organizer_operations import (
+    DESK,
+    Confirmation,
+    Job,
+    Started,
+    organizers_operation,
+)
+from webapp.organizers.closing.views import JobView, job_status
+from webapp.organizers.console.console import blueprint
+
+
+class TiedTeam(Answer):
+    """A team, and the score of the team above minus its own."""
+
+    rank: int
+    team: str
+    submission_id: int
+    difference: dict[str, Any] | None
+
+
+class TiedBoard(Answer):
+    """A leaderboard that was compared; `is_stale` where it has changed since."""
+
+    split: Split
+    is_stale: bool
+    teams: list[TiedTeam]
+
+
+class Ties(Answer):
+    """Which teams were tied with the one above when they were compared last."""
+
+    job: Job | None
+    is_published: bool
+    boards: list[TiedBoard]
+
+
+@blueprint.get("/ties")
+@organizers_only(Role.VIEWER)
+def ties(slug: str) -> ResponseReturnValue:
+    """Show which teams were tied with the one above when they were compared last."""
+    return _page(slug)
+
+
+@blueprint.get("/ties/status")
+@organizers_only(Role.VIEWER)
+def ties_status(slug: str) -> ResponseReturnValue:
+    """Return the state of the comparison as JSON."""
+    with reading() as session:
+        job = tied_teams.newest(session, competition=competition_of(session, slug))
+    return job_status(job).make_conditional(request)
+
+
+@api.blueprint.get(f"{DESK}/ties")
+@organizers_operation(Role.VIEWER, answers=Ties, tag="running")
+def organized_ties(slug: str) -> Ties:
+    """Return which teams were tied with the one above when they were compared last."""
+    with reading() as session:
+        return _ties(session, competition_of(session, slug))
+
+
+def _ties(session: Any, competition: Competition) -> Ties:
+    job = tied_teams.newest(session, competition=competition)
+    boards = [
+        TiedBoard.of(
+            board, teams=[TiedTeam.of(each.place, difference=each.difference) for each in board.lines]
+        )
+        for board in tied_teams.found(session, competition=competition, job=job)
+    ]
+    is_published = job is not None and tied_teams.is_published(job)
+    return Ties(job=organizing.job(job) if job else None, is_published=is_published, boards=boards)
+
+
+def _page(slug: str, *, problem: Any = None) -> str:
+    with reading() as session:
+        competition = competition_of(session, slug)
+        view = CompetitionView(competition, db.now(session))
+        job = tied_teams.newest(session, competition=competition)
+        boards = tied_teams.found(session, competition=competition, job=job)
+    return render_template(
+        "running/ties.html",
+        competition=view,
+        job=JobView(job) if job else None,
+        boards=boards,
+        most=tied_teams.MAX_TEAMS,
+        marks_ties=competition.marks_ties and not view.is_revealed,
+        is_published=job is not None and tied_teams.is_published(job),
+        can_publish=view.is_revealed
+        and any(board.split is Split.PRIVATE and not board.is_stale for board in boards),
+        problem=problem.message if problem else "",
+        etag=job_status(job).headers["ETag"],
+    )
+
+
+TIES = Family(
+    pages=blueprint,
+    tag="running",
+    refusals=(tied_teams.TiesNotPublishable, NotConfirmed),
+    show=_page,
+    home=lambda slug: url_for("organize_console.ties", slug=slug),
+    answers=Ties,
+    answer=lambda act, _outcome: _ties(act.session, act.competition),
+    role=Role.EDITOR,
+)
+
+
+@TIES.action(
+    "/ties",
+    page="compare_teams",
+    done="The teams are being compared.",
+    answers=Started,
+    answer=lambda act, job: organizing.started(job, url_for("api.organized_ties", slug=act.competition.slug)),
+    status=202,
+)
+def compare_teams(act: Act) -> OrganizerJob:
+    """Compare the teams of both leaderboards, each with the team directly above."""
+    return tied_teams.request(**act.parts)
+
+
+@TIES.action(
+    "/ties/publish",
+    page="publish_ties",
+    form=ticked(Confirmation),
+    done="The ties are public.",
+    home=lambda slug: url_for("leaderboards.private", slug=slug),
+)
+def publish_ties(act: Act, sent: Confirmation) -> None:
+    """Let everybody see which teams are tied on the private leaderboard."""
+    tied_teams.publish(act)

@@ -1,0 +1,198 @@
+"""Publication of a competition, on its page and in the API: publish, archive and delete."""
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from grader import db
+from grader.models import (
+    Competition,
+    CompetitionState,
+    Role,
+)
+from grader.services.competitions import settings as competition_settings
+from grader.services.competitions import settings_warnings
+from grader.services.competitions.acting import Act
+from grader.services.data_files import files as data_files
+from grader.services.setup import drafts, leak_budget, lifecycle
+from grader.services.submissions import benchmark_entries
+from grader.services.submissions.accepting import Entered
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family, is_form
+from webapp.http.auth import organizers_only
+from webapp.http.confirmation import Question, confirm
+from webapp.http.context import actor, competition_of, reading, writing
+from webapp.http.fields import Answer
+from webapp.http.organizer_operations import (
+    DESK,
+    Confirmation,
+    FaultAnswer,
+    Reasoned,
+    act,
+    organizers_operation,
+)
+from webapp.http.site import current_site
+from webapp.organizers.setup import wizard_steps
+from webapp.organizers.setup.wizard_steps import PUBLISHING
+from webapp.presentation import formats
+
+blueprint = Blueprint("organize_publishing", __name__, url_prefix="/competitions/<slug>/organize/state")
+
+
+class Publication(Answer):
+    """Where a competition is: what keeps a draft from being published, and what could be better."""
+
+    state: CompetitionState
+    missing: list[FaultAnswer]
+    suggestions: list[FaultAnswer]
+    submission_count: int
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def show(slug: str) -> ResponseReturnValue:
+    """Show the checklist of a draft, or the state of a published competition."""
+    return _page(slug)
+
+
+@blueprint.post("/delete")
+@organizers_only(Role.OWNER)
+def delete(slug: str) -> ResponseReturnValue:
+    """Delete a draft with everything that is stored for it."""
+    if request.form.get("confirm") != "yes":
+        return _page(slug, problem="Nothing was deleted. Tick the box first."), 422
+    try:
+        with writing() as session:
+            drafts.delete_draft(
+                session,
+                competition=competition_of(session, slug),
+                actor=actor(),
+                now=db.now(session),
+            )
+    except (drafts.HasSubmissions, drafts.NotDraft) as error:
+        return _page(slug, problem=error.message), 409
+    flash(f"The draft {slug} is deleted.")
+    return redirect(url_for("competitions.index"), 303)
+
+
+def _page(slug: str, *, problem: Any = None) -> str:
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        settings = competition_settings.of(competition)
+        leaks = leak_budget.of(competition, settings, now=now)
+        view = CompetitionView(competition, now)
+        setup = wizard_steps.wizard(session, competition, now=now, current=PUBLISHING)
+        submission_count = drafts.count_submissions(session, competition=competition)
+    return render_template(
+        "setup/publish.html",
+        competition=view,
+        settings=settings,
+        setup=setup,
+        problem=problem,
+        submission_count=submission_count,
+        leaks=leaks,
+        metric=view.metric(),
+    )
+
+
+@api.blueprint.get(f"{DESK}/state")
+@organizers_operation(Role.VIEWER, answers=Publication, tag="setup")
+def organized_state(slug: str) -> Publication:
+    """Return the state of a competition, and what keeps a draft from being published."""
+    with reading() as session:
+        return _publication(session, competition_of(session, slug))
+
+
+@api.blueprint.delete(DESK)
+@organizers_operation(Role.OWNER, status=204, tag="setup")
+def delete_draft(slug: str, query: Confirmation) -> Any:
+    """Delete a draft with everything that is stored for it."""
+    act(slug, drafts.delete_draft)
+    return "", 204
+
+
+def _publication(session: Any, competition: Competition) -> Publication:
+    now = db.now(session)
+    is_draft = competition.state is CompetitionState.DRAFT
+    lacks_baseline = is_draft and not benchmark_entries.list_all(session, competition=competition)
+    missing = lifecycle.missing(competition, now=now) if is_draft else []
+    missing += data_files.faults(session, competition=competition) if is_draft else []
+    advice = [
+        *lifecycle.settings_suggestions(competition_settings.of(competition)),
+        *settings_warnings.small_step_warnings(competition),
+        *lifecycle.data_suggestions(session, competition=competition, lacks_baseline=lacks_baseline),
+    ]
+    return Publication(
+        state=competition.state,
+        missing=[organizing.fault(each) for each in missing],
+        suggestions=[organizing.fault(each) for each in advice],
+        submission_count=drafts.count_submissions(session, competition=competition),
+    )
+
+
+def _publish_question(act: Act) -> Question:
+    """Ask before a draft is published: from then on only a rescoring changes its metric or solution."""
+    settings = competition_settings.of(act.competition)
+    opens, closes = settings.opens_at, settings.closes_at
+    when = (
+        f"It opens {formats.moment(opens)}"
+        if opens is not None and opens > act.now
+        else "It opens immediately"
+    )
+    until = f"closes {formats.moment(closes)}" if closes is not None else "does not close automatically"
+    return Question(
+        heading=f"Publish {settings.title}?",
+        sentences=(
+            f"{when} and {until}.",
+            "Everybody will see it, and only a rescoring can change its metric or solution.",
+        ),
+        button="Publish competition",
+        back=url_for("organize_publishing.show", slug=act.competition.slug),
+        is_final=True,
+    )
+
+
+STATE = Family(
+    pages=blueprint,
+    tag="setup",
+    refusals=(lifecycle.NotReady,),
+    show=lambda slug, **_: _page(slug),  # the page lists what is missing
+    home=lambda slug: url_for("organize_publishing.show", slug=slug),
+    answers=Publication,
+    answer=lambda act, _outcome: _publication(act.session, act.competition),
+    role=Role.OWNER,
+)
+
+
+@STATE.action(
+    "/publish",
+    page="publish",
+    done="Competition published.",
+    after=lambda _act, entered: current_site().hints.send(entered.job_ids if entered else ()),
+)
+def publish_competition(act: Act, sent: Confirmation) -> Entered | None:
+    """Publish a draft. From then on only a rescoring can change its metric or solution."""
+    question = _publish_question(act)
+    entered = benchmark_entries.publish(**act.parts, storage=current_site().storage)
+    if is_form():
+        confirm(question)
+    return entered
+
+
+@STATE.action("/archive", page="archive", done="Competition archived.")
+def archive_competition(act: Act, sent: Reasoned) -> None:
+    """Archive a competition: it stays readable and takes no files."""
+    lifecycle.archive(act, reason=sent.reason)
+    if is_form():
+        words = "It stays readable but accepts no files. You can unarchive it later."
+        back = url_for("organize_publishing.show", slug=act.competition.slug)
+        confirm(Question(f"Archive {act.competition.title}?", (words,), "Archive the competition", back))
+
+
+@STATE.action("/unarchive", page="unarchive", done="Competition unarchived.")
+def unarchive_competition(act: Act, sent: Reasoned) -> None:
+    """Bring a competition back from the archive."""
+    lifecycle.unarchive(act, reason=sent.reason)

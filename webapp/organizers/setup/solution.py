@@ -1,0 +1,347 @@
+"""Solution of a competition, on its page and in the API: upload, column roles, report, accept."""
+
+from typing import Annotated, Any
+
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
+from flask.typing import ResponseReturnValue
+from pydantic import Field
+
+from grader import db
+from grader.files import ColumnRole
+from grader.files.solution.solution import SIZE_CAP
+from grader.models import (
+    Competition,
+    OrganizerJob,
+    Role,
+)
+from grader.services.competitions.acting import Act
+from grader.services.jobs import organizer_jobs
+from grader.services.rescoring import versions
+from grader.services.solutions import checks as solution_checks
+from grader.services.solutions.canary_rows import CanaryRequest
+from grader.services.solutions.checks import CheckParameters, NotAcceptable, Purpose
+from webapp.competitions.views import CompetitionView
+from webapp.http import api
+from webapp.http import organizer_operations as organizing
+from webapp.http.actions import Family, is_form
+from webapp.http.auth import organizers_only
+from webapp.http.context import competition_of, reading
+from webapp.http.errors import status_of, wants_json
+from webapp.http.fields import Answer, Binary, FileForm, Problems, Sent
+from webapp.http.organizer_operations import (
+    DESK,
+    Job,
+    Started,
+    organizers_operation,
+)
+from webapp.http.site import current_site
+from webapp.organizers.setup import receiving, wizard_steps
+from webapp.organizers.setup.solution_view import ROLES, CheckView, ReportView, check_status, chosen_roles
+from webapp.organizers.setup.wizard_steps import SOLUTION
+from webapp.submissions import uploads
+
+blueprint = Blueprint("organize_solution", __name__, url_prefix="/competitions/<slug>/organize/solution")
+RESCORING = "organize_rescoring.index"
+CHECK = f"{DESK}/solution/<int:job_id>"
+
+
+class SolutionForm(FileForm):
+    """A solution to check, for a published competition a corrected one."""
+
+    test: Annotated[Any, Binary] = None
+    finds_test: Annotated[
+        bool, Field(description="False compares no test.csv but one that is sent too; else that of the data.")
+    ] = True
+    canaries: int = 0
+    canaries_from_scored: bool = False
+
+
+class SolutionColumn(Answer):
+    """A column of a checked solution, its role and some of its values."""
+
+    name: str
+    role: ColumnRole
+    examples: list[Any]
+
+
+class SolutionCheck(Answer):
+    """A check of a solution: how far it is, what it found, and why it cannot be accepted."""
+
+    job: Job
+    purpose: Purpose
+    file_name: str
+    size_bytes: int
+    test_name: str | None
+    problems: Problems
+    columns: list[SolutionColumn]
+    are_guessed: bool
+    report: dict[str, Any] | None
+    changes: dict[str, Any] | None
+    commitment: str | None
+    why_not: Annotated[str | None, Field(description="Null where the solution can be accepted.")]
+
+
+class SolutionInUse(Answer):
+    """The solution that scores are computed with, and its report."""
+
+    number: int
+    scoring_version: int
+    row_count: int
+    commitment: str | None
+    report: dict[str, Any]
+
+
+class SolutionAnswer(Answer):
+    """The solution in use and the newest checks."""
+
+    solution: SolutionInUse | None
+    checks: list[SolutionCheck]
+
+
+class RolesRequest(Sent):
+    """The roles of some columns, the others keep theirs; and how many canary rows to draw."""
+
+    roles: dict[str, ColumnRole]
+    canaries: int = 0
+    canaries_from_scored: bool = False
+
+
+@blueprint.get("")
+@organizers_only(Role.VIEWER)
+def index(slug: str) -> ResponseReturnValue:
+    """Show the solution in use with its report, the checks, and the form for another file."""
+    return _index(slug)
+
+
+@blueprint.post("")
+@organizers_only(Role.EDITOR)
+def upload(slug: str) -> ResponseReturnValue:
+    """Store a solution, and test.csv if it came too, and have it checked."""
+    try:
+        job = receiving.add_solution(slug)
+    except uploads.FileMissing as error:
+        if wants_json():
+            raise
+        return _index(slug, problem=error.message), status_of(error)
+    location = url_for(".show", slug=slug, job_id=job.id)
+    if wants_json():
+        return {"id": job.id, "location": location}, 201, {"Location": location}
+    return redirect(location, 303)
+
+
+@blueprint.get("/<int:job_id>")
+@organizers_only(Role.VIEWER)
+def show(slug: str, job_id: int) -> ResponseReturnValue:
+    """Show how far a check is, then its report and the roles of the columns."""
+    return _show(slug, job_id)
+
+
+@blueprint.get("/<int:job_id>/status")
+@organizers_only(Role.VIEWER)
+def status(slug: str, job_id: int) -> ResponseReturnValue:
+    """Return the state of a check as JSON."""
+    with reading() as session:
+        job = _found(session, slug, job_id)[1]
+    return check_status(job).make_conditional(request)
+
+
+@blueprint.get("/<int:job_id>/changes.csv")
+@organizers_only(Role.VIEWER)
+def changes(slug: str, job_id: int) -> ResponseReturnValue:
+    """Send every value that a corrected solution changes."""
+    return send_changes(slug, job_id)
+
+
+def send_changes(slug: str, job_id: int) -> Response:
+    """Send the table of a check's changes; raise UnknownOrganizerJob where it has none."""
+    with reading() as session:
+        _, job = _found(session, slug, job_id)
+    sha256 = (job.result or {}).get("changes_sha256")
+    if sha256 is None:
+        raise organizer_jobs.UnknownOrganizerJob(job_id=job_id)
+    name = f"{slug}-changes-{job_id}.csv"
+    return send_file(
+        current_site().storage.open(sha256), mimetype="text/csv", as_attachment=True, download_name=name
+    )
+
+
+def _found(session: Any, slug: str, job_id: int) -> tuple[Competition, OrganizerJob]:
+    competition = competition_of(session, slug)
+    return competition, solution_checks.get(session, competition=competition, job_id=job_id)
+
+
+def _index(slug: str, *, problem: str | None = None) -> str:
+    with reading() as session:
+        competition = competition_of(session, slug)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
+        checks = solution_checks.newest(session, competition=competition)
+        live = competition.live_scoring_version
+    return render_template(
+        "setup/solution.html",
+        competition=view,
+        setup=setup,
+        solution=live.solution if live else None,
+        report=ReportView(live.solution.report) if live else None,
+        checks=[CheckView(job) for job in checks],
+        file_limit_bytes=SIZE_CAP,
+        problem=problem,
+    )
+
+
+def _show(slug: str, job_id: int, *, problem: Any = None) -> str:
+    with reading() as session:
+        competition, job = _found(session, slug, job_id)
+        now = db.now(session)
+        view = CompetitionView(competition, now)
+        setup = wizard_steps.wizard(session, competition, now=now, current=SOLUTION)
+        why_not = solution_checks.why_not_acceptable(competition, job)
+    return render_template(
+        "setup/solution_check.html",
+        competition=view,
+        setup=setup,
+        check=CheckView(job),
+        roles=ROLES,
+        why_not=why_not,
+        problem=problem.message if problem else None,
+        etag=check_status(job).headers["ETag"],
+        rescoring=RESCORING if RESCORING in current_app.view_functions else None,
+    )
+
+
+@api.blueprint.get(f"{DESK}/solution")
+@organizers_operation(Role.VIEWER, answers=SolutionAnswer, tag="setup")
+def organized_solution(slug: str) -> SolutionAnswer:
+    """Return the solution in use with its report, and the newest checks."""
+    with reading() as session:
+        return solution_answer(session, competition_of(session, slug))
+
+
+@api.blueprint.post(f"{DESK}/solution")
+@organizers_operation(
+    Role.EDITOR, answers=Started, status=202, tag="setup", takes_file=SolutionForm, creates=True
+)
+def upload_solution(slug: str) -> Any:
+    """Upload a solution and have it checked; of a published competition it is a corrected one."""
+    job = receiving.add_solution(slug)
+    return organizing.started(job, url_for("api.solution_check", slug=slug, job_id=job.id))
+
+
+@api.blueprint.get(CHECK)
+@organizers_operation(Role.VIEWER, answers=SolutionCheck, tag="setup")
+def solution_check(slug: str, job_id: int) -> SolutionCheck:
+    """Return how far the check of a solution is, then its report and the roles of the columns."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        job = solution_checks.get(session, competition=competition, job_id=job_id)
+        return _check(competition, job)
+
+
+@api.blueprint.get(f"{CHECK}/changes.csv")
+@organizers_operation(Role.VIEWER, tag="setup", answers_file="text/csv")
+def solution_changes(slug: str, job_id: int) -> Response:
+    """Return every value that a corrected solution changes."""
+    return send_changes(slug, job_id)
+
+
+def solution_answer(session: Any, competition: Competition) -> SolutionAnswer:
+    checks = solution_checks.newest(session, competition=competition)
+    live = competition.live_scoring_version
+    return SolutionAnswer(
+        solution=SolutionInUse.of(live.solution, scoring_version=live.number) if live else None,
+        checks=[_check(competition, job) for job in checks],
+    )
+
+
+def _check(competition: Competition, job: OrganizerJob) -> SolutionCheck:
+    """Return a check of a solution."""
+    asked, result = CheckParameters.from_dict(job.parameters), job.result or {}
+    return SolutionCheck(
+        job=organizing.job(job),
+        purpose=asked.purpose,
+        file_name=asked.file.name,
+        size_bytes=asked.file.size_bytes,
+        test_name=asked.test.name if asked.test else None,
+        problems=[*job.problems, *result.get("problems", [])],
+        columns=[SolutionColumn(**column) for column in result.get("columns", [])],
+        are_guessed=result.get("are_guessed", False),
+        report=result.get("report"),
+        changes=result.get("changes"),
+        commitment=(result.get("commitment") or {}).get("value"),
+        why_not=solution_checks.why_not_acceptable(competition, job),
+    )
+
+
+ACTIONS = Family(
+    pages=blueprint,
+    tag="setup",
+    refusals=(NotAcceptable,),
+    show=_show,
+    home=lambda slug, **_: url_for("organize_solution.index", slug=slug),
+    answers=SolutionAnswer,
+    answer=lambda act, _outcome, **_: solution_answer(act.session, act.competition),
+    role=Role.EDITOR,
+)
+
+
+@ACTIONS.action(
+    "/<int:job_id>/roles",
+    page="change_roles",
+    form=RolesRequest.model_construct,
+    done="",
+    shown=lambda again, slug, **_: redirect(
+        url_for("organize_solution.show", slug=slug, job_id=again.id), 303
+    ),
+    answers=Started,
+    answer=lambda act, again, **_: organizing.started(
+        again, url_for("api.solution_check", slug=act.competition.slug, job_id=again.id)
+    ),
+    status=202,
+)
+def change_solution_roles(act: Act, sent: RolesRequest, job_id: int) -> OrganizerJob:
+    """Check the same file again with other roles of its columns."""
+    job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
+    if is_form():
+        roles, canaries = chosen_roles(job, request.form), receiving.asked_canaries(request.form)
+    else:
+        found = {each.name: ColumnRole(each.role) for each in _check(act.competition, job).columns}
+        roles = found | {name: role for name, role in sent.roles.items() if name in found}
+        canaries = None
+        if sent.canaries:
+            canaries = CanaryRequest.of(sent.canaries, from_scored=sent.canaries_from_scored)
+    return solution_checks.add_again(**act.parts, job=job, roles=roles, canaries=canaries)
+
+
+@ACTIONS.action(
+    "/<int:job_id>/accept",
+    page="accept",
+    done="Solution accepted.",
+    home=lambda slug, **_: wizard_steps.next_page(SOLUTION, slug),
+)
+def accept_solution(act: Act, job_id: int) -> None:
+    """Make a checked solution the draft's."""
+    versions.accept_check(**act.parts, job_id=job_id)
+
+
+@ACTIONS.action(
+    "/<int:job_id>",
+    method="DELETE",
+    page="dismiss",
+    page_path="/<int:job_id>/dismiss",
+    done="Check dismissed.",
+    status=204,
+)
+def dismiss_solution_check(act: Act, job_id: int) -> None:
+    """Dismiss a check; one under way ends."""
+    job = solution_checks.get(act.session, competition=act.competition, job_id=job_id)
+    organizer_jobs.dismiss(act.session, job=job, now=act.now)
