@@ -29,7 +29,7 @@ from grader.services import repeatable_requests
 from grader.services.accounts import api_tokens
 from grader.services.accounts.api_tokens import OtherCompetition, Scope
 from grader.services.paging import Slice
-from webapp.http.context import reading
+from webapp.http.context import reading, writing
 from webapp.http.errors import BadRequest
 from webapp.http.fields import ErrorAnswer, FileForm, is_list
 from webapp.http.middleware import FairboardRequest
@@ -207,7 +207,7 @@ def _once(known: Operation, act: Callable[[], Response]) -> Response:
     """Let a request take effect once, and answer it the same way when it comes again."""
     database = current_site().database
     fingerprint = cast(FairboardRequest, request).fingerprint(takes_file=known.takes_file is not None)
-    with database.write() as session:
+    with writing() as session:
         begun = repeatable_requests.begin(
             session,
             user=g.user,

@@ -135,7 +135,7 @@ def know_place(user: User, response: Response) -> Response:
 def log_out(*, everywhere: bool = False) -> Response:
     """End this login, or all of the person's, on the server; return a redirect that takes the cookie away."""
     site = current_site()
-    with site.database.write() as db_session:
+    with context.writing() if everywhere else site.database.write() as db_session:
         _end_current_login(db_session)
         if everywhere:
             logins.end_all(db_session, user=g.user)

@@ -21,7 +21,7 @@ from grader.services.solutions import checks as solution_checks
 from grader.services.solutions.checks import CheckParameters, UploadedFile
 from grader.services.submissions import benchmark_entries
 from grader.visibility import Phase
-from webapp.http.context import actor, competition_of, reading
+from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import BadRequest
 from webapp.http.parameters import Unreadable
 from webapp.http.site import current_site
@@ -83,7 +83,7 @@ def create_competition(sent: SentFields) -> ResponseReturnValue:
         raise Unsettable(
             "Fairboard has no hackathons, and clones a competition only on the page “Create competition”."
         )
-    with current_site().database.write() as session:
+    with writing() as session:
         if not drafts.may_create(session, user=g.user):
             raise MayNotCreate
         if g.token.competition_id is not None:
@@ -101,7 +101,7 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
     """Make these files the competition's data: others are removed, as on Kaggle. All or nothing."""
     if sent.text("competitionDatabundleType").upper().endswith("RERUN"):
         raise Unsettable("Fairboard has no data for reruns: leave `--rerun` out.")
-    with current_site().database.write() as session:
+    with writing() as session:
         competition, now = organized(session, sent, Role.EDITOR), db.now(session)
         files, kept = _sent_files(sent), set()
         for name, token in files.items():
@@ -120,7 +120,7 @@ def create_competition_data(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "CreateCompetitionSolution", Scope.ORGANIZE)
 def create_competition_solution(sent: SentFields) -> ResponseReturnValue:
     """Have an uploaded solution checked; the roles of its columns are guessed."""
-    with current_site().database.write() as session:
+    with writing() as session:
         competition = organized(session, sent, Role.EDITOR)
         upload, blob = held_upload(session, sent.text("blobToken"))
         solution_checks.add(
@@ -156,14 +156,14 @@ def launch_competition(sent: SentFields) -> ResponseReturnValue:
     """
     asked = asked_time(sent, "futureTime")
     site = current_site()
-    with site.database.write() as session:
+    with writing() as session:
         competition, now = organized(session, sent, Role.OWNER), db.now(session)
         is_published = competition.state is CompetitionState.PUBLISHED
         is_scheduled = is_published and phases.phase(competition, now) is Phase.SCHEDULED
         if not is_scheduled:
             _accept_newest(session, competition, now)
     # In a transaction of its own: the files are checked with a solution once it is accepted.
-    with site.database.write() as session:
+    with writing() as session:
         competition, now = organized(session, sent, Role.OWNER), db.now(session)
         is_later = competition.opens_at is not None and competition.opens_at > now
         if asked is not None or is_later:
@@ -202,7 +202,7 @@ def list_competition_hosts(sent: SentFields) -> ResponseReturnValue:
 @call(COMPETITIONS, "AddCompetitionHost", Scope.ORGANIZE)
 def add_competition_host(sent: SentFields) -> ResponseReturnValue:
     """Make somebody an editor of the competition."""
-    with current_site().database.write() as session:
+    with writing() as session:
         competition = organized(session, sent, Role.OWNER)
         user = names.get_user(session, name=sent.text("userName"))
         organizers.add(
@@ -293,7 +293,7 @@ def update_competition_settings(sent: SentFields) -> ResponseReturnValue:
     Raises Unsettable for what this site does not have, or sets elsewhere.
     """
     given, names = sent.within("settings"), _masked(sent.text("updateMask"))
-    with current_site().database.write() as session:
+    with writing() as session:
         competition, now = organized(session, sent, Role.EDITOR), db.now(session)
         _require_settable(competition, given, names)
         changes: dict[str, Any] = {TEXTS[name]: given.text(name) for name in names if name in TEXTS}

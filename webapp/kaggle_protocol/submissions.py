@@ -22,7 +22,7 @@ from grader.services.uploads import UnknownUpload
 from grader.storage.stores import BlobMissing
 from grader.visibility import Viewer, visible_fields
 from webapp.http import lookups, responses
-from webapp.http.context import competition_of, reading
+from webapp.http.context import competition_of, reading, writing
 from webapp.http.site import current_site
 from webapp.kaggle_protocol.protocol import (
     COMPETITIONS,
@@ -67,25 +67,25 @@ def create_submission(sent: SentFields) -> ResponseReturnValue:
     Bytes that the team has sent before are taken again, as Kaggle takes them.
     """
     token, is_test = sent.text("blobFileTokens"), sent.flag("sandbox", default=False)
-    site = current_site()
-    with site.database.write() as session:
-        competition = competition_of(session, sent.text("competitionName"))
-        if is_test and g.organizer_role is None:
-            raise NoSandbox
-        upload, blob = whole_upload(session, token, competition=competition)
     try:
-        accepted = uploads.record(
-            competition,
-            blob=blob,
-            file_name=upload.name,
-            description=sent.text("submissionDescription"),
-            again=True,
-            idempotency_key=announced.key_of(token),
-        )
+        with writing() as session:
+            competition = competition_of(session, sent.text("competitionName"))
+            if is_test and g.organizer_role is None:
+                raise NoSandbox
+            upload, blob = whole_upload(session, token, competition=competition)
+            accepted = uploads.enter(
+                session,
+                competition,
+                blob=blob,
+                file_name=upload.name,
+                description=sent.text("submissionDescription"),
+                again=True,
+                idempotency_key=announced.key_of(token),
+            )
+            announced.note_use(session, token=token, now=db.now(session))
     except BlobMissing as error:  # of a rejected file, or after a restore
         raise UnknownUpload from error
-    with site.database.write() as session:
-        announced.note_use(session, token=token, now=db.now(session))
+    uploads.hinted(accepted)
     kind = "test submission" if g.organizer_role else "submission"
     message = f"Successfully submitted to {competition.title} as {kind} #{accepted.submission.id}.\n"
     return {"message": message, "ref": accepted.submission.id}

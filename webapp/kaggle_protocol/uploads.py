@@ -21,7 +21,7 @@ from grader.services.uploads import UnknownUpload
 from grader.storage import blobs
 from grader.storage.stores import BlobMissing, StorageUnavailable, StoredBlob
 from webapp.http import lookups
-from webapp.http.context import reading
+from webapp.http.context import reading, writing
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.parameters import Unreadable
 from webapp.http.site import current_site
@@ -44,12 +44,15 @@ class UnreadableRange(BadRequest):
 @call(COMPETITIONS, "StartSubmissionUpload", Scope.SUBMIT)
 def start_submission_upload(sent: SentFields) -> ResponseReturnValue:
     """Announce a submission, unless any file would be refused now; raises FileTooLarge and the refusals."""
-    with reading() as session:
+    with writing() as session:
         found = lookups.situation_in(session, sent.text("competitionName"))
         if refused := refusal(found):
             raise refused
         limit_bytes = accepting.size_cap(found.competition)
-    return _announced(sent, sent.text("fileName"), limit_bytes, competition=found.competition)
+        token, forgotten = _announced(
+            session, sent, sent.text("fileName"), limit_bytes, competition=found.competition
+        )
+    return _address(token, forgotten)
 
 
 @call(BLOBS, "StartBlobUpload", Scope.ORGANIZE)
@@ -58,10 +61,11 @@ def start_blob_upload(sent: SentFields) -> ResponseReturnValue:
     kind = sent.text("type")
     if kind not in BLOB_TYPES:
         raise Unreadable("type", kind, "DATASET or COMPETITION_SOLUTION")
-    with reading() as session:
+    with writing() as session:
         if not (drafts.may_create(session, user=g.user) or organizers.roles(session, user=g.user)):
             raise organizers.NotOrganizer(Role.EDITOR, None)
-    return _announced(sent, sent.text("name"), BLOB_TYPES[kind])
+        token, forgotten = _announced(session, sent, sent.text("name"), BLOB_TYPES[kind])
+    return _address(token, forgotten)
 
 
 @blueprint.before_request
@@ -110,20 +114,18 @@ def held_upload(session: Any, token: str) -> tuple[AnnouncedUpload, StoredBlob]:
 
 
 def _announced(
-    sent: SentFields, name: str, limit_bytes: int, *, competition: Any = None
-) -> ResponseReturnValue:
+    session: Any, sent: SentFields, name: str, limit_bytes: int, *, competition: Any = None
+) -> tuple[str, set[str]]:
     size_bytes = sent.number("contentLength") or 0  # left out of an empty file
     if size_bytes > limit_bytes:
         raise FileTooLarge(size_bytes, limit_bytes)
-    with current_site().database.write() as session:
-        token, forgotten = announced.announce(
-            session,
-            user=g.user,
-            competition=competition,
-            name=name,
-            size_bytes=size_bytes,
-            now=db.now(session),
-        )
+    return announced.announce(
+        session, user=g.user, competition=competition, name=name, size_bytes=size_bytes, now=db.now(session)
+    )
+
+
+def _address(token: str, forgotten: set[str]) -> ResponseReturnValue:
+    """Return the address of an announced upload, once the blobs of forgotten uploads are deleted."""
     _delete_unnamed(forgotten)
     return {"token": token, "createUrl": address("kaggle.receive", token=token)}
 
@@ -153,13 +155,13 @@ def _with_part(
     if length is not None and part.size != length:
         raise UnreadableRange(upload=upload)
     site = current_site()
-    with site.database.write() as session:
+    with writing() as session:
         _hold(session, part)
         upload = announced.add_part(session, token=token, part=part, start=start, now=db.now(session))
     if not announced.is_to_join(upload):
         return upload
     whole = announced.join(site.storage, upload)
-    with site.database.write() as session:
+    with writing() as session:
         _hold(session, whole)
         joined = announced.set_whole(
             session, token=token, parts=upload.parts, whole=whole, now=db.now(session)

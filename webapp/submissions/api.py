@@ -168,9 +168,7 @@ def describe_submission(submission_id: int, json: DescribeRequest) -> Submission
 @operation(Scope.SUBMIT, answers=Accepted, status=201, tag=TAG, creates=True)
 def submit_again(submission_id: int, json: DescribeRequest) -> Any:
     """Submit the bytes of an own submission once more."""
-    with reading() as session:
-        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
-    return _accepted(uploads.accept_again(earlier, description=json.description), 201)
+    return _accepted(uploads.accept_again(submission_id, description=json.description), 201)
 
 
 @blueprint.get("/submissions/<int:submission_id>/receipt")

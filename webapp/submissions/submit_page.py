@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask import flash, g, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader.models import Submission
@@ -126,12 +126,10 @@ def submit(slug: str) -> ResponseReturnValue:
 @auth.login_required
 def submit_again(slug: str, submission_id: int) -> ResponseReturnValue:
     """Submit the bytes of an own submission once more."""
-    with reading() as session:
-        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
-        if earlier.competition.slug != slug:
-            raise accepting.UnknownSubmission(submission_id=submission_id)
     try:
-        accepted = uploads.accept_again(earlier, description=request.form.get("description", ""))
+        accepted = uploads.accept_again(
+            submission_id, slug=slug, description=request.form.get("description", "")
+        )
     except TOLD_HERE as error:
         return _refused(slug, Refusal.of(error))
     return _accepted(slug, accepted.submission)

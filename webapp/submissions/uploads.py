@@ -14,7 +14,7 @@ from werkzeug.datastructures import FileStorage
 from grader import db
 from grader.crash_points import reach
 from grader.files.solution.solution import SIZE_CAP
-from grader.models import Competition, Role, Submission
+from grader.models import Competition, Role
 from grader.services import uploads
 from grader.services.competitions import lookup, organizers
 from grader.services.data_files import files
@@ -29,7 +29,7 @@ from grader.storage.stores import BlobMissing, StoredBlob
 from grader.worker.children.checker import Checked
 from grader.worker.process.shares import ShareUsed
 from webapp.http import auth, lookups, middleware
-from webapp.http.context import competition_of, is_shell, reading
+from webapp.http.context import competition_of, is_shell, reading, writing
 from webapp.http.errors import BadRequest, FileTooLarge
 from webapp.http.middleware import FairboardRequest, sha256_of
 from webapp.http.parameters import YES
@@ -183,40 +183,56 @@ def _store_and_record(competition: Competition, upload: Upload, *, was_checked: 
     upload.stream.seek(0)
     blob = current_site().storage.put(upload.stream)
     reach("accept.after_blob")
-    return record(
-        competition,
-        blob=blob,
-        file_name=upload.file_name,
-        description=upload.description,
-        again=upload.again,
-        idempotency_key=upload.idempotency_key,
-        was_checked=was_checked,
-    )
-
-
-def accept_again(earlier: Submission, *, description: str) -> Accepted:
-    """Submit the bytes of an own submission once more; raise FileDeleted where they are not kept."""
-    accepting.require_file(earlier)
-    try:
-        return record(
-            earlier.competition,
-            blob=StoredBlob(earlier.sha256, earlier.size_bytes),
-            file_name=earlier.file_name,
-            description=description,
-            again=True,
+    with writing() as session:
+        accepted = enter(
+            session,
+            competition,
+            blob=blob,
+            file_name=upload.file_name,
+            description=upload.description,
+            again=upload.again,
+            idempotency_key=upload.idempotency_key,
+            was_checked=was_checked,
         )
-    except BlobMissing as error:  # a rejected file's bytes were deleted just then
-        raise accepting.FileDeleted(submission=earlier) from error
+    return hinted(accepted)
 
 
-def record(competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
-    site = current_site()
-    with site.database.write() as session:
-        blobs.hold(session, storage=site.storage, sha256=blob.sha256)
-        accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
-        reach("accept.before_commit")
+def accept_again(submission_id: int, *, description: str, slug: str | None = None) -> Accepted:
+    """Submit the bytes of an own submission once more, one of the competition `slug` if it is given.
+
+    Raises UnknownSubmission, and FileDeleted if the bytes are not kept.
+    """
+    with writing() as session:
+        earlier = accepting.get_own(session, user=g.user, submission_id=submission_id)
+        if slug not in (None, earlier.competition.slug):
+            raise accepting.UnknownSubmission(submission_id=submission_id)
+        accepting.require_file(earlier)
+        try:
+            accepted = enter(
+                session,
+                earlier.competition,
+                blob=StoredBlob(earlier.sha256, earlier.size_bytes),
+                file_name=earlier.file_name,
+                description=description,
+                again=True,
+            )
+        except BlobMissing as error:  # a rejected file's bytes were deleted just then
+            raise accepting.FileDeleted(submission=earlier) from error
+    return hinted(accepted)
+
+
+def enter(session: Any, competition: Competition, *, blob: StoredBlob, **what: Any) -> Accepted:
+    """Record the submission of a stored blob in this transaction; its commit is followed by `hinted`."""
+    blobs.hold(session, storage=current_site().storage, sha256=blob.sha256)
+    accepted = accepting.accept(session, competition=competition, user=g.user, blob=blob, **what)
+    reach("accept.before_commit")
+    return accepted
+
+
+def hinted(accepted: Accepted) -> Accepted:
+    """Send the jobs of a committed submission to the queue."""
     reach("accept.after_commit")
-    site.hints.send(accepted.job_ids)
+    current_site().hints.send(accepted.job_ids)
     reach("accept.before_response")
     return accepted
 

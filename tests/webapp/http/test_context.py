@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from io import BytesIO
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
-from grader.models import Role, Team
-from grader.services.accounts import logins
+from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Role, Submission, Team
+from grader.services.accounts import api_tokens, logins
 from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.people import names
 from tests.fixtures.statements import recorded
+from tests.services.figures.test_pictures import png
 
 HERE = "/competitions/toxicity"
 API = "/api/v1/competitions/toxicity"
@@ -143,6 +145,104 @@ def test_somebody_who_was_logged_out_meanwhile_does_nothing(arena, organizer, be
     before_writing(lambda session: logins.end_all(session, user=organizer.user))
     answer = organizer.browser.post(path, data={"csrf_token": token, "message": "A break."})
     assert (answer.status_code, paused(arena)) == (401, False)
+
+
+def row_counts(arena) -> list[int]:
+    tables = (AnnouncedUpload, DataFile, Figure, OrganizerJob, Submission)
+    with arena.database.read() as session:
+        return [session.scalar(select(func.count()).select_from(table)) for table in tables]
+
+
+ORGANIZERS_UPLOADS = ("data", "settings/basics/figures", "solution", "data/baseline")
+
+
+@pytest.mark.parametrize("path", ORGANIZERS_UPLOADS)
+def test_a_page_keeps_no_file_of_an_organizer_who_is_removed_meanwhile(
+    arena, organizer, before_writing, path: str
+):
+    token, before = arena.form_token(organizer.browser, f"{HERE}/organize"), row_counts(arena)
+    before_writing(remove_edda)
+    form = {
+        "csrf_token": token,
+        "name": "Baseline",
+        "figure" if "figures" in path else "file": file_for(arena, path),
+    }
+    answer = organizer.browser.post(f"{HERE}/organize/{path}", data=form)
+    assert (answer.status_code, row_counts(arena)) == (403, before), answer.text
+
+
+@pytest.mark.parametrize("path", [each.replace("settings/basics/", "") for each in ORGANIZERS_UPLOADS])
+def test_the_api_keeps_no_file_of_an_organizer_who_is_removed_meanwhile(
+    arena, organizer, before_writing, path: str
+):
+    client, before = arena.app.test_client(), row_counts(arena)
+    assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
+    before_writing(remove_edda)
+    form = {"file": file_for(arena, path), "name": "Baseline"}
+    answer = client.post(f"{API}/organize/{path}", data=form, headers=organizer.bearer)
+    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer"), answer.text
+    assert row_counts(arena) == before
+
+
+def file_for(arena, path: str) -> tuple[BytesIO, str]:
+    if "figures" in path:
+        return BytesIO(png(1, 1)), "picture.png"
+    content = arena.truth.solution() if path == "solution" else arena.truth.predictions(seed=1)
+    return BytesIO(content), "file.csv"
+
+
+def test_a_repeatable_request_of_an_organizer_who_is_removed_meanwhile_does_nothing(
+    arena, organizer, before_writing
+):
+    client, headers = arena.app.test_client(), organizer.bearer | {"Idempotency-Key": "one"}
+    assert client.get(f"{API}/organize", headers=organizer.bearer).status_code == 200
+    before_writing(remove_edda)
+    answer = client.post(f"{API}/organize/announcements", json={"title": "A", "text": "B"}, headers=headers)
+    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer"), answer.text
+
+
+def upload_by_page(arena, person):
+    form = {"csrf_token": arena.form_token(person.browser, "/account"), "file": file_for(arena, "submit")}
+    return person.browser.post(f"{HERE}/submit", data=form)
+
+
+def upload_by_api(arena, person):
+    form = {"file": file_for(arena, "submit")}
+    return arena.app.test_client().post(f"{API}/submissions", data=form, headers=person.bearer)
+
+
+def announce_by_kaggle(arena, person):
+    path = "/api/v1/competitions.CompetitionApiService/StartSubmissionUpload"
+    sent = {"competitionName": "toxicity", "fileName": "file.csv", "contentLength": 10}
+    return arena.app.test_client().post(path, json=sent, headers=person.bearer)
+
+
+@pytest.mark.parametrize("upload", [upload_by_page, upload_by_api, announce_by_kaggle])
+def test_a_file_of_somebody_who_was_logged_out_meanwhile_is_not_kept(
+    arena, organizer, before_writing, upload
+):
+    bea = arena.person("Bea")
+    assert bea.browser.get("/account").status_code == 200
+    assert arena.app.test_client().get(f"{API}/submissions", headers=bea.bearer).status_code == 200
+    before = row_counts(arena)
+
+    def log_out(session):
+        logins.end_all(session, user=bea.user)
+        api_tokens.forget_all(session, user=bea.user)
+
+    before_writing(log_out)
+    assert (upload(arena, bea).status_code, row_counts(arena)) == (401, before)
+
+
+def test_an_organizer_who_is_removed_meanwhile_sets_nothing_by_the_kaggle_command(
+    arena, organizer, before_writing
+):
+    path = "/api/v1/competitions.CompetitionApiService/UpdateCompetitionSettings"
+    sent = {"competitionName": "toxicity", "settings": {"title": "Mine"}, "updateMask": "title"}
+    assert arena.app.test_client().get(f"{API}/organize", headers=organizer.bearer).status_code == 200
+    before_writing(remove_edda)
+    answer = arena.app.test_client().post(path, json=sent, headers=organizer.bearer)
+    assert (answer.status_code, answer.json["error"]) == (403, "not_organizer")
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

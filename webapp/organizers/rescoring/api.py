@@ -180,7 +180,7 @@ def _switch(slug: str, number: int, json: PublicationRequest, service: Callable[
 
     The act comes before the comparison, and is undone with it: what refuses it is told first.
     """
-    with current_site().database.write() as session:
+    with writing() as session:
         competition, version = lookups.scoring_version_of(session, slug, number)
         lookup.lock(session, competition_id=competition.id)
         summary = difference_page.summary(session, competition, version) if json.agreed is not None else None

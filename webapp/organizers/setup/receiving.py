@@ -18,7 +18,7 @@ from grader.services.submissions import benchmark_entries
 from grader.services.submissions.accepting import Entered
 from grader.storage import blobs
 from webapp.competitions import prose
-from webapp.http.context import actor, competition_of, is_shell, reading
+from webapp.http.context import actor, competition_of, is_shell, reading, writing
 from webapp.http.errors import BadRequest
 from webapp.http.site import current_site
 from webapp.submissions import uploads
@@ -46,7 +46,7 @@ def add_data_file(slug: str) -> str:
     file = uploads.received_file()
     name = data_files.checked_name(file.filename or "")
     blob = site.storage.put(file.stream)
-    with site.database.write() as session:
+    with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         data_files.add(
             session,
@@ -68,7 +68,7 @@ def add_figure(slug: str, file: FileStorage | None) -> str:
     data = file.stream.read(figures.MAX_BYTES + 1)
     name, picture = figures.checked(file.filename or "", data)
     blob = site.storage.put(data)
-    with site.database.write() as session:
+    with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         figures.add(
             session,
@@ -92,7 +92,7 @@ def add_solution(slug: str) -> OrganizerJob:
     test = None
     if test_file is not None and test_file.filename:
         test = UploadedFile.of(test_file.filename, site.storage.put(test_file.stream))
-    with site.database.write() as session:
+    with writing() as session:
         for each in filter(None, (sent, test)):
             blobs.hold(session, storage=site.storage, sha256=each.sha256)
         return solution_checks.add(
@@ -127,7 +127,7 @@ def add_baseline(slug: str) -> Entered:
         raise BaselineRefused(checked.problems)
     sent.stream.seek(0)
     blob = site.storage.put(sent.stream)
-    with site.database.write() as session:
+    with writing() as session:
         blobs.hold(session, storage=site.storage, sha256=blob.sha256)
         entered = benchmark_entries.add(
             session,
