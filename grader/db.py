@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import psycopg
 from sqlalchemy import (
     JSON,
+    ColumnElement,
     Connection,
     DateTime,
     Dialect,
@@ -24,8 +25,10 @@ from sqlalchemy import (
     create_engine,
     event,
     func,
+    literal,
     make_url,
     select,
+    type_coerce,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
@@ -159,6 +162,13 @@ def now(session: Session) -> datetime:
         time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
         return time.astimezone(UTC)
     return datetime.now(UTC)
+
+
+def clock(session: Session) -> ColumnElement[datetime]:
+    """Return the one clock's time as a column, for a statement that also reads rows."""
+    if session.get_bind().dialect.name == "postgresql":
+        return type_coerce(func.clock_timestamp(), UTCDateTime)
+    return literal(now(session), UTCDateTime)
 
 
 def insert_new(session: Session, table: type[Base], values: dict[str, Any] | list[dict[str, Any]]) -> None:

@@ -15,13 +15,14 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.audit.log import Actor
 from grader.services.closing import close
 from grader.services.competitions import lookup
+from tests.fixtures.databases import set_clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
     """The time of the site, which only the test moves."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
-    monkeypatch.setattr(db, "now", lambda session: times[-1])
+    set_clock(monkeypatch, lambda: times[-1])
     return times
 
 

@@ -21,7 +21,6 @@ from hypothesis.stateful import (
 from pydantic import SecretStr
 from sqlalchemy import func, select
 
-from grader import db
 from grader.db import Database
 from grader.files import read_solution
 from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
@@ -57,6 +56,7 @@ from tests.fixtures.board_model import (
     Model,
     Version,
 )
+from tests.fixtures.databases import set_clock
 from tests.fixtures.service import LEASE, NOON, Service, write_predictions, write_solution
 from tests.fixtures.states import state_of
 
@@ -438,7 +438,7 @@ def make_installation(
             )
             database = Database(options.database(), pool_size=3)
             made.append(Installation(Service(database, open_storage(options.storage()), options), url))
-            patch.setattr(db, "now", lambda session: made[-1].clock)
+            set_clock(patch, lambda: made[-1].clock)
             return made[-1]
 
         yield make

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from grader import db
+from tests.fixtures.databases import set_clock
 from tests.fixtures.desk import API, Desk
 
 pytestmark = pytest.mark.both_databases
@@ -26,7 +26,7 @@ TEAMS = ("Ann", "Bob", "Cem", "Dora", "Eve")
 def clock(monkeypatch: pytest.MonkeyPatch):
     """The time, which only the test moves."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
-    monkeypatch.setattr(db, "now", lambda session: times[-1])
+    set_clock(monkeypatch, lambda: times[-1])
     return times
 
 

@@ -200,7 +200,7 @@ def read(session: Any, competition: Competition, view: CompetitionView, now: dat
     """Return the home of a competition for the current user; `competition_of` came before."""
     found: Situation | None = None
     if g.user is not None:
-        found = situation.read(session, competition=competition, user=g.user, now=now)
+        found = situation.read(session, slug=competition.slug, user=g.user, now=now)
     team = found.team if found is not None and not found.is_test else None
     board = glance.of(session, competition=competition, team=team, now=now)
     own = board.own.score_units if board.own else None

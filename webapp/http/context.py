@@ -216,14 +216,14 @@ def _identify(session: Any) -> None:
     secret = _secret()
     if not secret:
         return
-    now = db.now(session)
-    used: ApiToken | Login | None
+    found: tuple[ApiToken | Login, datetime] | None
     if request.blueprint in TOKEN_BLUEPRINTS:
-        used = g.token = api_tokens.find(session, token=secret, now=now)
-    else:
-        used = g.login = logins.find(session, token=secret, now=now)
-    if used is not None:
-        g.user, g.asked_at = used.user, now
+        if found := api_tokens.find_now(session, token=secret):
+            g.token = found[0]
+    elif found := logins.find_now(session, token=secret):
+        g.login = found[0]
+    if found is not None:
+        g.user, g.asked_at = found[0].user, found[1]
         session.expunge_all()  # their values are needed after this transaction, also after a rollback
 
 
@@ -234,7 +234,7 @@ def _identify_again(session: Any) -> None:
     _identify(session)
     if was_known and g.user is None:
         raise Unauthorized if request.blueprint in TOKEN_BLUEPRINTS else LoginNeeded
-    if used := g.token or g.login:
+    if (used := g.token or g.login) and logins.needs_touch(used, now=g.asked_at):
         logins.touch(session, used=used, now=g.asked_at)
     if required := g.get("required"):
         require_role(session, *required)

@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import g
 
-from grader import db
 from grader.models import Competition, CompetitionState, ScoringVersion, Team
 from grader.services.accounts.api_tokens import Scope, ScopeMissing
 from grader.services.competitions import lookup, organizers, phases
@@ -28,9 +27,8 @@ def situation_in(session: Any, slug: str, *, file: SentFile | None = None) -> Si
 
     Keeps their role as `g.organizer_role`. Raises UnknownCompetition, as `competition_of` does.
     """
-    competition = lookup.get(session, slug=slug)
-    found = situation.read(session, competition=competition, user=g.user, file=file, now=db.now(session))
-    show(competition, found.role)
+    found = situation.read(session, slug=slug, user=g.user, file=file)
+    show(found.competition, found.role)
     return found
 
 

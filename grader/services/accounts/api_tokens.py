@@ -4,9 +4,10 @@ import enum
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
+from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, Competition, Submission, User
 from grader.services import counting
@@ -117,11 +118,13 @@ def create(
 
 def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
     """Return the API token with this text and its user, None if there is none or it has ended."""
-    return session.scalar(
-        select(ApiToken)
-        .where(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
-        .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
-    )
+    return session.scalar(_with_text(token, now))
+
+
+def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | None:
+    """Return what `find` returns with the database's time, in one statement."""
+    time = db.clock(session)
+    return session.execute(_with_text(token, time).add_columns(time)).one_or_none()
 
 
 def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
@@ -189,7 +192,15 @@ def _require_room(session: Session, user: User, now: datetime) -> None:
         raise TooManyTokens
 
 
-def _has_not_ended(now: datetime) -> tuple[ColumnElement[bool], ...]:
+def _with_text(token: str, now: datetime | ColumnElement[datetime]) -> Select[ApiToken]:
+    return (
+        select(ApiToken)
+        .where(ApiToken.token_sha256 == one_time_links.sha256_of(token), *_has_not_ended(now))
+        .options(joinedload(ApiToken.user), joinedload(ApiToken.competition))
+    )
+
+
+def _has_not_ended(now: datetime | ColumnElement[datetime]) -> tuple[ColumnElement[bool], ...]:
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now)
 
 

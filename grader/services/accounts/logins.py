@@ -9,9 +9,10 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, exists, select
+from sqlalchemy import ColumnElement, Select, delete, exists, select
 from sqlalchemy.orm import Session, joinedload
 
+from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import ApiToken, KnownAddress, LinkPurpose, Login, LoginPlace, PlaceKind, User
 from grader.services import counting
@@ -75,12 +76,14 @@ def link_holder(session: Session, *, token: str, now: datetime, use: bool = Fals
 
 
 def find(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the login of a cookie's token with its user, None if it has ended."""
-    return session.scalar(
-        select(Login)
-        .where(Login.token_sha256 == one_time_links.sha256_of(token), Login.expires_at > now)
-        .options(joinedload(Login.user))
-    )
+    """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
+    return session.scalar(_with_token(token, now))
+
+
+def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
+    """Return what `find` returns with the database's time, in one statement."""
+    time = db.clock(session)
+    return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
 
 
 def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
@@ -208,3 +211,11 @@ def _keep_newest(session: Session, table: type[LoginPlace | KnownAddress], user:
     for surplus in session.scalars(newest_first.order_by(table.id.desc()).offset(most)):
         session.delete(surplus)
     session.flush()
+
+
+def _with_token(token: str, now: datetime | ColumnElement[datetime]) -> Select[Login]:
+    return (
+        select(Login)
+        .where(Login.token_sha256 == one_time_links.sha256_of(token), Login.expires_at > now)
+        .options(joinedload(Login.user))
+    )

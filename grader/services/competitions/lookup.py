@@ -2,7 +2,7 @@
 
 import re
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from grader.errors import ErrorKind, ParticipantError
@@ -83,7 +83,7 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     Raises UnknownCompetition if it was a draft that has been deleted meanwhile.
     """
     mine = Competition.id == competition_id
-    session.execute(select(Competition.id).where(mine).with_for_update(of=Competition, key_share=True))
+    session.execute(_locking(mine))
     # Load after locking: joined rows read while waiting for the lock may be of the previous live version.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if found.slug.startswith(DELETED):
@@ -91,11 +91,24 @@ def lock(session: Session, *, competition_id: int) -> Competition:
     return found
 
 
+def hold(session: Session, *, slug: str) -> None:
+    """Keep others from changing a competition until the transaction ends; raise UnknownCompetition.
+
+    For a caller that reads the competition afterwards together with other rows.
+    """
+    if session.scalar(_locking(Competition.slug == slug)) is None:
+        raise UnknownCompetition(slug=slug)
+
+
 def live(competition: Competition) -> ScoringVersion:
     """Return the live scoring version; raise NoScoringVersion."""
     if competition.live_scoring_version is None:
         raise NoScoringVersion
     return competition.live_scoring_version
+
+
+def _locking(condition: ColumnElement[bool]) -> Select[int]:
+    return select(Competition.id).where(condition).with_for_update(of=Competition, key_share=True)
 
 
 def _loaded() -> Select[Competition]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, func, insert, literal, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from grader import db
@@ -29,6 +29,7 @@ from grader.services.competitions.acting import Act
 from grader.services.data_files import checks
 from grader.services.jobs import leased_rows
 from grader.services.rescoring import versions
+from grader.services.scoring import jobs
 from grader.services.solutions.intake import StoredSolution
 from grader.text import plain_text
 
@@ -172,21 +173,11 @@ def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime
     has_job = select(ScoringJob.id).where(
         ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id
     )
-    columns = ScoringJob.__table__.columns
-    same = {
-        "scoring_version_id": version.id,
-        "state": JobState.WAITING,
-        "created_at": now,
-        "available_at": now,
-        "attempt_count": 0,
-        "error_count": 0,
-        "problems": [],
-        "notes": [],
-    }
+    same = jobs.waiting_job(now, scoring_version_id=version.id)
     session.execute(
         insert(ScoringJob).from_select(
             ["submission_id", *same],
-            select(Submission.id, *(literal(value, columns[name].type) for name, value in same.items()))
+            select(Submission.id, *same.values())
             .where(
                 Submission.competition_id == version.competition_id,
                 Submission.status.in_(RESCORED),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, not_, select
+from sqlalchemy import ColumnElement, and_, func, insert, literal, not_, or_, select
 from sqlalchemy.orm import Session, aliased, joinedload
 
 from grader.feedback import Basis
@@ -22,7 +22,7 @@ from grader.models import (
     SubmissionStatus,
 )
 from grader.services import webhook_outbox as webhooks
-from grader.services.competitions import organizers
+from grader.services.competitions import lookup, organizers
 from grader.services.competitions.metric import Rules
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import OPEN_STATES, Unfinished
@@ -91,6 +91,41 @@ def add_job(session: Session, *, submission_id: int, scoring_version_id: int, no
     session.add(job)
     session.flush()
     return job
+
+
+def add_jobs(
+    session: Session, *, submission: Submission, competition: Competition, now: datetime
+) -> tuple[int, ...]:
+    """Add a job under the live scoring version and one under the version that is being prepared, if any.
+
+    Returns their ids.
+    """
+    is_preparing = ScoringVersion.state == ScoringVersionState.PREPARING
+    versions = select(ScoringVersion.id).where(
+        ScoringVersion.competition_id == competition.id,
+        or_(ScoringVersion.id == lookup.live(competition).id, is_preparing),
+    )
+    added = insert(ScoringJob).from_select(
+        ["scoring_version_id", *(same := waiting_job(now, submission_id=submission.id))],
+        versions.add_columns(*same.values()),
+    )
+    return tuple(sorted(session.scalars(added.returning(ScoringJob.id))))
+
+
+def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
+    """Return the columns of a job that waits, for an INSERT that selects the other columns."""
+    values = {
+        "state": JobState.WAITING,
+        "created_at": now,
+        "available_at": now,
+        "attempt_count": 0,
+        "error_count": 0,
+        "problems": [],
+        "notes": [],
+        **others,
+    }
+    columns = ScoringJob.__table__.c
+    return {name: literal(value, columns[name].type) for name, value in values.items()}
 
 
 def claim(

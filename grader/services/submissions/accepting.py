@@ -1,20 +1,17 @@
 """Accept an upload as a submission; a team's own submissions."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from grader import db
 from grader.errors import ErrorKind, ParticipantError
 from grader.files import submission_size_cap
 from grader.models import (
     Competition,
     Role,
     ScoringVersion,
-    ScoringVersionState,
     Submission,
     SubmissionStatus,
     Team,
@@ -116,20 +113,15 @@ def accept(
     LimitReached.
     """
     description = _checked_description(description)
-    competition = lookup.lock(session, competition_id=competition.id)
-    found = situation.read(
-        session,
-        competition=competition,
-        user=user,
-        file=SentFile(blob.sha256, again, idempotency_key),
-        now=now or db.now(session),
-    )
+    lookup.hold(session, slug=competition.slug)
+    file = SentFile(blob.sha256, again, idempotency_key)
+    found = situation.read(session, slug=competition.slug, user=user, file=file, now=now)
     if refused := refusal(found):
         raise refused
     if found.repeated is not None:
         return Accepted(found.repeated, (), found.allowance, is_new=False)
     submission = Submission(
-        competition_id=competition.id,
+        competition_id=found.competition.id,
         team=_team(session, found, user),
         user_id=user.id,
         sha256=blob.sha256,
@@ -145,12 +137,9 @@ def accept(
     limits.update_slot(submission)
     session.add(submission)
     session.flush()
-    jobs = [
-        scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=found.now)
-        for version_id in versions_in_use(session, competition)
-    ]
+    job_ids = scoring.add_jobs(session, submission=submission, competition=found.competition, now=found.now)
     left = found.allowance if submission.slot_day is None else found.allowance.with_one_more()
-    return Accepted(submission, tuple(job.id for job in jobs), left)
+    return Accepted(submission, job_ids, left)
 
 
 def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:
@@ -221,17 +210,6 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
         TeamMember.team_id == submission.team_id, TeamMember.user_id == user.id
     )
     return session.scalar(member) is not None
-
-
-def versions_in_use(session: Session, competition: Competition) -> Iterable[int]:
-    """Return the live scoring version and the one that is being prepared."""
-    preparing = session.scalars(
-        select(ScoringVersion.id).where(
-            ScoringVersion.competition_id == competition.id,
-            ScoringVersion.state == ScoringVersionState.PREPARING,
-        )
-    )
-    return [lookup.live(competition).id, *preparing]
 
 
 def _team(session: Session, found: Situation, user: User) -> Team:

@@ -13,7 +13,7 @@ from grader.services.audit.log import Actor
 from grader.services.competitions import lookup, organizers
 from grader.services.scoring import jobs as scoring
 from grader.services.setup import lifecycle
-from grader.services.submissions.accepting import Entered, versions_in_use
+from grader.services.submissions.accepting import Entered
 from grader.services.submissions.refusal import NothingToScore
 from grader.services.teams import organizers_team
 from grader.storage.stores import Storage, StoredBlob
@@ -100,10 +100,7 @@ def add(
     )
     session.add(submission)
     session.flush()
-    jobs = [
-        scoring.add_job(session, submission_id=submission.id, scoring_version_id=version_id, now=now)
-        for version_id in versions_in_use(session, competition)
-    ]
+    job_ids = scoring.add_jobs(session, submission=submission, competition=competition, now=now)
     log.record(
         session,
         competition=competition,
@@ -113,7 +110,7 @@ def add(
         after={"name": submission.description, "file": submission.file_name, "sha256": blob.sha256},
         now=now,
     )
-    return Entered(submission, tuple(job.id for job in jobs))
+    return Entered(submission, job_ids)
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, and_
 from sqlalchemy.orm import Session
 
+from grader import db
 from grader.models import Competition, Organizer, Participation, Role, Submission, Team, TeamMember, User
-from grader.services.competitions import organizers
+from grader.services.competitions import lookup, organizers
+from grader.services.competitions.lookup import UnknownCompetition
 from grader.services.limits import limits
 from grader.services.limits.limits import Allowance
 from grader.services.submissions import repeats
@@ -46,10 +48,14 @@ class Situation:
 
 
 def read(
-    session: Session, *, competition: Competition, user: User, file: SentFile | None = None, now: datetime
+    session: Session, *, slug: str, user: User, file: SentFile | None = None, now: datetime | None = None
 ) -> Situation:
-    """Return the situation of a person at `now`; it is a forecast unless the competition is locked."""
-    role, participation, team = _person(session, competition, user)
+    """Return the situation of a person in a competition; it is a forecast unless the competition is locked.
+
+    The time is the database's unless it is given. Raises UnknownCompetition.
+    """
+    competition, role, participation, team, time = _person(session, slug, user)
+    now = now or time
     if role is not None:
         team = organizers_team.find(session, competition=competition)
     bound_id = participation.bound_team_id if participation and team is None else None
@@ -67,20 +73,22 @@ def read(
 
 
 def _person(
-    session: Session, competition: Competition, user: User
-) -> tuple[Role | None, Participation | None, Team | None]:
-    """Return a person's role, participation and team in a competition."""
-    role, participation, team = session.execute(
-        select(Organizer.role, Participation, Team)
-        .select_from(Competition)
+    session: Session, slug: str, user: User
+) -> tuple[Competition, Role | None, Participation | None, Team | None, datetime]:
+    """Return a competition, a person's role, participation and team in it, and the time."""
+    found = session.execute(
+        lookup.with_slug(slug)
+        .add_columns(Organizer.role, Participation, Team, db.clock(session))
         .outerjoin(Organizer, _is_of(Organizer, user))
         .outerjoin(Participation, _is_of(Participation, user))
         .outerjoin(TeamMember, _is_of(TeamMember, user))
         .outerjoin(Team, Team.id == TeamMember.team_id)
-        .where(Competition.id == competition.id)
         .execution_options(populate_existing=True)
-    ).one()
-    return organizers.role_with(user, stored=role), participation, team
+    ).one_or_none()
+    if found is None:
+        raise UnknownCompetition(slug=slug)
+    competition, role, participation, team, time = found
+    return competition, organizers.role_with(user, stored=role), participation, team, time
 
 
 def _is_of(table: type[Organizer | Participation | TeamMember], user: User) -> ColumnElement[bool]:

@@ -231,12 +231,13 @@ def team_for_upload(
     The participation and the team are the person's as they are under the competition's lock. From the first
     submission on the members of a team are bound to it.
     """
-    joined = _joined(session, competition, user, participation, now)
+    is_new = team is None
     if team is None:
         # Who was called so before the name was reserved still is, and an administrator may be.
         wanted = f"Team of {user.name}" if names.is_reserved(user.name) else user.name
         name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
+    joined = _joined(session, competition, user, participation, now, bound_to=team if is_new else None)
     if joined.bound_team_id != team.id:
         rosters.bind(session, team=team)
     return team
@@ -275,12 +276,18 @@ def _require_rules(competition: Competition, accepted_version: int | None) -> No
 
 
 def _joined(
-    session: Session, competition: Competition, user: User, found: Participation | None, now: datetime
+    session: Session,
+    competition: Competition,
+    user: User,
+    found: Participation | None,
+    now: datetime,
+    *,
+    bound_to: Team | None = None,
 ) -> Participation:
-    """Return the participation of a person who may take part, made where they were outside."""
+    """Return the participation of a person who may take part; a new one is bound to `bound_to`, if any."""
     if found is not None and state(competition, found) is EntryState.JOINED:
         return found
-    return _enter(session, competition, user, found, waits=False, now=now)
+    return _enter(session, competition, user, found, waits=False, now=now, bound_to=bound_to)
 
 
 def _enter(
@@ -291,12 +298,15 @@ def _enter(
     *,
     waits: bool,
     now: datetime,
+    bound_to: Team | None = None,
 ) -> Participation:
     entered = found or Participation(competition_id=competition.id, user_id=user.id)
     entered.rules_version = competition.rules_version
     entered.requested_at = now
     entered.state = RequestState.OPEN if waits else RequestState.ACCEPTED
     entered.joined_at = None if waits else now
+    if bound_to is not None:
+        entered.bound_team_id = bound_to.id
     session.add(entered)
     session.flush()
     return entered

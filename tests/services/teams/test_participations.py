@@ -52,7 +52,7 @@ def require(service, competition, user: str = "ada", *, after=timedelta()) -> Te
     with service.database.write() as session:
         locked = lookup.lock(session, competition_id=competition.id)
         now = service.now + after
-        found = situation.read(session, competition=locked, user=who, now=now)
+        found = situation.read(session, slug=locked.slug, user=who, now=now)
         if refused := participations.refusal(locked, found.participation, now=now):
             raise refused
         return participations.team_for_upload(
