@@ -32,7 +32,7 @@ from webapp.organizers.setup import data_files, publishing, settings_page, solut
 from webapp.submissions import api as submissions
 from webapp.teams import actions as team_actions
 from webapp.teams import api as teams
-from webapp.teams import profile_api, requests_api, waiting_api
+from webapp.teams import entry, profile
 from webapp.webhooks import actions as webhook_actions
 from webapp.webhooks import streams
 
@@ -64,9 +64,8 @@ ROUTES = (
     audit,
     exports,
     fair_play,
-    requests_api,
-    profile_api,
-    waiting_api,
+    entry,
+    profile,
     notifications,
     people,
 )

@@ -50,6 +50,7 @@ def create_app(
         passwords=password_hasher(settings),
         waits=Waits(database, threads=settings.web_threads),
         shell=shell,
+        trusted_names=settings.trusted_names(),
     )
     app = Flask("webapp", static_folder=None)  # `assets` serves the static files
     app.extensions["fairboard"] = site
@@ -64,7 +65,7 @@ def create_app(
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     for module in (assets, avatars, formats, inbox, *ROUTES):
         module.init_app(app)
-    middleware.init_app(app, site, limit_body=uploads.set_limit)
+    middleware.init_app(app, site, body_limits=uploads.BODY_LIMITS)
     errors.init_app(app)
     confirmation.init_app(app)
     return app

@@ -40,14 +40,14 @@ from webapp.organizers.setup import (
 from webapp.presentation import assets
 from webapp.submissions import comparison, submit_page
 from webapp.teams import actions as team_actions
-from webapp.teams import entry_pages, profile_page
+from webapp.teams import entry, profile
 from webapp.teams import pages as team_pages
 from webapp.webhooks import actions as webhooks
 
 FAMILIES = (
     *(own_account, notifications, people, assets),
     *(competition_pages, downloads),
-    *(entry_pages, team_pages, submit_page, leaderboard_pages),
+    *(entry, team_pages, submit_page, leaderboard_pages),
     *(create_page, settings_page, data_files, solution, publishing),
     *(console, submissions, teams, disputes, announcements),
     *(organizers_page, audit, exports, fair_play_pages, rescoring_pages, closing_pages),
@@ -60,7 +60,7 @@ ADDED_TO_FAMILIES = (
     ties,
     difference_page,
     version_page,
-    profile_page,
+    profile,
     team_actions,
 )
 # In the order of the navigation: a page's family, and its words.

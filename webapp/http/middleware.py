@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from tempfile import SpooledTemporaryFile
@@ -94,7 +94,7 @@ API_RATE = (
 )
 
 
-def init_app(app: Flask, site: Site, *, limit_body: Check) -> None:
+def init_app(app: Flask, site: Site, *, body_limits: Mapping[str, Check]) -> None:
     """Register what happens before and after each view; its order is the order of these lines."""
     settings = site.settings
     app.request_class = FairboardRequest
@@ -112,6 +112,11 @@ def init_app(app: Flask, site: Site, *, limit_body: Check) -> None:
     CSRFProtect(app)
     app.after_request(partial(_set_headers, is_https=site.is_https))
     auth.init_app(app, site)
+
+    def limit_body() -> ResponseReturnValue | None:
+        limit = body_limits.get(request.endpoint or "") if request.method == "POST" else None
+        return limit() if limit else None
+
     for check in (refuse_unreadable_query, limit_body, _answer_early, refuse_foreign_forms):
         app.before_request(check)
 

@@ -76,6 +76,7 @@ class Site:
     passwords: BoundedHasher
     waits: Waits
     shell: Shell | None = None
+    trusted_names: frozenset[str] | None = None
     differences: Differences = field(default_factory=Differences)
     frontiers: Frontiers = field(default_factory=Frontiers)
 
@@ -94,7 +95,7 @@ def refuse_unknown_host() -> ResponseReturnValue | None:
     """Reject requests for unknown host names; health checks are exempt, because they contain no link."""
     if request.blueprint == "health" or _is_address(_host()):
         return None  # a name can be made to lead here by anybody, an address cannot
-    trusted = current_site().settings.trusted_names()
+    trusted = current_site().trusted_names
     if trusted is None or _is_among(_host(), trusted):
         return None
     return {"code": 400, "error": "unknown_host", "message": UNKNOWN_HOST}, 400
@@ -110,7 +111,7 @@ def _base_url() -> str:
     settings = current_site().settings
     if settings.base_url:
         return settings.base_url.rstrip("/")
-    if _host() in _own_names() or _is_among(_host(), settings.trusted_names() or ()):
+    if _host() in _own_names() or _is_among(_host(), current_site().trusted_names or ()):
         return request.url_root.rstrip("/")
     return settings.site()
 

@@ -1,6 +1,7 @@
 """Receive an uploaded submission file: size limit, storage, hand-over to acceptance."""
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -79,12 +80,8 @@ class Upload:
     idempotency_key: str | None
 
 
-def set_limit() -> ResponseReturnValue | None:
-    """Let an upload be as large as its competition allows; a stranger's is not read. Raises NoSpace."""
-    if request.method == "POST" and request.endpoint in ORGANIZERS_LIMITS:
-        return _set_organizers_limit(ORGANIZERS_LIMITS[request.endpoint])
-    if request.method != "POST" or request.endpoint not in ENDPOINTS:
-        return None
+def limit_submission() -> ResponseReturnValue | None:
+    """Limit an upload to the size that its competition allows; a stranger's is not read. Raises NoSpace."""
     if g.user is None:
         return auth.ask_to_log_in() if request.endpoint == PAGE_ENDPOINT else None
     with reading() as session:
@@ -94,6 +91,27 @@ def set_limit() -> ResponseReturnValue | None:
     if request.endpoint != CHECK_ENDPOINT:
         require_room()
     return None
+
+
+def limit_organizers_file(limit_bytes: int | None) -> ResponseReturnValue | None:
+    """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
+    if g.user is None and not is_shell():
+        return None if request.blueprint == "api" else auth.ask_to_log_in()
+    with reading() as session:
+        competition = competition_of(session, (request.view_args or {})["slug"])
+    if not organizers.reaches(g.organizer_role, Role.EDITOR):
+        return None
+    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
+    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
+    require_room()
+    return None
+
+
+# By endpoint, the check before the body of a POST request is received.
+BODY_LIMITS: Mapping[str, Callable[[], ResponseReturnValue | None]] = {
+    **dict.fromkeys(ENDPOINTS, limit_submission),
+    **{name: partial(limit_organizers_file, size) for name, size in ORGANIZERS_LIMITS.items()},
+}
 
 
 def received_file() -> FileStorage:
@@ -111,20 +129,6 @@ def received_file() -> FileStorage:
         raise FileTooLarge(size_bytes, g.file_limit_bytes)
     file.stream.seek(0)
     return file
-
-
-def _set_organizers_limit(limit_bytes: int | None) -> ResponseReturnValue | None:
-    """Accept an organizer's file; from anybody else only a form, which the page then refuses."""
-    if g.user is None and not is_shell():
-        return None if request.blueprint == "api" else auth.ask_to_log_in()
-    with reading() as session:
-        competition = competition_of(session, (request.view_args or {})["slug"])
-    if not organizers.reaches(g.organizer_role, Role.EDITOR):
-        return None
-    g.file_limit_bytes = accepting.size_cap(competition) if limit_bytes is None else limit_bytes
-    request.max_content_length = g.file_limit_bytes + FORM_OVERHEAD_BYTES
-    require_room()
-    return None
 
 
 def require_room(*, continued_id: int | None = None) -> None:

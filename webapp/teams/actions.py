@@ -1,5 +1,6 @@
 """Actions of members with their team, on the team page and in the API."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from flask import url_for
@@ -10,11 +11,13 @@ from grader.services.competitions.acting import Act
 from grader.services.mail import limits
 from grader.services.people import names
 from grader.services.teams import invitations, mergers, participations, rosters, teams
+from grader.services.teams.mergers import Outlook, Side
 from grader.services.teams.participations import EntryRefused
+from grader.text import counted, listed
 from webapp.http.actions import Family, is_form
 from webapp.http.confirmation import Question, confirm
 from webapp.http.site import site_link
-from webapp.teams import api, consequences, pages
+from webapp.teams import api, pages
 from webapp.teams.answers import EntryAndTeam, Named, TeamLink
 
 
@@ -172,7 +175,7 @@ def answer_merger(act: Act, request_id: int, verb: str) -> None:
     if verb == "accept" and is_form():
         outlook = mergers.outlook(act, request_id=request_id)
         heading = f"Merge {outlook.taken.name} into {outlook.into.name}?"
-        _ask(act, heading, tuple(consequences.merger(outlook)), "Merge teams", is_final=True)
+        _ask(act, heading, tuple(_merger_consequences(outlook)), "Merge teams", is_final=True)
     ANSWERS_TO_MERGERS[verb](act, request_id=request_id)
 
 
@@ -180,7 +183,7 @@ def _consequences(act: Act, team: Team, name: str, *, led: bool) -> tuple[str, .
     """Return what leaving a team does, once it is done and not yet committed."""
     left = rosters.present(act.session, team=team)
     bound = participations.find(act.session, competition=act.competition, user=act.user)
-    sentences = consequences.leaving(
+    sentences = _leaving_consequences(
         name,
         leader=left[0].user.name if led and left else "",
         ends=not left,
@@ -195,3 +198,50 @@ def _ask(act: Act, heading: str, sentences: tuple[str, ...], button: str, *, is_
     if is_form():
         back = url_for("teams.show", slug=act.competition.slug)
         confirm(Question(heading, sentences, button, back, is_final=is_final))
+
+
+def _merger_consequences(outlook: Outlook) -> Iterator[str]:
+    """Say what happens to both teams: members, submissions, slots, selections."""
+    taken, into, both = outlook.taken, outlook.into, outlook.sum
+    yield (
+        f"Your team {taken.name} ({_members(taken)}) becomes part of {into.name} ({_members(into)}). The "
+        f"merged team is called {into.name}, its leader is {into.leader}, and {taken.name} ends."
+    )
+    moves = "moves" if taken.submission_count == 1 else "move"
+    yield (
+        f"{counted(taken.submission_count, 'submission')} of {taken.name} {moves} to {into.name}, which has "
+        f"{into.submission_count:,}. All members can see them."
+    )
+    limit = "" if both.max_used is None else f" of the {both.max_used:,} that one team could have used by now"
+    today = f"{taken.used_today + into.used_today:,}"
+    daily = "" if outlook.max_daily is None else f", {today} of {outlook.max_daily:,} today"
+    used = f"{taken.used_total:,} and {into.used_total:,} make {both.used_total:,}"
+    yield f"Used submissions add up: {used}{limit}{daily}."
+    picks = taken.picked_count + into.picked_count
+    if picks > outlook.selection_count:
+        yield (
+            f"Selected submissions add up to {picks:,}, and {outlook.selection_count:,} may compete: choose "
+            "together which ones to keep."
+        )
+    else:
+        yield f"Selected submissions add up to {picks:,} of {outlook.selection_count:,}."
+
+
+def _leaving_consequences(
+    name: str, *, leader: str, ends: bool, has_submitted: bool, is_bound: bool
+) -> Iterator[str]:
+    """Say what happens when a person leaves; `leader` is who leads then, blank where that does not change."""
+    if ends:
+        yield f"You are its last member and it has no submissions: {name} ends, and others can use its name."
+    elif has_submitted:
+        yield f"All submissions stay with {name}, including yours. You will no longer see them."
+    else:
+        yield f"{name} continues without you."
+    if leader:
+        yield f"{leader} becomes the leader."
+    if is_bound:
+        yield "You cannot enter this competition through another team. You can come back only by invitation."
+
+
+def _members(side: Side) -> str:
+    return listed(side.members, most=20)

@@ -1,4 +1,4 @@
-"""API: join a competition, and everything about one's own team."""
+"""API of a person's entry, team and pending answers."""
 
 from typing import Any
 
@@ -10,25 +10,15 @@ from grader.services.accounts.api_tokens import Scope
 from grader.services.competitions import acting
 from grader.services.limits import limits
 from grader.services.submissions import selections
-from grader.services.teams import (
-    invitations,
-    memberships,
-    mergers,
-    participations,
-    rosters,
-)
+from grader.services.teams import invitations, memberships, mergers, participations, rosters
+from grader.services.teams.waiting import WaitingKind
+from webapp.http import inbox
 from webapp.http.api import blueprint, operation
 from webapp.http.context import competition_of, reading, writing
+from webapp.http.fields import Answer, Moment
 from webapp.submissions.answers import allowance, selection
 from webapp.teams import answers
-from webapp.teams.answers import (
-    Entry,
-    EntryAndTeam,
-    Invitation,
-    InvitingTeam,
-    JoinRequest,
-    MergerOutlook,
-)
+from webapp.teams.answers import Entry, EntryAndTeam, Invitation, InvitingTeam, JoinRequest, MergerOutlook
 
 TAG = "teams"
 
@@ -95,4 +85,43 @@ def entry_and_team(session: Any, competition: Competition, user: User) -> EntryA
         limits=allowance(left),
         invitations=[Invitation(id=each.id, team=each.team.name) for each in membership.invitations],
         selection=selection(choice) if choice else None,
+    )
+
+
+TAG = "teams"
+
+
+class WaitingItem(Answer):
+    """What waits in a competition for `count` answers; `team` and `person` invite or ask to merge."""
+
+    kind: WaitingKind
+    competition: str
+    count: int
+    team: str | None
+    person: str | None
+    since: Moment
+
+
+class WaitingList(Answer):
+    """What waits, the longest wait first."""
+
+    waiting: list[WaitingItem]
+
+
+@blueprint.get("/waiting")
+@operation(Scope.READ, answers=WaitingList, tag=TAG)
+def waiting_list() -> WaitingList:
+    """List what waits for an answer: invitations, merge requests, and what waits for organizers."""
+    return WaitingList(
+        waiting=[
+            WaitingItem(
+                kind=item.kind,
+                competition=item.slug,
+                count=item.count,
+                team=item.team or None,
+                person=item.person or None,
+                since=item.since,
+            )
+            for item in inbox.items()
+        ]
     )

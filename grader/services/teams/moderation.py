@@ -4,15 +4,13 @@ A name that organizers gave stays, and no team can choose the one that was taken
 """
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from grader.errors import OrganizerError
-from grader.models import Competition, Team
+from grader.models import Team
 from grader.services.audit import log
 from grader.services.competitions.acting import Act
 from grader.services.people import names
 from grader.services.teams import mail, rosters
-from grader.services.teams.rosters import TeamRefusal
 from grader.text import one_line
 
 REASON_MAX_LENGTH = 500
@@ -60,20 +58,6 @@ class NotGiven(OrganizerError):
 
     public_name = "not_given"
     message = "{team.name} chose its own name and can change it."
-
-
-class NameHeld(TeamRefusal):
-    """The organizers gave the team its name."""
-
-    public_name = "name_held"
-    message = "The organizers gave this team its name: {why}. You cannot change it until they allow it."
-
-
-class NameTakenAway(TeamRefusal):
-    """The organizers took this name from a team."""
-
-    public_name = "name_taken_away"
-    message = "The organizers took the name {name!r} from a team; no team can choose it."
 
 
 def find(act: Act, name: str) -> Team:
@@ -130,15 +114,3 @@ def free_name(act: Act, *, team: str) -> Team:
     mail.name_freed(act.session, competition=act.competition, team=found, now=act.now)
     act.record("team.free_name", f"team {log.mention(found)}")
     return found
-
-
-def require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
-    """Raise NameHeld where the team must keep its name, NameTakenAway where organizers took this one away."""
-    if team is not None and team.name_given_at is not None:
-        raise NameHeld(why=team.name_given_because.rstrip("."))
-    query = select(Team.names_taken_away).where(
-        Team.competition_id == competition.id, Team.names_taken_away.is_not(None)
-    )
-    shape = names.name_shape(name)
-    if any(names.name_shape(each) == shape for taken in session.scalars(query) for each in taken or ()):
-        raise NameTakenAway(name=name)

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from grader.models import Competition, Team, TeamMember
 from grader.services.competitions.acting import Act
 from grader.services.people import names
-from grader.services.teams import moderation, participations, rosters
+from grader.services.teams import participations, rosters
 from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
 
 
@@ -29,6 +29,20 @@ class LastMember(TeamRefusal):
 
     public_name = "last_member"
     message = "You are the last member of a team that has submitted, so you cannot leave it."
+
+
+class NameHeld(TeamRefusal):
+    """The organizers gave the team its name."""
+
+    public_name = "name_held"
+    message = "The organizers gave this team its name: {why}. You cannot change it until they allow it."
+
+
+class NameTakenAway(TeamRefusal):
+    """The organizers took this name from a team."""
+
+    public_name = "name_taken_away"
+    message = "The organizers took the name {name!r} from a team; no team can choose it."
 
 
 def create(act: Act, *, name: str) -> Team:
@@ -92,6 +106,18 @@ def _require_free(
     session: Session, competition: Competition, name: str, *, but_for: Team | None = None
 ) -> None:
     names.require_unreserved(name)
-    moderation.require_choosable(session, competition=competition, name=name, team=but_for)
+    _require_choosable(session, competition=competition, name=name, team=but_for)
     if names.is_taken_by_team(session, competition=competition, name=name, but_for=but_for):
         raise TeamNameTaken(name=name)
+
+
+def _require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
+    """Raise NameHeld where the team must keep its name, NameTakenAway where organizers took this one away."""
+    if team is not None and team.name_given_at is not None:
+        raise NameHeld(why=team.name_given_because.rstrip("."))
+    query = select(Team.names_taken_away).where(
+        Team.competition_id == competition.id, Team.names_taken_away.is_not(None)
+    )
+    shape = names.name_shape(name)
+    if any(names.name_shape(each) == shape for taken in session.scalars(query) for each in taken or ()):
+        raise NameTakenAway(name=name)

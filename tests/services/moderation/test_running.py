@@ -32,14 +32,13 @@ from grader.services.scoring.queue_health import Sign
 from grader.services.scoring.retries import NothingFailed
 from grader.services.teams import moderation, teams
 from grader.services.teams.moderation import (
-    NameHeld,
     NameTaken,
-    NameTakenAway,
     NotGiven,
     ReasonNeeded,
     SameName,
     UnknownTeam,
 )
+from grader.services.teams.teams import NameHeld, NameTakenAway
 from tests.fixtures.services import call
 
 LEASE = timedelta(seconds=40)

@@ -1,22 +1,27 @@
-"""Page to join a competition (rules, entry code), and the organizers' page of requests to join."""
+"""Joining a competition and requests to join, as pages and in the API."""
+
+from typing import Any
 
 from flask import Blueprint, flash, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from grader import db
-from grader.models import RequestState, Role
+from grader.models import Participation, RequestState, Role
 from grader.services.competitions import acting
 from grader.services.people import names
 from grader.services.teams import admissions, memberships, participations
 from grader.services.teams.participations import EntryRefused
 from webapp.competitions import prose
 from webapp.competitions.views import CompetitionView
-from webapp.http import auth
+from webapp.http import api, auth
 from webapp.http.context import actor, competition_of, reading, writing
 from webapp.http.errors import status_of, wants_json
+from webapp.http.fields import Answer, Moment, Sent, Text
+from webapp.http.organizer_operations import DESK, act, organizers_operation
 from webapp.http.parameters import entered_number
 
 blueprint = Blueprint("entry", __name__, url_prefix="/competitions/<slug>")
+TAG = "running"
 
 
 @blueprint.get("/join")
@@ -98,3 +103,51 @@ def _requests_page(slug: str, *, problem: str | None = None) -> str:
     return render_template(
         "teams/requests_to_join.html", competition=view, waiting=waiting, refused=refused, problem=problem
     )
+
+
+class EntryRequest(Answer):
+    """A person who asks to join."""
+
+    user_id: int
+    name: str
+    requested_at: Moment
+
+
+class EntryRequestList(Answer):
+    """Who waits for a decision, and who was refused."""
+
+    waiting: list[EntryRequest]
+    refused: list[EntryRequest]
+
+
+class EntryDecision(Sent):
+    """Whether a person is admitted, by name."""
+
+    name: Text
+    admit: bool
+
+
+@api.blueprint.get(f"{DESK}/entries")
+@organizers_operation(Role.VIEWER, answers=EntryRequestList, tag=TAG)
+def entry_requests(slug: str) -> EntryRequestList:
+    """List who asks to join, and who was refused."""
+    with reading() as session:
+        competition = competition_of(session, slug)
+        return EntryRequestList(
+            waiting=[_line(each) for each in admissions.waiting(session, competition=competition)],
+            refused=[_line(each) for each in admissions.refused(session, competition=competition)],
+        )
+
+
+@api.blueprint.post(f"{DESK}/entries")
+@organizers_operation(Role.EDITOR, status=204, tag=TAG)
+def decide_entry(slug: str, json: EntryDecision) -> Any:
+    """Admit a person, or refuse them."""
+    with reading() as session:
+        user = names.get_user(session, name=json.name)
+    act(slug, admissions.decide, user=user, admits=json.admit)
+    return "", 204
+
+
+def _line(found: Participation) -> EntryRequest:
+    return EntryRequest(user_id=found.user_id, name=found.user.name, requested_at=found.requested_at)

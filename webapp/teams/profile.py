@@ -1,4 +1,4 @@
-"""Page of a team for everybody who sees the leaderboard."""
+"""Public profile of a team, as a page and in the API."""
 
 from datetime import datetime
 
@@ -11,16 +11,21 @@ from grader.models import Competition
 from grader.ranking.order import score_text
 from grader.services.competitions import phases
 from grader.services.leaderboards import team_results
+from grader.services.leaderboards.lines import BoardRow
 from grader.services.leaderboards.team_results import Profile
 from grader.services.standings import shown_scores
 from grader.services.submissions import comparison
 from grader.services.teams import rosters
 from webapp.competitions.views import CompetitionView
-from webapp.http import lookups
+from webapp.http import api, lookups
 from webapp.http.context import competition_of, reading
+from webapp.http.fields import Answer, Moment, Score
 from webapp.http.responses import conditional
+from webapp.http.site import site_link
 from webapp.presentation.terms import TERMS
 from webapp.teams.pages import blueprint
+
+TAG = "teams"
 
 
 @blueprint.get("/teams/<int:team_id>")
@@ -63,3 +68,86 @@ def _chart(
     until = min(now, competition.closes_at) if competition.closes_at else now
     team = Steps(found.public.rank, found.name, is_own, found.steps)
     return step_chart([team], until=until, is_narrow=is_narrow, decimals=shown_scores.decimals(competition))
+
+
+class ProfileMember(Answer):
+    """A member of a team; `page` is null for who has no page."""
+
+    name: str
+    joined_at: Moment
+    page: str | None
+
+
+class ProfileLine(Answer):
+    """A team's line on a leaderboard."""
+
+    rank: int | None
+    rank_change: int | None
+    score: Score
+    terms: dict[str, float] | None
+    entries: int
+    last_submitted_at: Moment
+
+
+class BestScore(Answer):
+    """A file that was the team's best on the public rows when it came."""
+
+    submitted_at: Moment
+    score: Score
+
+
+class TeamProfile(Answer):
+    """A team that is on a leaderboard; `private` is null before the reveal."""
+
+    id: int
+    name: str
+    since: Moment
+    members: list[ProfileMember]
+    team_count: int
+    public: ProfileLine | None
+    private: ProfileLine | None
+    history: list[BestScore]
+
+
+@api.blueprint.get("/competitions/<slug>/teams/<int:team_id>")
+@api.operation(None, answers=TeamProfile, tag=TAG)
+def team_profile(slug: str, team_id: int) -> TeamProfile:
+    """Return a team that is on a leaderboard: members, places, best scores over time."""
+    with reading() as session:
+        competition, now = competition_of(session, slug), db.now(session)
+        found = team_results.get_profile(
+            session, competition=competition, team_id=team_id, viewer=lookups.viewer(), now=now
+        )
+    return TeamProfile(
+        id=found.team_id,
+        name=found.name,
+        since=found.since,
+        members=[
+            ProfileMember(
+                name=each.name,
+                joined_at=each.joined_at,
+                page=each.page_key and site_link("people.profile", key=each.page_key),
+            )
+            for each in found.members
+        ],
+        team_count=found.team_count,
+        public=_line(found.public),
+        private=_line(found.private),
+        history=[
+            BestScore(submitted_at=step.submitted_at, score=float(score_text(step.score_units)))
+            for step in found.steps
+        ],
+    )
+
+
+def _line(row: BoardRow | None) -> ProfileLine | None:
+    if row is None:
+        return None
+    return ProfileLine(
+        rank=row.rank,
+        rank_change=row.rank_change,
+        score=float(row.score),
+        terms=dict(row.terms) or None,
+        entries=row.entry_count,
+        last_submitted_at=row.last_submitted_at,
+    )
