@@ -144,7 +144,7 @@ def test_somebody_who_was_logged_out_meanwhile_does_nothing(arena, organizer, be
     token = arena.form_token(organizer.browser, f"{HERE}/organize")
     before_writing(lambda session: logins.end_all(session, user=organizer.user))
     answer = organizer.browser.post(path, data={"csrf_token": token, "message": "A break."})
-    assert (answer.status_code, paused(arena)) == (401, False)
+    assert (answer.status_code, paused(arena)) == (302, False)
 
 
 def row_counts(arena) -> list[int]:
