@@ -1,4 +1,4 @@
-"""One act on a competition: it is locked, the time is read once, the audit log gets its entry."""
+"""An act on a competition: its session, actor and time, with the competition locked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from grader.services.competitions import lookup
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An act on a competition: who acts, and when."""
+    """An act on a competition: the actor and the time."""
 
     session: Session
     competition: Competition
@@ -25,7 +25,7 @@ class Act:
 
     @property
     def user(self) -> User:
-        """The person who acts; the shell and the calendar are none."""
+        """The acting person; raise TypeError for the shell and scheduled tasks."""
         if self.actor.user is None:
             raise TypeError("A person has to do this.")
         return self.actor.user
@@ -50,7 +50,7 @@ class Act:
         reason: str = "",
         public_text: str = "",
     ) -> None:
-        """Flush what the act changed and add its entry to the audit log, as `log.record` describes."""
+        """Flush the changes and add an entry to the audit log, as `log.record` describes."""
         self.session.flush()
         log.record(
             self.session,
@@ -69,13 +69,13 @@ class Act:
 def begin(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> Act:
     """Lock a competition and return the act on it.
 
-    The time is read under the lock unless it is given: read before, an act could wait for the lock until its
-    deadline had passed, or until the close was settled without it.
+    The time is read under the lock unless it is given. Otherwise an act could wait for the lock until its
+    deadline had passed, or until the competition was settled without it.
     """
     locked = lookup.lock(session, competition_id=competition.id)
     return Act(session, locked, actor, now or db.now(session))
 
 
 def as_person(session: Session, competition: Competition, user: User, *, now: datetime | None = None) -> Act:
-    """Begin an act of a person on the site, as `begin` does."""
+    """Begin an act of a person on the site."""
     return begin(session, competition=competition, actor=Actor.of(user), now=now)

@@ -1,4 +1,4 @@
-"""Announcements that organizers post to participants, by mail too if they choose; withdraw one."""
+"""Announcements to participants: posting, mailing, editing, withdrawal."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -27,7 +27,7 @@ class InvalidAnnouncement(SeveralProblems, OrganizerError):
 
 
 class UnknownAnnouncement(OrganizerError):
-    """A competition has no such announcement, or it is withdrawn."""
+    """The announcement does not exist or is withdrawn."""
 
     public_name = "unknown_announcement"
     kind = ErrorKind.NOT_FOUND
@@ -35,10 +35,7 @@ class UnknownAnnouncement(OrganizerError):
 
 
 def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
-    """Show an announcement on the competition's pages, and mail it to everybody who takes part if `by_mail`.
-
-    Raises InvalidAnnouncement.
-    """
+    """Post an announcement, and mail it to all participants if `by_mail`; raise InvalidAnnouncement."""
     session, competition, now = act.session, act.competition, act.now
     title, body = _checked(title, body)
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
@@ -63,10 +60,7 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
 def edit(
     act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
-    """Change the title or the text of an announcement, which then shows when it was edited.
-
-    None leaves either as it is. Nobody is mailed. Raises UnknownAnnouncement, InvalidAnnouncement.
-    """
+    """Change the title or the text; None keeps it. Raises UnknownAnnouncement, InvalidAnnouncement."""
     found = _shown(act.session, act.competition, announcement_id, lock=True)
     title, body = _checked(found.title if title is None else title, found.body if body is None else body)
     before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
@@ -90,12 +84,12 @@ def withdraw(act: Act, *, announcement_id: int) -> Announcement:
 
 
 def shown(session: Session, *, competition: Competition) -> list[Announcement]:
-    """Return what everybody reads, the newest first."""
+    """Return the announcements that are not withdrawn, newest first."""
     return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Announcement]:
-    """Return all announcements with the withdrawn ones, the newest first."""
+    """Return all announcements including withdrawn ones, newest first."""
     return list(session.scalars(_newest(competition)))
 
 
@@ -118,7 +112,7 @@ def _shown(
 
 
 def _checked(title: str, body: str) -> tuple[str, str]:
-    """Return a title and a text as they are stored; raise InvalidAnnouncement."""
+    """Return a title and a text in their stored form; raise InvalidAnnouncement."""
     title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
     if found := list(_problems(title, body)):
         raise InvalidAnnouncement(found)
@@ -147,7 +141,7 @@ def _mail(session: Session, competition: Competition, announcement: Announcement
 
 
 def _participants(competition: Competition) -> Select[User]:
-    """Return the query of everybody who has joined or is in a team."""
+    """Return the query of all users who have joined or are in a team."""
     joined = select(Participation.user_id).where(
         Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
     )

@@ -1,4 +1,4 @@
-"""Find a competition by its address (slug), list competitions, lock one; which slugs are allowed."""
+"""Competitions by slug, their list and lock; allowed slugs."""
 
 import re
 
@@ -18,7 +18,7 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
 
 class NoScoringVersion(ParticipantError):
-    """A draft without a solution has neither leaderboards nor files."""
+    """The draft has no solution yet."""
 
     public_name = "no_scoring_version"
     message = "This competition has no solution yet: there is nothing to score with."
@@ -33,7 +33,7 @@ class UnknownCompetition(ParticipantError):
 
 
 def slug_problems(session: Session, slug: str) -> list[str]:
-    """Return why a slug cannot be that of a new competition."""
+    """Return the reasons why a new competition cannot have a slug."""
     if problem := slug_fault(slug):
         return [problem]
     if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
@@ -42,7 +42,7 @@ def slug_problems(session: Session, slug: str) -> list[str]:
 
 
 def slug_fault(slug: str) -> str:
-    """Return why no competition can have a slug; empty where one can."""
+    """Return the reason why no competition can have a slug; empty if one can."""
     if not _SLUG.fullmatch(slug):
         return (
             f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
@@ -52,7 +52,7 @@ def slug_fault(slug: str) -> str:
 
 
 def slug_is_taken(slug: str) -> str:
-    """Return the sentence about a slug that another competition has."""
+    """Return the sentence that another competition has a slug."""
     return f"There already is a competition {slug!r}."
 
 
@@ -65,23 +65,20 @@ def get(session: Session, *, slug: str) -> Competition:
 
 
 def with_slug(slug: str) -> Select[Competition]:
-    """Return the query of what `get` returns; raise UnknownCompetition for what can be no slug."""
+    """Return the query of `get`; raise UnknownCompetition for an impossible slug."""
     if not _SLUG.fullmatch(slug):
         raise UnknownCompetition(slug=slug)
     return _loaded().where(Competition.slug == slug)
 
 
 def list_all(session: Session) -> list[Competition]:
-    """Return all competitions, the newest first."""
+    """Return all competitions, newest first."""
     query = _loaded().where(~Competition.slug.startswith(DELETED))
     return list(session.scalars(query.order_by(Competition.created_at.desc(), Competition.id.desc())))
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:
-    """Return a competition as it is now and keep others from changing it until the transaction ends.
-
-    Raises UnknownCompetition if it was a draft that has been deleted meanwhile.
-    """
+    """Reload a competition and lock it until the transaction ends; raise UnknownCompetition if deleted."""
     mine = Competition.id == competition_id
     session.execute(_locking(mine))
     # Load after locking: joined rows read while waiting for the lock may be of the previous live version.

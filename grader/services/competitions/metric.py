@@ -1,4 +1,4 @@
-"""Metric settings of a competition (identities, power, weights) and those a scoring version keeps."""
+"""Metric settings of a draft, and those of a scoring version."""
 
 from pydantic import Field
 
@@ -10,10 +10,9 @@ MIN_CLASS_ROWS = 25
 
 
 class MetricChoice(StoredJson):
-    """The metric of a draft; its solution is checked with it and makes `Rules` of it.
+    """The metric of a draft; its solution is checked with it, which results in `Rules`.
 
-    `identities` of None are those of the solution with at least `min_class_rows` rows of each class in each
-    split.
+    `identities` None means those with at least `min_class_rows` rows of each class in each split.
     """
 
     identities: StoredNames | None = None
@@ -29,7 +28,7 @@ class Rules(StoredJson):
 
 
 def of(competition: Competition) -> MetricChoice:
-    """Return the metric of the live scoring version; before there is one, what was chosen."""
+    """Return the metric of the live scoring version, else the draft's choice."""
     draft = competition.draft_metric
     chosen = MetricChoice() if draft is None else MetricChoice.from_dict(draft)
     if competition.live_scoring_version is None:

@@ -1,4 +1,4 @@
-"""Organizer roles (owner, editor, viewer): who may do what, add, change and remove an organizer."""
+"""Organizer roles (owner, editor, viewer): permissions and changes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
 
 class NotOrganizer(ParticipantError):
-    """The person's role in the competition does not reach that far."""
+    """The person's role is not sufficient."""
 
     public_name = "not_organizer"
     kind = ErrorKind.FORBIDDEN
@@ -31,14 +31,14 @@ class NotOrganizer(ParticipantError):
 
 
 class AlreadyOrganizer(OrganizerError):
-    """The person has a role already."""
+    """The person already has a role."""
 
     public_name = "already_organizer"
     message = "{organizer.user.name} is already {organizer.role}; change the role instead."
 
 
 class OnlyOwner(ParticipantError):
-    """Without this account nobody would own what it organizes."""
+    """An account cannot be deleted while it is the only owner of a competition."""
 
     public_name = "only_owner"
 
@@ -61,7 +61,7 @@ class LastOwner(OrganizerError):
 
 
 def role_of(session: Session, *, competition: Competition, user: User | None) -> Role | None:
-    """Return a person's role; administrators of the site are owners of every competition."""
+    """Return a person's role; site administrators are owners of every competition."""
     if user is None or user.deleted_at is not None or user.is_admin:
         return role_with(user, stored=None)
     return session.scalar(
@@ -72,7 +72,7 @@ def role_of(session: Session, *, competition: Competition, user: User | None) ->
 def competition_and_role(
     session: Session, *, slug: str, user: User | None
 ) -> tuple[Competition, Role | None]:
-    """Return a competition with a person's role in it, in one statement; raise UnknownCompetition."""
+    """Return a competition and a person's role in it, in one statement; raise UnknownCompetition."""
     if user is None or user.deleted_at is not None or user.is_admin:
         return lookup.get(session, slug=slug), role_with(user, stored=None)
     is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
@@ -85,14 +85,14 @@ def competition_and_role(
 
 
 def role_with(user: User | None, *, stored: Role | None) -> Role | None:
-    """Return the role of a person for whom this one is stored."""
+    """Return the effective role of a person with this stored role."""
     if user is None or user.deleted_at is not None:
         return None
     return Role.OWNER if user.is_admin else stored
 
 
 def reaches(role: Role | None, needed: Role) -> bool:
-    """Return whether a role may do what `needed` may."""
+    """Return whether a role includes the permissions of `needed`."""
     return role is not None and RANKS[role] >= RANKS[needed]
 
 
@@ -104,7 +104,7 @@ def require(session: Session, *, competition: Competition, user: User | None, ro
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
-    """Return the organizers of a competition, the first to come first."""
+    """Return the organizers of a competition, oldest first."""
     query = (
         select(Organizer)
         .where(Organizer.competition_id == competition.id)
@@ -115,7 +115,7 @@ def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
 
 
 def roles(session: Session, *, user: User | None) -> dict[int, Role]:
-    """Return a person's roles by the id of the competition; an administrator's are not all listed."""
+    """Return a person's stored roles by competition id."""
     if user is None:
         return {}
     query = select(Organizer.competition_id, Organizer.role).where(Organizer.user_id == user.id)
@@ -123,7 +123,7 @@ def roles(session: Session, *, user: User | None) -> dict[int, Role]:
 
 
 def to_notify(session: Session, *, competition: Competition) -> list[User]:
-    """Return the people to e-mail when an organizer must act: owners, editors and administrators."""
+    """Return the users to e-mail when an organizer must act: owners, editors and administrators."""
     organizing = select(Organizer.user_id).where(
         Organizer.competition_id == competition.id, Organizer.role != Role.VIEWER
     )
@@ -132,7 +132,7 @@ def to_notify(session: Session, *, competition: Competition) -> list[User]:
 
 
 def make_owner(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Make the creator of a competition its owner; one created in the shell has none."""
+    """Make the creator of a competition its owner; the shell is none."""
     if actor.user is not None:
         session.add(
             Organizer(competition_id=competition.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)
@@ -175,7 +175,7 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
 
 
 def leave_all(session: Session, *, user: User, now: datetime) -> None:
-    """Take all roles of somebody who deletes the account; raise OnlyOwner with what would have no owner."""
+    """Remove all roles of a person who deletes the account; raise OnlyOwner."""
     alone = []
     held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
     for competition in session.scalars(

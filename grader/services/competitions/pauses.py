@@ -1,6 +1,6 @@
-"""Pause submissions to a competition with a message to participants, and resume them.
+"""Pauses of submissions, with a message to participants.
 
-Boards and pages stay readable, what was accepted goes on being scored, and picks can be changed.
+Leaderboards and pages stay readable, accepted submissions are scored, and selections can be changed.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ MESSAGE_MAX_LENGTH = 500
 
 
 class SubmissionsPaused(ParticipantError):
-    """The organizers take no files for the moment."""
+    """Submissions are paused."""
 
     public_name = "submissions_paused"
     kind = ErrorKind.FORBIDDEN
@@ -41,10 +41,7 @@ class NotPaused(OrganizerError):
 
 
 def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Competition:
-    """Take no files until `resume`, or change the sentence; the close can move in the same act.
-
-    Raises MessageNeeded, InvalidCompetition.
-    """
+    """Pause submissions or change the message, and move the close; raise MessageNeeded."""
     message, competition = _sentence(message), act.competition
     before = _state(competition)
     _move_close(act, closes_at, message)
@@ -55,7 +52,7 @@ def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Compe
 
 
 def resume(act: Act, *, closes_at: datetime | None = None) -> Competition:
-    """Take files again; the close can move in the same act. Raises NotPaused, InvalidCompetition."""
+    """Resume submissions, and move the close; raise NotPaused, InvalidCompetition."""
     competition = act.competition
     if competition.paused_at is None:
         raise NotPaused

@@ -1,4 +1,4 @@
-"""Phase of a competition at a time: draft, scheduled, open, closed, settled, revealed, final, archived."""
+"""Phases and stages of a competition at a time."""
 
 import enum
 from datetime import datetime
@@ -12,7 +12,7 @@ from grader.visibility import Phase
 
 
 def phase(competition: Competition, now: datetime) -> Phase:
-    """Return where a competition is in its life at `now`; a draft is never open, an archived one is over."""
+    """Return the phase of a competition at `now`; drafts are never open, archived ones are closed."""
     if competition.revealed_at is not None:
         return Phase.REVEALED
     if competition.state is CompetitionState.DRAFT:
@@ -27,14 +27,14 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 
 def state(competition: Competition, now: datetime) -> str:
-    """Return the word for where a competition is: its phase, unless it is a draft or archived."""
+    """Return the name of the phase, or of the state if it is a draft or archived."""
     if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
         return competition.state.value
     return phase(competition, now).value
 
 
 class Stage(enum.StrEnum):
-    """Where a competition is on its way to the final standings."""
+    """The stages on the way to the final standings."""
 
     RUNNING = "running"
     CLOSED = "closed"
@@ -44,14 +44,14 @@ class Stage(enum.StrEnum):
 
 
 class Archived(OrganizerError):
-    """An archived competition stays as it is."""
+    """An archived competition cannot be changed."""
 
     public_name = "archived"
     message = "The competition is archived. Unarchive it first."
 
 
 def stage(competition: Competition, now: datetime) -> Stage:
-    """Return where a competition is on its way to the final standings."""
+    """Return the stage on the way to the final standings."""
     if competition.finalized_at is not None:
         return Stage.FINAL
     match phase(competition, now):
@@ -64,13 +64,13 @@ def stage(competition: Competition, now: datetime) -> Stage:
 
 
 def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
-    """Return until when a reopened final selection keeps the settling waiting; None where it does not."""
+    """Return the deadline of a reopened selection that delays the settling, None without one."""
     until = competition.selection_deadline
     return until if until is not None and now < until else None
 
 
 def is_settled(competition: Competition) -> bool:
-    """Return whether the private standings are computed; a later close or a reopened selection undoes it."""
+    """Return whether the private standings are computed; a later close or reopened selection resets it."""
     settled_at = competition.settled_at
     ends = (competition.closes_at, competition.selection_deadline)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)

@@ -1,4 +1,4 @@
-"""Read, change and save a competition's settings; which may still change; changes in words."""
+"""Settings of a competition: reading, changing, locks, derived dates, public change texts."""
 
 import hashlib
 import json
@@ -39,12 +39,12 @@ _PHASES = tuple(Phase)
 
 
 def changes_as_json(settings: Any, names: Collection[str]) -> dict[str, Any]:
-    """Return some settings as the audit takes them, by name."""
+    """Return some settings by name for the audit log."""
     return {name: _plain(getattr(settings, name)) for name in sorted(names)}
 
 
 def public_change_text(before: Any, after: Any, changed: Collection[str], rules_version: int) -> str:
-    """Return what everybody reads about a change: deadlines, limits and rules; "" if none changed."""
+    """Return the public text about a change of deadlines, limits and rules; "" if none changed."""
     return " ".join(_sentences(before, after, changed, rules_version))
 
 
@@ -86,9 +86,9 @@ def _limit(number: int | None) -> str:
 
 
 def ensure_feedback_key(competition: Competition) -> None:
-    """Give a competition its key if it has none; it never changes, or the same file would show another noise.
+    """Give a competition its feedback key, which never changes so that equal files show equal noise.
 
-    The key is shown, exported and logged nowhere. With it people could take the noise away.
+    The key is never shown, exported or logged, because it would allow people to remove the noise.
     """
     if competition.feedback_key is None:
         competition.feedback_key = secrets.token_hex(KEY_BYTES)
@@ -106,7 +106,7 @@ class ChangedMeanwhile(OrganizerError):
 
 
 def of(competition: Competition) -> CompetitionSettings:
-    """Return what is chosen; dates that are those that follow from the close are None."""
+    """Return the chosen settings; dates equal to the derived ones are None."""
     chosen = {name: getattr(competition, name) for name in _COLUMNS}
     usual = default_dates(competition)
     chosen |= {name: None for name, moment in usual.items() if chosen[name] == moment}
@@ -117,10 +117,10 @@ def of(competition: Competition) -> CompetitionSettings:
 
 
 def default_dates(competition: Competition) -> dict[str, datetime]:
-    """Return the dates that follow from the close, by name; none before opening and close are known.
+    """Return the dates derived from the close, by name; none before opening and close are known.
 
-    Entry and mergers end 7 days before the close; in a competition that lasts no longer than that they end
-    with it. The private leaderboard is revealed 7 days after the close.
+    Entry and mergers end 7 days before the close, or with it if the competition is no longer than that. The
+    private leaderboard is revealed 7 days after the close.
     """
     opens_at, closes_at = competition.opens_at, competition.closes_at
     if opens_at is None or closes_at is None or closes_at.year not in YEARS:
@@ -131,7 +131,7 @@ def default_dates(competition: Competition) -> dict[str, datetime]:
 
 
 def fill_in_dates(competition: Competition) -> None:
-    """Give a competition the dates that nobody chose, once they follow from the close."""
+    """Set the dates that nobody chose to those derived from the close."""
     for name, moment in default_dates(competition).items():
         is_chosen = getattr(competition, name) is not None
         if not is_chosen and (name != "reveals_at" or competition.reveal_rule is RevealRule.DATE):
@@ -139,7 +139,7 @@ def fill_in_dates(competition: Competition) -> None:
 
 
 def locks(competition: Competition, now: datetime) -> dict[str, str]:
-    """Return why a setting can no longer be changed, by its name; of a draft everything can."""
+    """Return why settings can no longer be changed, by name; empty for a draft."""
     if competition.state is CompetitionState.DRAFT:
         return {}
     if competition.state is CompetitionState.ARCHIVED:
@@ -161,11 +161,11 @@ def change(
     reason: str = "",
     now: datetime,
 ) -> frozenset[str]:
-    """Change settings and return the names of those that are others now; raise InvalidCompetition.
+    """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
     Dates that nobody chose follow the close. A draft whose metric changes loses its solution, which was
-    checked with the other one. People must accept changed rules before their next upload. Changes of
-    deadlines, limits and rules stand in the public log once the competition is published.
+    checked with the other one. Participants must accept changed rules before their next upload. The public
+    log of a published competition shows changes of deadlines, limits and rules.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     found = refusals(competition, changes, now)
@@ -215,7 +215,7 @@ def has_version(
 
 
 def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:
-    """Return everything that keeps a competition from being changed like this."""
+    """Return all reasons why a competition cannot be changed like this."""
     before = of(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
@@ -230,15 +230,12 @@ def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime
 
 
 def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
-    """Return settings as they are stored: names on one line, texts with plain line ends."""
+    """Return settings in their stored form: names on one line, texts with plain line ends."""
     return settings.changed(**_clean(dict(settings)))
 
 
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
-    """Give a competition its settings, unchecked; dates follow from the close once both are known.
-
-    A competition without a key for its feedback gets one.
-    """
+    """Store settings without checks, with the derived dates and a feedback key."""
     rules = competition.rules
     for name in _COLUMNS:
         setattr(competition, name, getattr(settings, name))
@@ -252,7 +249,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:
-    """Return settings with changes, and without what belongs to a choice that they undo."""
+    """Return changed settings, without values of a choice that the changes undo."""
     after = before.changed(**_clean(changes))
     if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
         after = after.changed(entry_code=None)
@@ -262,7 +259,7 @@ def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> Competi
 
 
 def _shown(competition: Competition) -> CompetitionSettings:
-    """Return the settings with the dates that hold, chosen or not."""
+    """Return the settings with the effective dates."""
     return of(competition).changed(**{name: getattr(competition, name) for name in FOLLOWING_DATES})
 
 
@@ -271,7 +268,7 @@ def _differing(before: CompetitionSettings, after: CompetitionSettings) -> froze
 
 
 def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes as they are stored: on one line, or with plain line ends."""
+    """Return changes in their stored form: on one line, or with plain line ends."""
     cleaned = dict(changes)
     for name, value in changes.items():
         match KINDS.get(name):

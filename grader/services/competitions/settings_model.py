@@ -1,7 +1,7 @@
-"""Each setting of a competition: its type, default, limits, words, form label, help and TOML key.
+"""Settings of a competition: type, default, limits, words, form label, help and TOML key.
 
 The service, the form, the TOML file and the table in docs/organizers.md follow from this list. Its order is
-that of the file; the form's order is in the web's steps.
+that of the file; the order of the form is in the steps of the web.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ END_OF_DAY = time(23, 59, tzinfo=UTC)
 
 
 class Kind(StrEnum):
-    """How a setting is entered and written; limits, dates and names may be None."""
+    """The input and output format of a setting; limits, dates and names may be None."""
 
     LINE = "line"
     TEXT = "text"
@@ -117,7 +117,7 @@ def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_web_address(text: str) -> bool:
-    """Return whether a text is the address of a web page, which may become a link."""
+    """Return whether a text is a web address, which may become a link."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -139,9 +139,9 @@ Names = Annotated[Annotated[tuple[str, ...], AfterValidator(_identified)] | None
 class CompetitionSettings(BaseModel):
     """All settings of a competition; every field except the metric is a column with the same name.
 
-    The defaults are those of a new competition. A limit of None is none; a deadline or date of the reveal of
-    None follows from the close; identities of None are proposed from the solution. Without `opens_at` a draft
-    opens when it is published.
+    The defaults are those of a new competition. A limit of None is unlimited. A deadline or reveal date of
+    None is derived from the close. Identities of None are proposed from the solution. Without `opens_at` a
+    draft opens when it is published.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -425,12 +425,12 @@ class CompetitionSettings(BaseModel):
     ] = ""
 
     def changed(self, **changes: Any) -> Self:
-        """Return these settings with changes, right or wrong: `problems` says what is wrong with them."""
+        """Return changed settings, unchecked; see `problems`."""
         return self.model_copy(update=changes)
 
     @property
     def metric_choice(self) -> MetricChoice:
-        """The part that a solution is checked with."""
+        """The settings that a solution is checked with."""
         return MetricChoice(
             identities=self.identities, min_class_rows=self.min_class_rows, metric=self.metric
         )

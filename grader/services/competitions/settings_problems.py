@@ -22,13 +22,13 @@ _SENTENCES: dict[str, Callable[[Any, dict[str, Any]], str]] = {
 
 
 class InvalidCompetition(SeveralProblems, OrganizerError):
-    """A competition cannot be made like this."""
+    """Settings that a competition cannot have."""
 
     public_name = "invalid_competition"
 
 
 class Fault(NamedTuple):
-    """What is wrong with settings, in a sentence, and the names of the settings that it is about."""
+    """A problem of settings in a sentence, and the names of these settings."""
 
     sentence: str
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
-    """Return everything that is wrong with settings; a draft may lack its dates."""
+    """Return all problems of settings; a draft may lack its dates."""
     found = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
     if settings.opens_at is None and not is_draft:
         found.append(Fault("A published competition needs a time at which it opens.", ("opens_at",)))
@@ -47,7 +47,7 @@ def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
-    """Return the sentences of faults, but of none that is about a setting that could not be read."""
+    """Return the sentences of faults, except those about unreadable settings."""
     return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
 
 
@@ -112,7 +112,7 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 
 
 def joined_names_hint(name: str) -> str:
-    """Return what was expected where a name has commas; empty for any other."""
+    """Return a hint for a name with commas; empty for any other."""
     parts = [part for part in name.split(",") if part.strip()]
     if len(parts) < 2:
         return ""

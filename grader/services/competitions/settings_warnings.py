@@ -1,4 +1,4 @@
-"""Warnings about settings that are allowed: past and near dates, joined identity names, a small step."""
+"""Warnings about valid settings: past and near dates, joined identity names, a small step."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _SOON = {
 def warnings(
     competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
 ) -> list[Fault]:
-    """Return all warnings; `entered` are dates that are about to replace the stored ones."""
+    """Return all warnings; `entered` are dates that will replace the stored ones."""
     return [
         *date_warnings(competition, now, entered=entered),
         *joined_names_warnings(competition),
@@ -52,15 +52,12 @@ def warnings(
 def date_warnings(
     competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
 ) -> list[Fault]:
-    """Return a sentence for each date of a competition in the past that has an effect.
-
-    `entered` are dates that are about to be saved in place of the stored ones.
-    """
+    """Return a sentence for each past date that has an effect; `entered` as in `warnings`."""
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
 def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the warnings that a change brought: of the dates in it, and of those that follow the close."""
+    """Return the warnings of a change: about its dates, and those that follow the close."""
     names = set(changed) & set(DATES)
     if names & {"opens_at", "closes_at"}:
         names |= set(FOLLOWING_DATES)
@@ -109,7 +106,7 @@ def _found(
 
 
 def joined_names_warnings(competition: Competition) -> list[Fault]:
-    """Return a sentence for each chosen identity with commas that no solution is known to have."""
+    """Return a sentence for each chosen identity with commas that is no known column."""
     version = competition.live_scoring_version
     known = () if version is None else [line["name"] for line in version.solution.report["identities"]]
     return [
@@ -121,7 +118,7 @@ def joined_names_warnings(competition: Competition) -> list[Fault]:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A step, and by how much two good models differ by chance on the public rows."""
+    """A step, and the expected random difference of two good models on the public rows."""
 
     step: Step
     by_chance: float
@@ -136,13 +133,13 @@ class Proposal:
 
 
 def proposed_step(competition: Competition) -> Proposal | None:
-    """Return what is proposed for the solution in use; None without one."""
+    """Return the proposal for the current solution; None without one."""
     version = competition.live_scoring_version
     return None if version is None else proposed_step_of(version.solution.report)
 
 
 def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
-    """Return what is proposed for a solution with this report; None where its error is not known."""
+    """Return the proposal for a solution with this report; None if its error is unknown."""
     error = report.get("splits", {}).get("public", {}).get("score_error")
     if error is None:
         return None
@@ -151,7 +148,7 @@ def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:
-    """Return a sentence if the mode has a step and it is smaller than the proposed one."""
+    """Return a sentence if the step of the feedback mode is smaller than the proposed one."""
     proposal, step = proposed_step(competition), competition.feedback_step
     if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
         return []

@@ -1,1 +1,1 @@
-"""Data files for participants: upload, check for leaks of the solution, release."""
+"""Data files for participants: upload, leak checks, release, archive."""

@@ -1,7 +1,7 @@
-"""All data files of a competition as one ZIP of a known size, and the checksums that it needs.
+"""ZIP archive of all data files with a known size, and its checksums.
 
-The files are not compressed and have one fixed date. The bytes follow from the names, lengths and checksums
-of the files alone, so that a download which broke off continues where it was, on whichever machine.
+The files are not compressed and have a fixed date. The bytes depend only on the names, lengths and checksums
+of the files, so an interrupted download can continue on any machine.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ MAX_BYTES = 20_000_000  # about 5,000 of them
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of the zip. It has less than 4 GB."""
+    """A file of the archive, smaller than 4 GB."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class Member:
 
 
 class StoredZip:
-    """The zip of some files, in their order."""
+    """An archive of files in their order."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._pieces: list[Read] = []
@@ -53,7 +53,7 @@ class StoredZip:
         self._add(directory + _end(len(members), self.size, len(directory)))
 
     def read_at(self, place: int, length: int) -> bytes:
-        """Return some of the bytes from `place` on, at most `length`."""
+        """Return at most `length` bytes from `place`."""
         if not 0 <= place < self.size:
             return b""
         which = bisect_right(self._starts, place) - 1
@@ -96,21 +96,21 @@ def _end(count: int, place: int, size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A file to be packed: its name and its blob."""
+    """A file to pack: its name and its blob."""
 
     name: str
     blob: StoredBlob
 
 
 class Checksums:
-    """CRC-32 of blobs: computed once, and kept in a cache on disk."""
+    """CRC-32 of blobs, cached on disk."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     @classmethod
     def of(cls, settings: Settings) -> "Checksums":
-        """Return those that an installation keeps on this machine."""
+        """Return the checksums cached on this machine."""
         return cls(DiskCache(settings.cache() / "checksums", max_bytes=MAX_BYTES))
 
     def crc(self, storage: Storage, sha256: str) -> int:
@@ -127,13 +127,13 @@ class Checksums:
 
 
 def version_of(files: Sequence[Packed]) -> str:
-    """Return what names the bytes of the zip of these files."""
+    """Return a text that identifies the bytes of an archive."""
     parts = "\n".join(f"{file.blob.sha256} {file.name}" for file in files)
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> BinaryIO:
-    """Return the zip of these files, readable from any place; raise BlobMissing, StorageUnavailable."""
+    """Return a seekable archive of these files; raise BlobMissing, StorageUnavailable."""
     last = _LastOpened(storage)
     members = [
         Member(
@@ -149,7 +149,7 @@ def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> B
 
 
 class _LastOpened:
-    """Reads blobs; the one that was read last stays open."""
+    """A reader of blobs that keeps the last one open."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

@@ -1,7 +1,7 @@
-"""Leak checks of data files: when one is due, start it, record its outcome.
+"""Leak checks of data files: when they are due, start, outcome, findings in words.
 
-A file is looked through against every solution that is live, was live, or is being prepared, and again as
-soon as one of them or the file changes. The release to participants is in `release`.
+A file is checked against every solution that is live, was live, or is being prepared, and again whenever one
+of them or the file changes. The release to participants is in `files`.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def record_outcome(
     examined: Examined,
     now: datetime,
 ) -> DataFile | None:
-    """Write what came of looking through a file; None if it was replaced or removed meanwhile."""
+    """Store the outcome of a check; None if the file was replaced or removed meanwhile."""
     competition = lookup.lock(session, competition_id=competition_id)
     file = session.get(DataFile, file_id, populate_existing=True)
     if file is None or file.sha256 != sha256:
@@ -66,7 +66,7 @@ def hold_unchecked(
     incident: str | None,
     now: datetime,
 ) -> None:
-    """Note that a file cannot be checked, for its check broke."""
+    """Hold a file back because its check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
     findings = {
         "sha256": file.sha256,
@@ -142,13 +142,13 @@ def solutions_of(session: Session, *, competition: Competition) -> list[Solution
 
 
 def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
-    """Return what names a file's bytes and the solutions that they are checked with."""
+    """Return a text that identifies a file's bytes and the solutions to check them with."""
     parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
     return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
 
 
 def stale(session: Session, *, competition: Competition) -> list[DataFile]:
-    """Return the files that are not checked as they are now; none once everybody may see the solution."""
+    """Return the files that need a check; none if the solution is public."""
     if competition.solution_published_at is not None:
         return []
     solutions = solutions_of(session, competition=competition)
@@ -161,7 +161,7 @@ def stale(session: Session, *, competition: Competition) -> list[DataFile]:
 
 
 def begin(file: DataFile) -> None:
-    """Let a file that was added or replaced wait for its check."""
+    """Let a new or replaced file wait for its check."""
     file.check_state, file.check_key = DataCheckState.WAITING, None
     file.findings, file.allowed = {}, {}
 
@@ -169,9 +169,9 @@ def begin(file: DataFile) -> None:
 def request(
     session: Session, *, competition: Competition, now: datetime, actor: Actor | None = None
 ) -> OrganizerJob | None:
-    """Have the files checked that need it; None where none does, or a job is under way.
+    """Add a job for the files that need a check; None without any, or if a job is under way.
 
-    After a job that broke, the files that it left are held back instead, until an organizer asks again.
+    After a failed job, its files are held back until an organizer requests another check.
     """
     files = stale(session, competition=competition)
     if not files:
@@ -204,12 +204,12 @@ def request(
 
 
 def request_all(session: Session, *, now: datetime) -> int:
-    """Request the checks that are due, such as those of files that changed during a check."""
+    """Request all due checks, such as those of files that changed during a check."""
     return sum(request(session, competition=each, now=now) is not None for each in _with_files(session))
 
 
 def are_stale(session: Session) -> bool:
-    """Return whether there is anything for `request_all` to do."""
+    """Return whether `request_all` has anything to do."""
     return any(
         stale(session, competition=each) and under_way(session, competition=each) is None
         for each in _with_files(session)
@@ -223,7 +223,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
 
 
 def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the job that checks the files now, or waits for a worker."""
+    """Return the open job that checks the files."""
     last = newest(session, competition=competition)
     return last if last is not None and organizer_jobs.is_open(last) else None
 
@@ -246,11 +246,10 @@ IMPORTED = sys.stdlib_module_names | {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a check found in a file, as an organizer reads it.
+    """The findings of a check in words.
 
-    `discloses` has a sentence for each column that gives something away, `unopened` for each part that could
-    not be looked at, and `phrase` is what is typed to give the file out all the same. `warnings` hold nothing
-    back.
+    `discloses` has a sentence for each column that leaks something, `unopened` for each part that could not
+    be read. `phrase` is the text that confirms a release. `warnings` hold nothing back.
     """
 
     discloses: tuple[str, ...]
@@ -261,12 +260,12 @@ class Found:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Everything that an organizer should read."""
+        """All sentences that an organizer should read."""
         return self.warnings + self.discloses + self.unopened
 
 
 def found_in(file: DataFile) -> Found:
-    """Return what a file's check found."""
+    """Return the findings of a file's check."""
     findings = file.findings
     discloses = tuple(
         f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
@@ -309,7 +308,7 @@ def preview_of(file: DataFile) -> Mapping[str, Any] | None:
 
 
 def covered(findings: Mapping[str, Any]) -> set[str]:
-    """Return what giving a file out would make public, or what nobody has looked at."""
+    """Return what a release would make public, and whether parts were not checked."""
     disclosed = {
         f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
     }
@@ -317,7 +316,7 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
 
 
 def _phrase(findings: Mapping[str, Any]) -> str:
-    """Return what an organizer types: what becomes public, or that nothing is in what was not opened."""
+    """Return the confirming text: what becomes public, or that unread parts hold no labels."""
     names: dict[str, list[str]] = {kind.value: [] for kind in Kind}
     for each in findings.get("disclosures", ()):
         names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]

@@ -1,4 +1,4 @@
-"""Data files for participants, such as train.csv: upload, download, removal, release after a check."""
+"""Data files for participants: upload, download, removal, release after a check."""
 
 import re
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class InvalidDataFile(OrganizerError):
 
 
 class UnknownDataFile(ParticipantError):
-    """The competition has no such file, or not for this person."""
+    """The competition has no such file, or the person may not see it."""
 
     public_name = "unknown_data_file"
     kind = ErrorKind.NOT_FOUND
@@ -86,7 +86,7 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Add a stored file, in place of one of the same name, and have it checked; raise InvalidDataFile."""
+    """Add a stored file or replace the one of this name, and have it checked; raise InvalidDataFile."""
     name = checked_name(name)
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
@@ -116,7 +116,7 @@ def remove(session: Session, *, competition: Competition, name: str, actor: Acto
 
 
 def checked_name(name: str) -> str:
-    """Return the last part of a file's name; raise InvalidDataFile where it can be no part of an address."""
+    """Return the last part of a file's name; raise InvalidDataFile if it cannot be part of an address."""
     last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
     if not _NAME.fullmatch(last):
         raise InvalidDataFile(
@@ -149,7 +149,7 @@ class BeingChecked(ParticipantError):
 
 
 class NotTyped(OrganizerError):
-    """Giving out what a check found needs the words typed."""
+    """The release of a file with findings needs the confirming text."""
 
     public_name = "not_typed"
     kind = ErrorKind.MISMATCH
@@ -225,7 +225,7 @@ def allow(
 def check_again(
     session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
 ) -> None:
-    """Check one file again, for example after a failed check; meanwhile nobody can download it."""
+    """Check one file again; meanwhile it cannot be downloaded."""
     competition = lookup.lock(session, competition_id=competition.id)
     file = get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
@@ -237,7 +237,7 @@ def check_again(
 
 
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
-    """Return what about the data files keeps a draft from being published."""
+    """Return the problems of data files that prevent the publication of a draft."""
     waiting = [file.name for file in checks.stale(session, competition=competition)]
     found = [
         Fault((f"{name} is still being checked; try again in a few minutes."), (DATA,)) for name in waiting

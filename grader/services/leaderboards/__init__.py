@@ -1,1 +1,1 @@
-"""Leaderboards: lines, columns, sorting, results behind a line, ties."""
+"""Leaderboards: rows, pages, charts, results of submissions and teams, ties."""

@@ -1,4 +1,4 @@
-"""What programs wait for: the version of a leaderboard, and submissions that changed lately."""
+"""Polling: the version of a leaderboard, and submissions that changed recently."""
 
 import hashlib
 from collections.abc import Collection
@@ -22,7 +22,7 @@ from grader.models import (
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A submission, its status and since when it has it."""
+    """A submission, its status, and the time since it has this status."""
 
     id: int
     team_id: int
@@ -32,7 +32,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """A person who follows a competition; the submissions of an organizer are those of all organizers."""
+    """A person who follows a competition; organizers follow the submissions of all organizers."""
 
     competition_id: int
     user_id: int
@@ -61,10 +61,7 @@ def teams_of(session: Session, *, watchers: Collection[Watcher]) -> dict[Watcher
 
 
 def board_version(session: Session, *, competition_id: int) -> str:
-    """Return a text that changes with what everybody sees of a leaderboard: scores, ranks, the reveal.
-
-    It is made of what is public alone: before the reveal nothing of the private standings enters it.
-    """
+    """Return a text that changes with the public content of a leaderboard: scores, ranks, the reveal."""
     found = session.execute(
         select(Competition.live_scoring_version_id, Competition.revealed_at, Competition.finalized_at).where(
             Competition.id == competition_id
@@ -83,9 +80,9 @@ def board_version(session: Session, *, competition_id: int) -> str:
 
 
 def count_entries(session: Session, *, competition_id: int) -> int:
-    """Return how many files of all teams were scored: the sum of what a leaderboard says of each.
+    """Return the number of scored files of all teams.
 
-    Two counts, each on an index alone, take a tenth of the time of one over both columns.
+    Two counts, each on an index only, take a tenth of the time of one count over both columns.
     """
     scored = (Submission.competition_id == competition_id, Submission.status == SubmissionStatus.SCORED)
     others = Submission.kind.in_([kind for kind in SubmissionKind if kind is not SubmissionKind.NORMAL])
@@ -97,7 +94,7 @@ def count_entries(session: Session, *, competition_id: int) -> int:
 
 
 def changed_since(session: Session, *, team_ids: Collection[int], since: datetime) -> list[Changed]:
-    """Return the submissions of teams that came or got their result since a time, the first to come first."""
+    """Return the submissions of teams that arrived or were scored since a time, oldest first."""
     if not team_ids:
         return []
     is_new = or_(Submission.submitted_at >= since, Submission.finished_at >= since)
@@ -105,12 +102,12 @@ def changed_since(session: Session, *, team_ids: Collection[int], since: datetim
 
 
 def pending_of(session: Session, *, team_id: int) -> list[Changed]:
-    """Return the submissions of a team that wait for their scores."""
+    """Return the pending submissions of a team."""
     return _read(session, Submission.team_id == team_id, Submission.status == SubmissionStatus.PENDING)
 
 
 def finished(session: Session, *, submission_ids: Collection[int]) -> set[int]:
-    """Return which of some submissions wait for nothing any more."""
+    """Return which of some submissions are no longer pending."""
     if not submission_ids:
         return set()
     query = select(Submission.id).where(

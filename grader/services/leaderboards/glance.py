@@ -1,7 +1,7 @@
-"""A leaderboard at a glance: how many teams, the best score, the first few, all scores, the own place.
+"""Leaderboard summary: team count, best score, first teams, all scores, the viewer's rank.
 
-Everybody is shown the same: the public leaderboard as the mode of feedback has it, after the reveal the
-private one. In blind mode there is nothing but the number of teams until then.
+It is the same for everybody: the public leaderboard in the feedback mode, after the reveal the private one.
+In blind mode it has only the number of teams until then.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class TopLine:
-    """A team among the first."""
+    """One of the first teams."""
 
     rank: int
     team_id: int
@@ -43,7 +43,7 @@ class TopLine:
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """The own team's place; `gap` is what it lacks to the score of the next team, None for the first."""
+    """The viewer's rank; `gap` is the difference to the score of the team above, None for the first."""
 
     rank: int
     score: str
@@ -53,7 +53,7 @@ class OwnPlace:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a leaderboard says first; `scores` has the number of teams at each displayed score."""
+    """The summary of a leaderboard; `scores` has the number of teams at each displayed score."""
 
     team_count: int
     best: str | None = None
@@ -66,14 +66,14 @@ class Glance:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How many teams a competition has, and the best score that everybody sees."""
+    """The number of teams of a competition, and its best public score."""
 
     team_count: int = 0
     best: str | None = None
 
 
 def shown_split(competition: Competition, now: datetime) -> Split | None:
-    """Return the leaderboard that everybody sees at `now`; None where that one shows nothing."""
+    """Return the split of the leaderboard that is public at `now`; None if its scores are hidden."""
     phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return Split.PRIVATE
@@ -82,7 +82,7 @@ def shown_split(competition: Competition, now: datetime) -> Split | None:
 
 
 def of(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Glance:
-    """Return a leaderboard at a glance, with the place of a team."""
+    """Return the summary of a leaderboard, with the rank of a team."""
     split, version_id = shown_split(competition, now), competition.live_scoring_version_id
     if version_id is None:
         return Glance(0)
@@ -109,7 +109,7 @@ def of(session: Session, *, competition: Competition, team: Team | None, now: da
 
 
 def figures(session: Session, *, competitions: Collection[Competition], now: datetime) -> dict[int, Figures]:
-    """Return the figures of competitions by their ids, in at most two queries for any number of them."""
+    """Return the figures of competitions by id, in at most two queries."""
     splits = {each.id: shown_split(each, now) for each in competitions if each.live_scoring_version_id}
     versions = {each.live_scoring_version_id: each for each in competitions if splits.get(each.id)}
     found = {each.id: Figures() for each in competitions}
@@ -136,7 +136,7 @@ def figures(session: Session, *, competitions: Collection[Competition], now: dat
 def own_ranks(
     session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
 ) -> dict[int, int]:
-    """Return the ranks that teams are shown with, in one query; all are by competition."""
+    """Return the public ranks of teams by competition, in one query."""
     boards = {
         each.live_scoring_version_id: split
         for each in competitions
@@ -149,7 +149,7 @@ def own_ranks(
 
 
 def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
-    """Return how many teams of competitions have a scored file."""
+    """Return the number of teams with a scored file by competition."""
     if not competition_ids:
         return {}
     rows = session.execute(

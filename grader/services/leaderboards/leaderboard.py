@@ -1,4 +1,4 @@
-"""Public and private leaderboard: one page of ranked lines, for a viewer who may see it."""
+"""Pages of the public and the private leaderboard, for a viewer who may see them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class NotRevealed(ParticipantError):
 
 
 class NotSettled(ParticipantError):
-    """There are no private standings that an organizer could see."""
+    """The private standings are not computed yet."""
 
     public_name = "not_settled"
     kind = ErrorKind.FORBIDDEN
@@ -43,7 +43,7 @@ class NotSettled(ParticipantError):
 
 
 class HiddenColumn(ParticipantError):
-    """A leaderboard is sorted by a column that it does not show."""
+    """A leaderboard cannot be sorted by a column that it does not show."""
 
     public_name = "hidden_column"
     message = (
@@ -53,28 +53,28 @@ class HiddenColumn(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the order of a leaderboard, which stays when teams come in before it."""
+    """A position in the order of a leaderboard that stays valid when teams enter before it."""
 
     score_units: int
     submitted_at: datetime
 
     def text(self) -> str:
-        """Return the place as programs send it back."""
+        """Return the place as text for an address."""
         return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
 
     @classmethod
     def of(cls, text: str) -> "Place":
-        """Return the place that a text of digits names."""
+        """Parse the output of `text`."""
         units, microseconds = text.split("-")
         return cls(int(units), EPOCH + int(microseconds) * MICROSECOND)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which lines of a leaderboard to return, and in which order; ranks are always the true ones.
+    """The rows of a leaderboard to return, and their order; ranks are always the true ones.
 
-    `descending` None is the order in which the column is usually read. The line of `own_team_id` is pinned
-    where it stands on another page. `after` goes on after a place of the leaderboard in rank order.
+    `descending` None is the usual order of the column. The row of `own_team_id` is pinned if it is on another
+    page. `after` continues after a place of the leaderboard in rank order.
     """
 
     page: int = 1
@@ -87,12 +87,12 @@ class Asked:
 
     @property
     def is_descending(self) -> bool:
-        """Whether the greatest value comes first."""
+        """Whether the greatest value is first."""
         return self.sort.is_usually_descending if self.descending is None else self.descending
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the leaderboard in rank order, with all teams."""
+        """Whether this is the complete leaderboard in rank order."""
         by_rank = (self.sort is Sort.RANK and not self.is_descending) or (
             self.sort is Sort.SCORE and self.is_descending
         )
@@ -101,13 +101,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page of a leaderboard and what it is computed on.
+    """One page of a leaderboard and the facts about the whole.
 
-    `rows` has benchmarks in place, without a rank. `found_count` is how many lines the search found, of
-    `team_count` teams. `pinned` is the own line when it is not among the rows. `has_changes` tells whether
-    there are ranks to count a change from, `has_terms` whether the viewer sees the terms. `following` is the
-    place after which the next page of the rank order goes on, `leader_units` the first team's shown score,
-    `decimals` the decimals of shown scores.
+    `rows` includes benchmarks, without a rank. `found_count` is the number of search results, of `team_count`
+    teams. `pinned` is the viewer's row if it is not among the rows. `has_changes` is whether earlier ranks
+    exist, `has_terms` whether the viewer sees the terms. `following` is the place after which the next page
+    of the rank order begins, `leader_units` the shown score of the first team.
     """
 
     split: Split
@@ -150,7 +149,7 @@ def public_board(
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the public leaderboard, past the end an empty one; raise HiddenColumn."""
+    """Return a page of the public leaderboard, empty past the end; raise HiddenColumn."""
     now = now or db.now(session)
     phase = phases.phase(competition, now)
     has_terms = visible(Field.PUBLIC_TERMS, viewer, phase, competition.feedback)
@@ -166,10 +165,7 @@ def private_board(
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the private leaderboard.
-
-    Raises NotRevealed before the reveal; for organizers NotSettled as long as there is none.
-    """
+    """Return a page of the private leaderboard; raise as `require_private`, and HiddenColumn."""
     require_private(competition, viewer=viewer, phase=phase)
     now = now or db.now(session)
     has_terms = visible(Field.PRIVATE_TERMS, viewer, phase, competition.feedback)
@@ -177,7 +173,7 @@ def private_board(
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise NotRevealed for whom the private standings are hidden, NotSettled where there are none."""
+    """Raise NotRevealed if the private standings are hidden from the viewer, NotSettled if there are none."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise NotRevealed
     if phase is not Phase.REVEALED and not phases.is_settled(competition):
@@ -251,7 +247,7 @@ def _board(
 
 
 def _from(standings: Standings, after: Place, page_size: int, count: int) -> Paging:
-    """Return the page that begins after a place, wherever that is now."""
+    """Return the page that begins after a place."""
     start = standings.rank_of(Entry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
     return Paging(start // page_size + 1, page_size, count, start)
 
@@ -263,7 +259,7 @@ def _plain_page(
     asked: Paging,
     unranked: Sequence[board_lines.Placed],
 ) -> tuple[list[board_lines.Line], Place | None]:
-    """Return a page directly from the table's index, with its benchmarks, and the place where it ends."""
+    """Return a page directly from the table's index, with its benchmarks, and the place at its end."""
     found = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
@@ -283,6 +279,6 @@ def _plain_page(
 
 
 def _own(standings: Standings, team_id: int | None, shown: Mapping[int, int]) -> dict[int, int]:
-    """Return the viewer's team with its rank if it has one and is not among the shown."""
+    """Return the rank of the viewer's team unless it is on the page."""
     found = None if team_id is None or team_id in shown else standings.ranked_entry_of(team_id)
     return {} if found is None else {found[0].team_id: found[1]}

@@ -1,4 +1,4 @@
-"""Lines of a leaderboard: columns besides the rank, and benchmark lines without a rank."""
+"""Rows of a leaderboard: their columns, benchmarks without a rank, search and sorting."""
 
 import enum
 from collections import defaultdict
@@ -41,11 +41,11 @@ MAX_COUNT = 50
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One line of a leaderboard; all values are rounded as displayed.
+    """One row of a leaderboard with rounded values.
 
-    `terms` is empty where the viewer may not see them. `rank` is None for a benchmark. `rank_change` is by
-    how many places the team rose: on the public board since the start of the UTC day, on a private one
-    against the public board; None where it was not there.
+    `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
+    number of places gained since the start of the UTC day (public) or from the public board (private); None
+    for a new team.
     """
 
     rank: int | None
@@ -69,7 +69,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Lines by team, and whether there are earlier ranks to count their changes from."""
+    """Rows by team, and whether earlier ranks exist."""
 
     rows: Mapping[int, BoardRow]
     has_changes: bool
@@ -86,9 +86,9 @@ def load(
     decimals: int = order.SCORE_DECIMALS,
     has_errors: bool = False,
 ) -> Loaded:
-    """Return the lines of teams whose ranks are known, with as many queries for one as for a page.
+    """Return the rows of teams whose ranks are known, with the same number of queries for any page.
 
-    `terms` are those that the viewer may see; others are not even read. Only exact scores have errors.
+    `terms` are those that the viewer may see; others are not read. Only exact scores have errors.
     """
     rows: dict[int, BoardRow] = {}
     has_changes = False
@@ -154,7 +154,7 @@ def _load_part(
 
 
 def rounded_terms(score: Score | Row[Any], terms: Sequence[str] = TERMS) -> dict[str, float]:
-    """Return terms of a score, by default all four, as displayed."""
+    """Return rounded terms of a score, by default all four."""
     return {term: order.rounded_term(getattr(score, term)) for term in terms}
 
 
@@ -166,14 +166,14 @@ def earlier_ranks(
     now: datetime,
     team_ids: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """Return the ranks that changes are counted from: at the start of the day, or on the public one."""
+    """Return the ranks to compare with: at the start of the day, or on the public leaderboard."""
     if split is Split.PRIVATE:
         return Standings(session, version.id, Split.PUBLIC).ranks(team_ids)
     return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 
 def activity() -> Subquery:
-    """Return the query of `team_id`, how many scored entries it has, and when the last of its files came."""
+    """Return the query of `team_id`, its number of scored entries, and the time of its last one."""
     return (
         select(
             Submission.team_id,
@@ -217,7 +217,7 @@ def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[in
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A benchmark's line, and how many teams rank above it."""
+    """A benchmark's row, and the number of teams above it."""
 
     row: BoardRow
     place: int
@@ -233,7 +233,7 @@ def benchmark_rows(
 ) -> Sequence[Placed]:
     """Return the benchmarks of a leaderboard, best first, with the terms that the viewer may see.
 
-    One is called by its description, else by its team. A coarse mode of feedback rounds their public scores.
+    Their names are their descriptions, else their teams. Coarse feedback rounds their public scores.
     """
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
@@ -290,7 +290,7 @@ Line = BoardRow | tuple[int, int]
 
 
 class Sort(enum.StrEnum):
-    """The columns that a leaderboard can be sorted by: those that it shows."""
+    """The sortable columns of a leaderboard."""
 
     RANK = "rank"
     CHANGE = "change"
@@ -305,12 +305,12 @@ class Sort(enum.StrEnum):
 
     @property
     def is_usually_descending(self) -> bool:
-        """Whether people look for the greatest value first."""
+        """Whether the greatest value is usually first."""
         return self not in (Sort.RANK, Sort.TEAM)
 
     @property
     def is_term(self) -> bool:
-        """Whether it is one of the four terms, which a competition may keep back."""
+        """Whether it is one of the four terms, which a competition may hide."""
         return self.value in TERMS
 
 
@@ -325,7 +325,7 @@ def sorted_lines(
     benchmarks: Sequence[Placed],
     now: datetime,
 ) -> list[Line]:
-    """Return all sorted_lines of a leaderboard whose team name contains `search`, sorted; ties by rank."""
+    """Return all rows of a leaderboard whose team name contains `search`, sorted; ties by rank."""
     wanted = folded(search.strip())
     is_change = sort is Sort.CHANGE
     before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}

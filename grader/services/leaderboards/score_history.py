@@ -1,4 +1,4 @@
-"""Scores over time: each of a team's own files, and the best public scores of teams."""
+"""Data of the leaderboard charts: scores over time, bias terms, the shake-up."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -32,7 +32,7 @@ SAMPLE_COUNT = 60
 
 
 class UnrankedTeam(ParticipantError):
-    """No leaderboard has a team with this number."""
+    """No leaderboard has this team."""
 
     public_name = "unranked_team"
     kind = ErrorKind.NOT_FOUND
@@ -41,7 +41,7 @@ class UnrankedTeam(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class TeamSteps:
-    """The entries of one team that were its best when they came, in order of time."""
+    """The entries of a team that were its best on arrival, oldest first."""
 
     team_id: int
     steps: tuple[Entry, ...]
@@ -60,7 +60,7 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
 
 
 def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
-    """Return the steps of other teams: of all, or of so many that are evenly spaced over the ranks."""
+    """Return the steps of other teams: of all, or of a sample that is evenly spaced over the ranks."""
     ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
@@ -70,7 +70,7 @@ def sample(session: Session, *, competition: Competition, but: Collection[int]) 
 
 
 def of_teams(session: Session, *, competition: Competition, team_ids: Collection[int]) -> list[TeamSteps]:
-    """Return the steps of teams on the public rows under the live scoring version, in the order given."""
+    """Return the public steps of teams under the live scoring version, in the given order."""
     if not team_ids:
         return []
     found = session.execute(
@@ -93,10 +93,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """A file, its score as shown in units of 0.00001, and the best shown one of the files before it.
-
-    Each is None where nothing is shown.
-    """
+    """A file, its shown score in units of 0.00001, and the best shown score before it; None if hidden."""
 
     submission_id: int
     file_name: str
@@ -105,14 +102,14 @@ class OwnScore:
 
     @property
     def gain(self) -> int | None:
-        """By how much it beats the best file before it (negative: falls short)."""
+        """The difference to the best file before it."""
         return None if self.units is None or self.best_before is None else self.units - self.best_before
 
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
 ) -> list[OwnScore]:
-    """Return all files of a team, the oldest first; scores that are not allowed are not read."""
+    """Return all files of a team, oldest first; scores that are not allowed are not read."""
     is_shown = Field.PUBLIC_SCORE in allowed
     scores: tuple[Any, Any] = (Score.score, Score.shown_units) if is_shown else (null(), null())
     query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, *scores)
@@ -155,7 +152,7 @@ class TermPoint:
 
 
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
-    """Return a point for each team, in the order of ranks; ask only for a viewer who may see the terms."""
+    """Return a point for each team in the order of ranks, for a viewer who may see the terms."""
     version_id = lookup.live(competition).id
     found = session.execute(
         select(Standing.team_id, Score.overall_auc, *(getattr(Score, term) for term in BIAS_TERMS))
@@ -183,7 +180,7 @@ def names(session: Session, *, team_ids: Collection[int]) -> dict[int, str]:
 
 
 def _rounded(term: float) -> float:
-    """Return what `order.rounded_term` does, for the terms of ten thousand teams."""
+    """Return the same as `order.rounded_term`, fast enough for ten thousand teams."""
     return round(term, order.TERM_DECIMALS) + 0.0
 
 
@@ -199,12 +196,12 @@ class Move:
 
     @property
     def places(self) -> int:
-        """How many places the team wins from the public to the private leaderboard."""
+        """The number of places gained from the public to the private leaderboard."""
         return self.public_rank - self.rank
 
 
 def shake_up(session: Session, *, competition: Competition) -> list[Move]:
-    """Return the moves of all teams that both leaderboards have, by their private rank; for organizers."""
+    """Return the moves of all teams on both leaderboards by private rank; only for organizers."""
     version = competition.live_scoring_version
     if version is None:
         return []

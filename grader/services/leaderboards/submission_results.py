@@ -1,4 +1,4 @@
-"""Results of one submission as shown: scores, terms, identities, and why it counts."""
+"""Results of one submission as the viewer may see them: scores, terms, identities, rank."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ _CELLS = {
 
 @dataclass(frozen=True, slots=True)
 class IdentityRow:
-    """One identity's line of the table: the cells that the viewer may see by name, 2 decimals."""
+    """One row of the identity table: the cells that the viewer may see by name, 2 decimals."""
 
     name: str
     cells: Mapping[str, float | None]
@@ -53,12 +53,11 @@ class IdentityRow:
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """What a submission got on one split, as far as the viewer may see it.
+    """The result of a submission on one split, as far as the viewer may see it.
 
-    `score` is the text with `decimals`, 5 or those of the step of a coarse mode, `score_units` the same in
-    units of 0.00001, `diagnosis` the terms by what they cost the score. Both are empty
-    where the viewer may not see the terms, and `identities` where the viewer may not see the table. `errors`
-    has the standard errors of the exact score and of the shown terms.
+    `score` is text with `decimals`, `score_units` the same in units of 0.00001. `terms`, `diagnosis` (the
+    terms by their cost to the score) and `identities` are empty if hidden. `errors` has the standard errors
+    of the exact score and of the shown terms.
     """
 
     score: str
@@ -71,24 +70,20 @@ class SplitResult:
 
     @property
     def weakest_term(self) -> str | None:
-        """The term that costs the score most; None where all cost the same or none is shown."""
+        """The term that costs the score most; None if all cost the same or none is shown."""
         return weakest_term(self.diagnosis)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A submission's result and its place.
+    """A submission's results and ranks; None if hidden or missing.
 
-    `shown_units` is the public score as the mode of feedback shows it, None where it shows nothing.
-
-    `best_before_units` is the team's best displayed public score among its earlier submissions,
-    `best_before_id` which one has it, and `gain_units` by how much this one beats it (negative: falls short).
-    `best_id` is the submission that stands for the team on the public leaderboard, and `team_rank` its rank.
-    `rank` is the same if this submission stands for the team, and `previous_rank` the one its best earlier
-    submission would have there now. `would_rank` is, for a late submission, where it would have stood among
-    the other teams: on the private leaderboard as far as the viewer may see it, else on the public one.
-    `previous_id` is the team's scored submission before this one, and `best_shown_before_id` the one of those
-    with the best score that the mode of feedback shows.
+    `shown_units` is the public score in the feedback mode. `best_before_*` is the team's best earlier
+    submission, `gain_units` the difference to it. `best_id` is the team's entry on the public leaderboard,
+    `team_rank` its rank. `rank` is the same if this submission is the entry, and `previous_rank` the rank
+    that the best earlier submission would have. `would_rank` is the rank that a late submission would have
+    had, on the private leaderboard if the viewer may see it. `previous_id` is the scored submission before
+    this one, and `best_shown_before_id` the earlier one with the best shown score.
     """
 
     public: SplitResult | None = None
@@ -108,7 +103,7 @@ class Summary:
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
-    """Return what `viewer` may see of a submission's scores under the live scoring version."""
+    """Return the results of a submission under the live scoring version that `viewer` may see."""
     version = lookup.live(submission.competition)
     allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
@@ -154,7 +149,7 @@ def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: 
 def split_results(
     session: Session, *, submission: Submission, version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[Split, SplitResult]:
-    """Return a submission's result on each split whose score is allowed; others are not even read."""
+    """Return a submission's result on each allowed split; other scores are not read."""
     found = split_results_of(session, submission_ids=[submission.id], version=version, allowed=allowed)
     return found[submission.id]
 
@@ -162,7 +157,7 @@ def split_results(
 def split_results_of(
     session: Session, *, submission_ids: Sequence[int], version: ScoringVersion, allowed: Collection[Field]
 ) -> dict[int, dict[Split, SplitResult]]:
-    """Return as `split_results` does the results of any number of submissions, by their id."""
+    """Return the results of several submissions by id, as `split_results` does."""
     splits = [split for split, score in _SCORES.items() if score in allowed]
     rules = Rules.from_dict(version.metric_settings)
     is_exact = Field.PUBLIC_EXACT in allowed
@@ -233,7 +228,7 @@ def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tup
 
 
 class _Public(NamedTuple):
-    """The public score of a file as an entry of its team: itself, and as the mode of feedback shows it."""
+    """The public score of a file as an entry: exact, and as the feedback mode shows it."""
 
     exact: Entry
     shown: Entry | None
@@ -287,7 +282,7 @@ def _late_rank(
 
 
 class NotCounted(ParticipantError):
-    """The submission does not count for its team on the private leaderboard."""
+    """The submission is not its team's entry on the private leaderboard."""
 
     public_name = "not_counted"
     kind = ErrorKind.NOT_FOUND
@@ -296,7 +291,7 @@ class NotCounted(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A submission that counted, whose it is, and what it got as far as the viewer may see it."""
+    """The private entry of a team, and its results as far as the viewer may see them."""
 
     submission_id: int
     team_id: int
@@ -310,7 +305,7 @@ class Counted:
 def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Counted:
-    """Return a submission that counted; raise what `boards.require_private` raises, NotCounted for others."""
+    """Return the private entry with this number; raise as `require_private`, and NotCounted."""
     leaderboard.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(

@@ -1,4 +1,4 @@
-"""A team's profile for its page, and its results after the reveal."""
+"""Team profiles, and a team's results after the reveal."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,8 +27,7 @@ _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 class ResultLine:
     """A scored submission with both displayed scores.
 
-    `is_picked` tells for one that competed whether its team picked it (or it was filled in); it is None for
-    one that did not compete. `counted` marks the one that stands on the private leaderboard.
+    `is_picked` is None if it did not compete. `counted` marks the entry on the private leaderboard.
     """
 
     submission_id: int
@@ -44,7 +43,7 @@ class ResultLine:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The best file that did not compete, and the rank that it would have taken."""
+    """The best submission that did not compete, and the rank that it would have."""
 
     submission_id: int
     score: str
@@ -54,7 +53,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class TeamResults:
-    """A team's submissions after the reveal, the newest first, and its places; None where it has none."""
+    """A team's submissions after the reveal, newest first, and its ranks; None if unranked."""
 
     team: str
     lines: tuple[ResultLine, ...]
@@ -69,7 +68,7 @@ class TeamResults:
 def of_team(
     session: Session, *, competition: Competition, team: Team, phase: Phase, viewer: Viewer = Viewer.TEAM
 ) -> TeamResults:
-    """Return what a team's submissions got; raise NotRevealed before the reveal."""
+    """Return the results of a team's submissions; raise NotRevealed before the reveal."""
     if phase is not Phase.REVEALED or not visible(Field.PRIVATE_SCORE, viewer, phase, competition.feedback):
         raise NotRevealed
     version_id = lookup.live(competition).id
@@ -129,7 +128,7 @@ def _missed(
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member; `page_key` is None for who has no page."""
+    """A member; `page_key` is None without a public profile."""
 
     name: str
     avatar_key: str | None
@@ -139,11 +138,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A team that is on a leaderboard.
-
-    `public` and `private` are its lines there; `private` is None before the reveal. `steps` are the files
-    that were its best on the public rows when they came.
-    """
+    """A team on a leaderboard; `private` is None before the reveal, `steps` are its public improvements."""
 
     team_id: int
     name: str
@@ -159,9 +154,9 @@ class Profile:
 def get_profile(
     session: Session, *, competition: Competition, team_id: int, viewer: Viewer, now: datetime
 ) -> Profile:
-    """Return a team as the leaderboards show it; raise UnrankedTeam for one that they do not show.
+    """Return the profile of a team; raise UnrankedTeam if no leaderboard shows it.
 
-    Before the reveal organizers, too, see here what participants see.
+    Before the reveal, organizers see the same profile as participants.
     """
     is_revealed = _shows_private(competition, now)
     public = _line(session, competition, Split.PUBLIC, team_id, viewer, now)
@@ -185,14 +180,14 @@ def get_profile(
 
 
 def is_listed_profile(session: Session, *, competition: Competition, team_id: int, now: datetime) -> bool:
-    """Return whether everybody sees a team on a leaderboard, so that it has a page."""
+    """Return whether a team has a public profile."""
     return bool(listed_profiles(session, competition=competition, team_ids=[team_id], now=now))
 
 
 def listed_profiles(
     session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
 ) -> frozenset[int]:
-    """Return which of these teams everybody sees on a leaderboard."""
+    """Return which of these teams are on a public leaderboard."""
     splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
     there = select(Standing.team_id).where(
         Standing.scoring_version_id == competition.live_scoring_version_id,

@@ -1,7 +1,7 @@
-"""Statistically tied teams (paired test): compare, show and publish them; ranks do not change.
+"""Statistically tied teams (paired test): comparison, marks, publication.
 
-A worker compares the entries that stand on the boards, by the paired test on the same rows. After the reveal
-the private leaderboard has marks for everybody if the competition marks ties or an organizer publishes them.
+A worker compares the entries on the leaderboards by the paired test on the same rows. After the reveal, the
+private leaderboard has marks if the competition marks ties or an organizer publishes them.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ FAILED_AGAIN_AFTER = timedelta(days=1)
 
 
 class TiesNotPublishable(OrganizerError):
-    """A comparison of teams that cannot be shown to everybody."""
+    """A comparison of teams that cannot be published."""
 
     public_name = "ties_not_publishable"
 
@@ -62,14 +62,14 @@ class TieLine:
 
 
 class TiesParameters(StoredJson):
-    """Under which scoring version teams are compared."""
+    """The scoring version of a comparison."""
 
     scoring_version_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTies:
-    """A leaderboard with its ties; stale once its entries or the live scoring version have changed."""
+    """A leaderboard with its ties; stale if its entries or the live scoring version have changed."""
 
     split: Split
     lines: Sequence[TieLine]
@@ -79,7 +79,7 @@ class SplitTies:
 def due(session: Session, *, now: datetime) -> list[Competition]:
     """Return the revealed competitions that mark ties and lack a comparison of their live scores.
 
-    A comparison before a decision of the organizers counts no more, nor one that failed a day ago.
+    A comparison before a decision of the organizers is outdated; a failed one is repeated after a day.
     """
     job = aliased(OrganizerJob)
     decided = select(AuditEntry.id).where(
@@ -102,14 +102,14 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def marks_itself(competition: Competition) -> bool:
-    """Return whether everybody sees the marks of a comparison without being published by an organizer."""
+    """Return whether the marks of a comparison are public without an organizer's publication."""
     return competition.marks_ties and competition.revealed_at is not None
 
 
 def request(
     session: Session, *, competition: Competition, actor: Actor | None, now: datetime
 ) -> OrganizerJob:
-    """Add the job that compares each team with the team directly above; the calendar has no actor."""
+    """Add the job that compares each team with the team above; scheduled tasks have no actor."""
     version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
@@ -125,7 +125,7 @@ def request(
 
 
 def publish(act: Act) -> None:
-    """Let everybody see which teams are tied on the private leaderboard; raise TiesNotPublishable."""
+    """Publish the ties on the private leaderboard; raise TiesNotPublishable."""
     session, competition = act.session, act.competition
     if competition.revealed_at is None:
         raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
@@ -144,16 +144,12 @@ def publish(act: Act) -> None:
 
 
 def is_published(job: OrganizerJob) -> bool:
-    """Return whether everybody may see the marks of a comparison."""
+    """Return whether the marks of a comparison are public."""
     return "published_at" in job.result
 
 
 def published_marks(session: Session, *, competition: Competition) -> frozenset[int]:
-    """Return the ids of the teams that everybody sees marked as tied with the team directly above.
-
-    They are those of the newest comparison that was published, as long as the same entries stand on the
-    private leaderboard.
-    """
+    """Return the ids of the teams marked as tied with the team above, of the newest published comparison."""
     job = session.scalar(
         select(OrganizerJob)
         .where(
@@ -173,7 +169,7 @@ def published_marks(session: Session, *, competition: Competition) -> frozenset[
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest job that compared the teams."""
+    """Return the newest comparison."""
     return next(
         iter(organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.TIES)), None
     )
@@ -194,7 +190,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[P
 
 
 def found(session: Session, *, competition: Competition, job: OrganizerJob | None) -> list[SplitTies]:
-    """Return what a job has found, with the names of now; nothing where it has not ended well."""
+    """Return the results of a comparison with the current names; empty if it failed."""
     if job is None or job.state is not JobState.DONE:
         return []
     version_id = TiesParameters.from_dict(job.parameters).scoring_version_id

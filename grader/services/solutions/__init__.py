@@ -1,1 +1,1 @@
-"""The secret solution: upload, check, report, split, correct, publish."""
+"""Secret solutions: upload, checks, report, split, corrections, publication."""

@@ -1,6 +1,6 @@
-"""Assess an uploaded solution: choose its splits and identities, test that a score can be computed.
+"""Assessment of an uploaded solution: split, identities in the score, problems.
 
-No session: all this comes before the transaction that refers to the blobs.
+Nothing here has a session, because it precedes the transaction that refers to the blobs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +30,14 @@ SHOWN_IDS = 5
 
 
 class UnusableSolution(SeveralProblems, OrganizerError):
-    """A readable solution cannot be used for a competition."""
+    """A readable solution that cannot be used for a competition."""
 
     public_name = "unusable_solution"
 
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What the report needs of a file beside its values."""
+    """The part of a read file that the report needs besides its values."""
 
     row_ids: RowIds
     roles: ColumnRoles
@@ -46,7 +46,7 @@ class _Read:
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """A checked solution. `unscorable` says why no score could be computed with it."""
+    """A checked solution; `unscorable` lists the reasons why no score can be computed with it."""
 
     row_ids: RowIds
     truth: Truth
@@ -58,7 +58,7 @@ class Assessed:
 
 @dataclass(frozen=True, eq=False)
 class LiveSolution:
-    """The solution that a corrected one is to replace."""
+    """The solution that a corrected one replaces."""
 
     row_ids: RowIds
     truth: Truth
@@ -67,7 +67,7 @@ class LiveSolution:
 
     @classmethod
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
-        """Read the solution of a scoring version; for workers and organizers' commands."""
+        """Read the solution of a scoring version; only workers and organizers' commands may."""
         return cls(
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
@@ -85,10 +85,10 @@ def assess(
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Look through a new competition's solution; raise CanariesRefused.
+    """Assess a new competition's solution; raise CanariesRefused.
 
-    Without a Usage column rows are split in half by `split_key`. Without chosen identities those with enough
-    rows of each class in each split make the score. Canary rows are drawn first.
+    Without a Usage column, rows are split in half by `split_key`. Without chosen identities, the score has
+    those with enough rows of each class in each split. Canary rows are drawn first.
     """
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
@@ -113,10 +113,10 @@ def assess(
 def assess_corrected(
     solution: Solution, *, live: LiveSolution, test: PublicTable | None = None, tell: Told = lambda _: None
 ) -> Assessed:
-    """Look through a corrected solution; raise UnusableSolution if its ids or identities are others.
+    """Assess a corrected solution; raise UnusableSolution if its ids or identities differ.
 
-    The identities and the metric stay those of the live scoring version. Without a Usage column every row
-    stays in its split. Canary rows stay what they were drawn as, whatever the file says of them.
+    The identities, the metric and the canary rows stay those of the live scoring version; without a Usage
+    column, so do the splits.
     """
     problems = _unknown(live.rules.identities, solution.identities)
     if problems:
@@ -151,10 +151,9 @@ def assess_settings(
     is_draft: bool = False,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Look through the solution in use with other identities, another metric or other canary rows.
+    """Assess the current solution with other identities, metric or canary rows; raise CanariesRefused.
 
-    `described` is the report that it came with, which names its columns. In a draft leaks still stop it.
-    Raises CanariesRefused.
+    `described` is its report, which names its columns. Leaks still stop a draft.
     """
     truth, drawn = live.truth, live.canaries
     if canaries is not None:
@@ -191,7 +190,7 @@ def assess_settings(
 
 
 def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return each new id's position among the live ones; raise UnusableSolution if the sets differ."""
+    """Return the position of each new id among the live ones; raise UnusableSolution if the sets differ."""
     place = live_ids.index()
     texts = new_ids.to_bytes().split(b"\n")[:-1]
     missing = sorted(text.decode() for text in place.keys() - set(texts))
@@ -233,7 +232,7 @@ def _assessed(
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
-    """Look through a solution; without the choice of a draft, the identities are those of the live one."""
+    """Return the report on a solution; without `chosen_by`, the identities are those of the live solution."""
     found = solution_report.describe(
         row_ids=solution.row_ids,
         truth=truth,
@@ -269,13 +268,13 @@ def _drawn(
 
 
 def _canary_counts(canaries: Canaries) -> dict[str, int]:
-    """Return how many canary rows had which Usage before; nothing without any."""
+    """Return the number of canary rows by their former Usage; empty without canary rows."""
     counts = {name: sum(each.usage == code for each in canaries) for code, name in enumerate(USAGE_NAMES)}
     return {name: count for name, count in counts.items() if count}
 
 
 def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:
-    """Return the columns that are no identity in the score, by the reason, which follows their names."""
+    """Return the identity columns that are not in the score, grouped by reason."""
     if chosen_by is None:
         why = "not in the score of the competition"
     elif chosen_by.identities is not None:
@@ -289,7 +288,7 @@ def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[
 
 
 def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[str]]:
-    """Return the identities in the score, and what is wrong with them."""
+    """Return the identities in the score, and the problems with them."""
     if choice.identities is not None:
         names = tuple(name for name in choice.identities if name in truth.identities)
         problems = _unknown(choice.identities, truth.identities)
@@ -330,7 +329,7 @@ def _smallest(mentions: NDArray[np.bool_], cells: Sequence[NDArray[np.bool_]]) -
 
 
 def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
-    """Return in a sentence each cell of the score that is undefined, from the counts of the report."""
+    """Return a sentence for each undefined cell of the score, from the counts of the report."""
     problems = []
     for split in Split:
         whole = found["splits"][split.value]

@@ -1,9 +1,9 @@
-"""Canary rows of a solution: draw them, keep them in every correction, and list them apart from it.
+"""Canary rows of a solution: drawing, keeping them in corrections, and their separate list.
 
-The list is text of one line a row, kept in the database, while the solution lies in the storage: a leak of
-the solution does not tell which rows they are. Each line ends in random digits, and the sha256 of the list is
-the nonce of the solution's commitment. So the commitment, which everybody sees from the opening on, fixes the
-list too: nobody can choose canary rows after the files have come.
+The list is text with one line per row, stored in the database. The solution is in the blob storage, so a
+leaked solution does not reveal the rows. Each line ends in random digits, and the sha256 of the list is the
+nonce of the solution's commitment. Thus the commitment, which is public from the opening, also fixes the
+list: nobody can choose canary rows after submissions have arrived.
 """
 
 import csv
@@ -32,14 +32,14 @@ COUNTS = f"Ask for {LEAST} to {MOST} canary rows, an even number: half of their 
 
 
 class CanaryRequest(StoredJson):
-    """How many canary rows are drawn, and whether scored rows may become such where too few are Ignored."""
+    """The number of canary rows to draw, and whether scored rows may be used if too few are Ignored."""
 
     count: Annotated[int, Field(ge=LEAST, le=MOST, multiple_of=2)]
     from_scored: bool = False
 
     @classmethod
     def of(cls, count: str | int, *, from_scored: bool) -> "CanaryRequest":
-        """Return a request; raise CanariesRefused with the numbers that can be asked for."""
+        """Return a request; raise CanariesRefused with the numbers that are allowed."""
         try:
             return cls(count=int(count), from_scored=from_scored)
         except ValueError as error:
@@ -47,14 +47,14 @@ class CanaryRequest(StoredJson):
 
 
 class CanariesRefused(OrganizerError):
-    """The canary rows that an organizer asked for cannot be had."""
+    """Canary rows that cannot be drawn as requested."""
 
     public_name = "canaries_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """One canary row: its coin, the label that the solution gives it, and what the file said before."""
+    """One canary row: its coin, its label in the solution, and its former label and Usage."""
 
     row_id: str
     coin: bool
@@ -96,7 +96,7 @@ def drawn(
 
 
 def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list[str]]:
-    """Return a truth with the canary rows as they were drawn, and the ids of those that it changed."""
+    """Return a truth with the canary rows as they were drawn, and the ids of the rows that this changed."""
     if not canaries:
         return truth, []
     places = places_of(row_ids, canaries)
@@ -109,7 +109,7 @@ def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list
 
 
 def restored(row_ids: RowIds, truth: Truth, canaries: Canaries) -> Truth:
-    """Return a truth with the labels and the Usage that the canary rows had before."""
+    """Return a truth with the former labels and Usage of the canary rows."""
     if not canaries:
         return truth
     places = places_of(row_ids, canaries)
@@ -120,7 +120,7 @@ def restored(row_ids: RowIds, truth: Truth, canaries: Canaries) -> Truth:
 
 
 def places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
-    """Return where the canary rows are in the order of a file."""
+    """Return the positions of the canary rows in a file."""
     index = row_ids.index()
     return np.array([index[each.row_id.encode()] for each in canaries], np.intp)
 
@@ -134,12 +134,12 @@ def as_text(canaries: Canaries) -> str | None:
 
 
 def nonce(text: str) -> bytes:
-    """Return the nonce of a solution with this list: `sha256sum` of the list prints it."""
+    """Return the nonce of a solution with this list, which is the output of `sha256sum`."""
     return hashlib.sha256(text.encode()).digest()
 
 
 def read(text: str | None) -> Canaries:
-    """Read what `as_text` returned."""
+    """Parse the output of `as_text`."""
     if text is None:
         return ()
     return tuple(

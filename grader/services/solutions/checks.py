@@ -1,6 +1,6 @@
-"""Checks of an uploaded solution or of changed metric settings: start, outcome, accept, dismiss.
+"""Checks of uploaded solutions and changed metric settings; choice of identities.
 
-The web stores the file and adds the job; a worker reads the file, writes the report and stores the blobs.
+The web stores the file and adds the job. A worker reads the file, writes the report and stores the blobs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,13 +47,13 @@ class Purpose(StrEnum):
 
 
 class NotAcceptable(OrganizerError):
-    """A check cannot be accepted: it is not done, found a stop, or was made of something else since."""
+    """A check that cannot be accepted: unfinished, with problems, or outdated."""
 
     public_name = "not_acceptable"
 
 
 class UploadedFile(StoredJson):
-    """A file whose bytes are stored, as a job's parameters name it."""
+    """A stored file in the parameters of a job."""
 
     name: str
     sha256: str
@@ -66,9 +66,9 @@ class UploadedFile(StoredJson):
 
 
 class CheckParameters(StoredJson):
-    """What a check of a solution was asked for; without `roles` they are guessed.
+    """The parameters of a check; without `roles` the roles are guessed.
 
-    `canaries` is written only where it is asked for: processes of an older version read this JSON too.
+    `canaries` is only written if requested, because processes of an older version also read this JSON.
     """
 
     purpose: Annotated[Purpose, Field(strict=False)]
@@ -81,7 +81,7 @@ class CheckParameters(StoredJson):
 
 
 def purpose_of(competition: Competition) -> Purpose:
-    """Return what an uploaded solution is for: a draft's own, afterwards a correction."""
+    """Return the purpose of an uploaded solution: a draft's own, or a correction."""
     return Purpose.DRAFT if competition.state is CompetitionState.DRAFT else Purpose.CORRECTED
 
 
@@ -99,8 +99,7 @@ def add(
 ) -> OrganizerJob:
     """Add the job of checking a solution; without `roles` they are guessed. Raises CanariesRefused.
 
-    Without a `test` the test.csv among the competition's data files is compared, if there is one and
-    `finds_test`.
+    Without `test`, the test.csv among the data files is compared if `finds_test`.
     """
     purpose = purpose_of(competition)
     if canaries is not None and purpose is not Purpose.DRAFT:
@@ -141,10 +140,7 @@ def add_again(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add a job to check the same file with other roles or canary rows; dismiss the earlier one.
-
-    Raises CanariesRefused, and NotAcceptable where the file is gone.
-    """
+    """Check the same file with other roles or canary rows; raise CanariesRefused, NotAcceptable."""
     asked = CheckParameters.from_dict(job.parameters)
     if asked.file.sha256 == FORGOTTEN:
         raise NotAcceptable("The file is no longer kept, for it has the true labels. Upload it again.")
@@ -173,7 +169,7 @@ def newest(session: Session, *, competition: Competition, limit: int = 5) -> lis
 
 
 def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | None:
-    """Return in a sentence why a check cannot be accepted, None if it can."""
+    """Return the reason why a check cannot be accepted, None if it can."""
     asked = CheckParameters.from_dict(job.parameters)
     if job.state is not JobState.DONE:
         return "The check has not finished."
@@ -190,9 +186,9 @@ def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | Non
 
 
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
-    """Return the checked solution of a job; raise NotAcceptable with the reason.
+    """Return the checked solution of a job; raise NotAcceptable.
 
-    With canary rows the uploaded file, which has their true labels, is no longer kept.
+    With canary rows, the uploaded file is deleted because it has their true labels.
     """
     job = get(session, competition=competition, job_id=job_id)
     reason = why_not_acceptable(competition, job)
@@ -205,7 +201,7 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
 
 
 def stored_in(job: OrganizerJob) -> StoredSolution:
-    """Return the solution that a check has stored, with its commitment unless an older version checked it."""
+    """Return the solution that a check has stored; an older version stored no commitment."""
     committed = job.result.get("commitment")
     commitment = None if committed is None else Commitment.from_dict(committed)
     apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
@@ -213,7 +209,7 @@ def stored_in(job: OrganizerJob) -> StoredSolution:
 
 
 def _forget_file(session: Session, competition: Competition, file: UploadedFile) -> None:
-    """Have the collector of orphaned blobs delete a file that was checked."""
+    """Let the collector of orphaned blobs delete a checked file."""
     query = select(OrganizerJob).where(
         OrganizerJob.competition_id == competition.id, OrganizerJob.kind == OrganizerJobKind.CHECK
     )
@@ -225,7 +221,7 @@ def _forget_file(session: Session, competition: Competition, file: UploadedFile)
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
-    """Return the choice a draft's solution was checked with, and what accepting it makes of that."""
+    """Return the choice that a draft's solution was checked with, and the choice after accepting it."""
     accepted = MetricChoice(
         identities=solution.rules.identities,
         min_class_rows=asked.choice.min_class_rows,
@@ -244,7 +240,7 @@ def _test_of(session: Session, competition: Competition) -> UploadedFile | None:
 
 
 class SettingsCheckParameters(StoredJson):
-    """What a check of changed settings was asked for."""
+    """The parameters of a check of changed settings."""
 
     rules: Rules
     live_scoring_version_id: int
@@ -275,7 +271,7 @@ def newest_settings_check(session: Session, *, competition: Competition) -> Orga
 
 
 def asked_settings(job: OrganizerJob) -> SettingsCheckParameters:
-    """Return what a job was asked for."""
+    """Return the parameters of a check of settings."""
     return SettingsCheckParameters.from_dict(job.parameters)
 
 
@@ -291,9 +287,9 @@ def accepted_settings(session: Session, *, competition: Competition, job_id: int
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A column that is an identity: its rows of each class and the largest error of its AUCs, by split.
+    """An identity column: its rows of each class and the largest error of its AUCs, by split.
 
-    `why_not` says why it is not proposed; a refused one cannot be in a score.
+    `why_not` is the reason why it is not proposed; a refused one cannot be in a score.
     """
 
     name: str
@@ -306,12 +302,12 @@ class Candidate:
 
     @property
     def least(self) -> int:
-        """Its rows in its smallest class and split."""
+        """The number of rows in its smallest class and split."""
         return min((*self.positives.values(), *self.negatives.values()), default=0)
 
 
 def newest_report(session: Session, *, competition: Competition) -> Mapping[str, Any] | None:
-    """Return the report of the solution in use, else of the newest check_choice that can be accepted."""
+    """Return the report of the current solution, else of the newest check that can be accepted."""
     version = competition.live_scoring_version
     if version is not None:
         report: Mapping[str, Any] = version.solution.report
@@ -321,7 +317,7 @@ def newest_report(session: Session, *, competition: Competition) -> Mapping[str,
 
 
 def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candidate]:
-    """Return the identities of a report in the order of its columns, then those that cannot be read."""
+    """Return the identities of a report in the order of its columns, then the unreadable ones."""
     found = [_candidate(line, report["splits"], min_class_rows) for line in report["identities"]]
     known = {each.name for each in found}
     misses = (each for each in report["near_misses"] if each["role"] == ColumnRole.IDENTITY)
@@ -335,10 +331,10 @@ def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candid
 def check_choice(
     session: Session, *, competition: Competition, choice: MetricChoice, actor: Actor, now: datetime
 ) -> OrganizerJob | None:
-    """Have a draft's solution checked with another metric; return the job, None where there is no solution.
+    """Check a draft's solution with another metric; return the job, None without a solution.
 
-    The solution in use stays until the check is accepted. Without one the newest check is made again. Raises
-    NotAcceptable where nothing would change, or the file is no longer kept.
+    The current solution stays until the check is accepted. Without one, the newest check is repeated. Raises
+    NotAcceptable if nothing would change or the file was deleted.
     """
     if competition.live_scoring_version is not None and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
@@ -364,7 +360,7 @@ def check_choice(
 def expected_errors(
     version: ScoringVersion | None, job: OrganizerJob | None
 ) -> dict[str, tuple[float | None, ...]]:
-    """Return the standard errors of a score to expect, by split: in use, and with a checked choice."""
+    """Return the expected standard errors of a score by split: current, and with a checked choice."""
     reports = [version.solution.report] if version is not None else []
     if job is not None and job.state is JobState.DONE:
         reports.append(stored_in(job).report)
@@ -416,7 +412,7 @@ def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
 
 
 def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield why an AUC of an identity is undefined: no row of a class mentions it, or every one does."""
+    """Yield why an AUC of an identity is undefined: no row of a class mentions it, or every row does."""
     for split, rows in counts.items():
         whole = {"positives": splits[split]["positives"]}
         whole["negatives"] = splits[split]["rows"] - whole["positives"]

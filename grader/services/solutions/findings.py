@@ -1,4 +1,4 @@
-"""Stops, warnings and notes in a solution's report: rare identities, label leaks, doubtful values."""
+"""Findings of a solution's report: stops, warnings and notes."""
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ RARE = 1000
 
 
 class Level(enum.StrEnum):
-    """A stop must be fixed first; organizers judge warnings; a note is good to know."""
+    """A stop must be fixed first, a warning needs the organizer's judgement, a note is information."""
 
     STOP = "stop"
     WARNING = "warning"
@@ -35,10 +35,10 @@ _MEND = {
 def find(
     report: Mapping[str, Any], *, is_corrected: bool = False, are_identities_chosen: bool = False
 ) -> list[Finding]:
-    """Return what a report means, the stops first.
+    """Return the findings of a report, stops first.
 
-    A live competition's leaks no longer stop anything. A column that is an identity but for a few values
-    stops what would choose the identities by itself.
+    Leaks of a live competition stop nothing. A near-miss identity column stops only a choice of identities
+    that is not made by hand.
     """
     found = [
         *_near_misses(report, stops=not is_corrected and not are_identities_chosen),
@@ -66,7 +66,7 @@ def lost_identities(names: Sequence[str]) -> list[Finding]:
 
 
 def kept_canaries(row_ids: Sequence[str]) -> list[Finding]:
-    """Return the warning that a corrected solution would change canary rows, which it does not."""
+    """Return the warning that a corrected solution tries to change canary rows."""
     if not row_ids:
         return []
     text = (
@@ -78,7 +78,7 @@ def kept_canaries(row_ids: Sequence[str]) -> list[Finding]:
 
 
 def stop(code: str, message: str) -> Finding:
-    """Return a finding that stops the competition here."""
+    """Return a finding of the level STOP."""
     return _finding(Level.STOP, code, message)
 
 
@@ -88,7 +88,7 @@ def stops(findings: list[Finding]) -> list[Finding]:
 
 
 def chance(probability: float) -> str:
-    """Return a probability as people say it: `1 of 3`."""
+    """Return a probability in words, such as `1 of 3`."""
     return (
         f"1 of {max(2, round(1 / probability)):,}" if probability > 1 / RARE else f"less than 1 of {RARE:,}"
     )

@@ -29,10 +29,10 @@ NONCE_BYTES = 32
 
 
 class Commitment(StoredJson):
-    """What names a hidden solution without a hash that guesses could be tried against.
+    """A commitment to a hidden solution that allows no test of guesses.
 
-    `value` is the sha256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is as hidden
-    as the solution and published with it.
+    `value` is the sha256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is secret
+    until the solution is published.
     """
 
     nonce: str
@@ -45,12 +45,11 @@ def new_nonce(canaries: str | None = None) -> bytes:
 
 
 class StoredSolution(StoredJson):
-    """A solution whose blobs are stored and whose cells are all defined, ready for the tables.
+    """A solution with stored blobs whose cells are all defined, ready for the tables.
 
-    `report` is the organizer's: see `solution_report.describe`; its `findings` say in words what it means.
-    `digest` is the sha256 of the content in canonical form, which is as hidden as the content; without a
-    `commitment` a worker makes one. It has a place of its own in a job's result, for processes of an older
-    version read this JSON too. So has the list of its `canaries`, which is kept apart from its content.
+    `digest` is the sha256 of the canonical form, which is as secret as the content; without a `commitment` a
+    worker makes one. The commitment and the list of `canaries` are stored apart from the other fields in a
+    job's result, because processes of an older version also read this JSON.
     """
 
     row_ids_sha256: str
@@ -67,7 +66,7 @@ class StoredSolution(StoredJson):
     canaries: str | None = Field(default=None, exclude=True)
 
     def apart(self) -> dict[str, Any]:
-        """Return what a job's result says beside `as_dict`."""
+        """Return the fields that a job's result has besides `as_dict`."""
         committed = None if self.commitment is None else self.commitment.as_dict()
         return {"commitment": committed, "canaries": self.canaries}
 
@@ -95,7 +94,7 @@ def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersio
 
 
 def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
-    """Store a solution's blobs; raise UnusableSolution with everything that makes it unscorable."""
+    """Store a solution's blobs; raise UnusableSolution with every reason why it is unscorable."""
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
     row_ids, truth = assessed.row_ids, assessed.truth
@@ -120,7 +119,7 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 
 def require_no_stop(stored: StoredSolution) -> None:
-    """Raise UnusableSolution if the report stops the competition here."""
+    """Raise UnusableSolution if the report has a stop."""
     found = findings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])

@@ -1,7 +1,6 @@
-"""Publish the secret solution to everybody after the reveal.
+"""Publication of the secret solution after the reveal; its canonical form.
 
-What is published is the solution of the live scoring version: when another version comes, its solution is
-written too.
+The published solution is that of the live scoring version. A new live version publishes its own solution.
 """
 
 from collections.abc import Iterator
@@ -25,28 +24,28 @@ from grader.storage.stores import Storage
 
 
 class BundleParameters(StoredJson):
-    """What a bundle is to hold; rows of the first version say nothing of the results."""
+    """The contents of a bundle; rows of the first version lack `with_results`."""
 
     with_solution: bool
     with_results: bool = True
 
 
 class NotRevealed(OrganizerError):
-    """A solution is published after the reveal."""
+    """A solution cannot be published before the reveal."""
 
     public_name = "not_revealed"
     message = "The solution can be published after the private leaderboard is revealed."
 
 
 class SolutionPublished(OrganizerError):
-    """It is public already."""
+    """The solution is already public."""
 
     public_name = "solution_published"
     message = "The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 class SolutionNotPublished(ParticipantError):
-    """There is no solution that everybody may see."""
+    """The solution is not public."""
 
     public_name = "solution_not_published"
     kind = ErrorKind.NOT_FOUND
@@ -54,7 +53,7 @@ class SolutionNotPublished(ParticipantError):
 
 
 class SolutionNotWritten(ParticipantError):
-    """A worker has not yet written the file of a published solution."""
+    """The file of a published solution is not written yet."""
 
     public_name = "solution_not_written"
     kind = ErrorKind.NOT_YET
@@ -63,7 +62,7 @@ class SolutionNotWritten(ParticipantError):
 
 
 class NoCanaryRows(ParticipantError):
-    """The published solution has none."""
+    """The published solution has no canary rows."""
 
     public_name = "no_canary_rows"
     kind = ErrorKind.NOT_FOUND
@@ -73,9 +72,9 @@ class NoCanaryRows(ParticipantError):
 def publish(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> OrganizerJob:
-    """Let everybody see the solution and every team its whole receipts: there is no way back.
+    """Publish the solution and the whole receipts irreversibly; return the job that writes the file.
 
-    Returns the job that writes the file. Raises NotRevealed, SolutionPublished.
+    Raises NotRevealed, SolutionPublished.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
@@ -100,16 +99,13 @@ def publish(
 
 
 def write_again(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Have the file written that belongs to another live scoring version, where the solution is published."""
+    """Write the file of a new live scoring version if the solution is published."""
     if competition.solution_published_at is not None:
         _write(session, competition, actor, now)
 
 
 def digest(competition: Competition) -> str:
-    """Return the digest, under which the published solution is stored.
-
-    Raises SolutionNotPublished, and SolutionNotWritten where it is not even computed.
-    """
+    """Return the digest of the published solution; raise SolutionNotPublished, SolutionNotWritten."""
     return _written(_published(competition).digest)
 
 
@@ -119,10 +115,7 @@ def nonce(competition: Competition) -> str:
 
 
 def canaries(competition: Competition) -> str:
-    """Return the list of the canary rows, whose labels in the published solution were altered.
-
-    Raises SolutionNotPublished, NoCanaryRows.
-    """
+    """Return the list of canary rows, whose labels were altered; raise SolutionNotPublished, NoCanaryRows."""
     found = _published(competition).canaries
     if found is None:
         raise NoCanaryRows
@@ -155,7 +148,7 @@ def _written(value: str | None) -> str:
 
 
 def list_all(session: Session) -> list[Solution]:
-    """Return the solutions that everybody may see."""
+    """Return all published solutions."""
     versions = session.scalars(
         select(ScoringVersion)
         .join(Competition, Competition.live_scoring_version_id == ScoringVersion.id)
@@ -184,7 +177,7 @@ def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]
 
 
 def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
-    """Compute the digest of a stored solution and a commitment to it with a new nonce."""
+    """Return the digest of a stored solution, and a commitment to it with a new nonce."""
     nonce = intake.new_nonce(solution.canaries)
     digest, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
     return digest, Commitment(nonce=nonce.hex(), value=value)
@@ -197,7 +190,7 @@ def without_commitment(session: Session) -> list[Solution]:
 
 
 def keep_commitment(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
-    """Write the missing digest and commitment of a solution; existing ones are never replaced."""
+    """Store the missing digest and commitment of a solution; existing ones are never replaced."""
     mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
     session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
     session.execute(

@@ -53,7 +53,7 @@ CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """A value that everybody sees of some `rows`: their order by it, and its groups of rows by name."""
+    """A public value of some `rows`: their order by it, and its groups of rows by name."""
 
     name: str
     rows: NDArray[np.intp]
@@ -62,7 +62,7 @@ class Visible:
 
 
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
-    """Yield what everybody sees of the `scored` rows: row number, id, its hashes, row number in test.csv."""
+    """Yield the public values of the `scored` rows: row number, id, its hashes, row number in test.csv."""
     yield _numbers(ROW_NUMBER, scored, scored)
     texts = row_ids.to_bytes().split(b"\n")[:-1]
     integers = _integers(row_ids, texts)
@@ -100,7 +100,7 @@ def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Vi
 
 
 def _hashes(name: str, hashes: Iterator[bytes], rows: NDArray[np.intp]) -> Visible:
-    """Return hashes in the order of their first bytes, with their ends and their remainders as numbers."""
+    """Return hashes ordered by their first bytes, with their last bytes and their remainders as groups."""
     joined = bytearray(next(hashes))
     size = len(joined)
     for each in hashes:  # one after the other: as objects they would take three times the memory
@@ -132,9 +132,9 @@ def describe(
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> dict[str, Any]:
-    """Return the report: columns, splits, identities with the errors to expect, thresholds, overlaps, leaks.
+    """Return the report: columns, splits, identities with expected errors, thresholds, overlaps, leaks.
 
-    `tell` is told in words what comes next; the leaks of a million rows take a while.
+    `tell` receives each step in words; the leaks of a million rows take a while.
     """
     tell("Counting the rows of every identity")
     splits = {split: _prepared(truth, split, rules) for split in Split}
@@ -173,7 +173,7 @@ def describe(
 
 
 def identity_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return how many identities count in the score and which were left out and why, a sentence each."""
+    """Return sentences: the number of identities in the score, and those left out with the reason."""
     names = [line["name"] for line in report["identities"] if line["in_score"]]
     counts = "1 identity counts" if len(names) == 1 else f"{len(names)} identities count"
     lines = [f"{counts} in the score" + (f": {', '.join(names)}." if names else ".")]
@@ -245,7 +245,7 @@ def _errors(cell: CellCounts) -> dict[str, float | None]:
 
 
 def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:
-    """Return the columns with values at the threshold or just below it; the label's always."""
+    """Return the label, and the columns with values at the threshold or just below it."""
     scored = truth.usage != IGNORED
     columns = [(roles.label, truth.labels, settings.label_threshold)]
     columns += [(name, values, settings.identity_threshold) for name, values in truth.identities.items()]
@@ -266,7 +266,7 @@ def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> l
 
 
 def _alike_ids(row_ids: RowIds) -> list[str]:
-    """Return ids that differ from another only in case or leading zeros, which other tools mix up."""
+    """Return ids that differ from another only in case or leading zeros, which other tools confuse."""
     if row_ids.are_integers:
         return []
     first: dict[str, str] = {}
@@ -286,7 +286,7 @@ def _leaks(
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
-    """Yield how visible values predict hidden ones: all orders for label and Usage, else suspicious ones."""
+    """Yield how well public values predict hidden ones; for identities only the suspicious ones."""
     label = truth.labels >= rules.metric.label_threshold
     for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
         tell(f"Looking whether the {seen.name} gives anything away")
@@ -302,7 +302,7 @@ def _leaks(
 
 
 def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
-    """Return the groups that predict a hidden fact best, by name; of equal ones the fewest groups."""
+    """Return the name of the groups that predict a hidden fact best, and their leak."""
     leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
     found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
     return max(found, key=lambda each: round(each[1].auc, 2), default=None)
@@ -328,9 +328,9 @@ def _test(test: PublicTable) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The rows in which one column differs: their places in the corrected solution, both values as text.
+    """The rows in which one column differs: their positions in the corrected solution, both values as text.
 
-    `is_decisive` tells per row whether the change crosses the threshold; every move of Usage does.
+    `is_decisive` is whether a change crosses the threshold; every change of Usage does.
     """
 
     column: str
@@ -349,10 +349,7 @@ def compare(
     label: str,
     usage: str | None,
 ) -> tuple[Change, ...]:
-    """Return every column with rows that differ: the label, the identities, Usage.
-
-    `positions` are the places of the corrected solution's rows in the live one.
-    """
+    """Return every changed column; `positions` are the places of the new rows in the live solution."""
     found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
     for name in live.identities:
         if name in truth.identities:
@@ -365,7 +362,7 @@ def compare(
 def change_summary(
     changes: tuple[Change, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
 ) -> dict[str, Any]:
-    """Return the changes as JSON-ready data: counts of each column, the first ids, and what they expose."""
+    """Return the changes as JSON: counts by column, the first ids, and the rows that change splits."""
     rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
     moves = next((_moves(change) for change in changes if change.column == (usage or "Usage")), {})
     return {

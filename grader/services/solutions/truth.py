@@ -1,4 +1,4 @@
-"""Hidden labels, identities and splits of a solution as one file for workers; the random split."""
+"""Hidden labels, identities and splits of a solution as one file; the random split."""
 
 import hashlib
 import hmac
@@ -21,11 +21,11 @@ _USAGE = {Split.PUBLIC: PUBLIC, Split.PRIVATE: PRIVATE}
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Values as the organizer wrote them, so that other thresholds can still be applied.
+    """The values of the organizer's file, without thresholds applied.
 
     `labels` and each of `identities` are float64 of shape (rows,), a blank identity is NaN; `usage` is int8:
     0 ignored, 1 public, 2 private. All are in the order of the solution's row ids. `other_labels`, `slices`
-    and `pair` enter no score: they are kept for diagnosis.
+    and `pair` enter no score and are kept for diagnosis.
     """
 
     labels: NDArray[np.float64]
@@ -37,7 +37,7 @@ class Truth:
 
     @classmethod
     def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
-        """Return what is hidden of a solution, with the split of each row."""
+        """Return the hidden part of a solution, with the split of each row."""
         return cls(
             solution.labels,
             solution.identities,
@@ -59,7 +59,7 @@ class Truth:
         settings: MetricSettings,
         in_score: Sequence[str] | None = None,
     ) -> PreparedSplit:
-        """Prepare one split with some identities; those `in_score`, by default all, make the score."""
+        """Prepare one split with some identities; those `in_score`, by default all, are in the score."""
         rows = self.rows(split)
         return prepare(
             self.labels[rows],
@@ -69,7 +69,7 @@ class Truth:
         )
 
     def to_bytes(self) -> bytes:
-        """Return everything as one blob: plain compressed arrays, no pickle."""
+        """Return one blob of compressed arrays without pickle."""
         blob = io.BytesIO()
         arrays: dict[str, NDArray[Any]] = {
             "names": np.frombuffer(json.dumps(list(self.identities)).encode(), dtype=np.uint8),
@@ -84,7 +84,7 @@ class Truth:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> "Truth":
-        """Read what `to_bytes` returned."""
+        """Parse the output of `to_bytes`."""
         with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
             names = json.loads(arrays["names"].tobytes())
             return cls(
@@ -95,7 +95,7 @@ class Truth:
             )
 
     def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays of what enters no score; none where there is nothing."""
+        """Return the arrays that enter no score, if there are any."""
         texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
         if self.pair is not None:
             texts["pair"] = self.pair
@@ -126,7 +126,7 @@ def _read_kept(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def key_of(secret: str, slug: str) -> bytes:
-    """Return a key of a competition's own, so that what one split gives away says nothing of another."""
+    """Return a key for one competition, so that its split reveals nothing about other splits."""
     return hmac.digest(secret.encode(), f"split of {slug}".encode(), hashlib.sha256)
 
 
@@ -139,9 +139,9 @@ def split_in_half(
 ) -> NDArray[np.int8]:
     """Divide rows between the splits by a keyed hash of their id, stratified by label and identities.
 
-    Rows are sorted by label, by the identities they mention (the rarest counts first, so that it is divided
-    most evenly) and by the hash, and dealt alternately: every stratum is halved to within one row, and
-    without the key neither ids nor order tell a row's split.
+    Rows are sorted by label, by the identities they mention (the rarest first, so that it is divided most
+    evenly) and by the hash, and dealt alternately. Every stratum is halved to within one row. Without the
+    key, neither ids nor their order reveal a row's split.
     """
     digests = [hashlib.blake2b(text.encode(), digest_size=9, key=key).digest() for text in row_ids]
     hashes = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")

@@ -1,1 +1,1 @@
-"""Standings: a row for each team, daily ranks, final standings."""
+"""Standings: one row per team, daily ranks, final standings."""

@@ -1,4 +1,4 @@
-"""Final standings: keep a numbered copy of the private ranks, and read earlier copies."""
+"""Final standings: numbered copies of the private ranks."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class UnknownFinalBoard(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class FinalRow:
-    """One line of final standings, with the name and the displayed values of that moment."""
+    """One row of final standings, with the name and the displayed values of that time."""
 
     rank: int
     team_id: int
@@ -43,13 +43,13 @@ class FinalRow:
 
     @property
     def rank_change(self) -> int | None:
-        """By how many places the team rose against the public leaderboard."""
+        """The number of places gained from the public leaderboard."""
         return None if self.public_rank is None else self.public_rank - self.rank
 
 
 @dataclass(frozen=True, slots=True)
 class FinalPage(Page[FinalRow]):
-    """One page of final standings, and why and when they became final."""
+    """One page of final standings, with their reason and time."""
 
     number: int
     newest: int
@@ -94,7 +94,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
 
 
 def append_if_final(session: Session, *, competition: Competition, reason: str, now: datetime) -> None:
-    """Append final standings if there are some already: what changes them must be seen beside them."""
+    """Append final standings if there are some already, so that every change is documented."""
     if competition.finalized_at is not None:
         append(session, competition=competition, reason=reason, now=now)
 
@@ -108,7 +108,7 @@ def newest(session: Session, *, competition: Competition) -> int:
 def page_of(
     session: Session, *, competition: Competition, number: int, page: int = 1, page_size: int = PAGE_SIZE
 ) -> FinalPage:
-    """Return a page of final standings; raise UnknownFinalBoard. A page past the end is empty."""
+    """Return a page of final standings, empty past the end; raise UnknownFinalBoard."""
     found = session.execute(
         select(FinalBoard, ScoringVersion.number)
         .join(ScoringVersion, ScoringVersion.id == FinalBoard.scoring_version_id)

@@ -1,4 +1,4 @@
-"""Standing rows of teams: update or rebuild them, and the ranks at the start of each UTC day."""
+"""Standing rows of teams: update and rebuild; ranks at the start of each UTC day."""
 
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time
@@ -29,7 +29,7 @@ _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
 
 def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions whose ranks at the start of today are not written and would not be empty."""
+    """Return the competitions whose ranks at the start of today are missing and not empty."""
     day = now.astimezone(UTC).date()
     written = (
         select(DailyRank.id)
@@ -92,7 +92,7 @@ def write_daily_ranks(
 
 
 def forget_daily_ranks(session: Session, *, competition: Competition) -> None:
-    """Delete the daily ranks of a leaderboard that changed as a whole; the sweeper writes today's again."""
+    """Delete the daily ranks of a leaderboard; the sweeper rewrites today's."""
     session.execute(delete(DailyRank).where(DailyRank.scoring_version_id == lookup.live(competition).id))
 
 
@@ -118,7 +118,7 @@ def _start(day: date) -> datetime:
 
 
 def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
-    """Return the row that keeps an entry as its team's standing."""
+    """Return the row of an entry."""
     return Standing(
         scoring_version_id=scoring_version_id,
         split=split,
@@ -130,12 +130,12 @@ def to_row(entry: Entry, *, scoring_version_id: int, split: Split) -> Standing:
 
 
 def to_entry(row: Standing) -> Entry:
-    """Return the entry that a row keeps."""
+    """Return the entry of a row."""
     return Entry(row.team_id, row.submission_id, row.score_units, row.submitted_at)
 
 
 def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
-    """Enter new public entries where they are their team's best; a disqualified team gets none."""
+    """Store new public entries that are their team's best; disqualified teams get none."""
     best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
     # The teams' rows are the locks: of two scores recorded at once the better must stay.
     qualified = session.execute(
@@ -167,11 +167,10 @@ def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: i
 
 
 def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int]) -> None:
-    """Write the standings of these teams again, after a merge, a disqualification or a change of kind.
+    """Rewrite the standings of teams after a merge, a disqualification or a change of kind.
 
-    The competition is locked. Public ones under the live and the prepared scoring version, private ones
-    where they have been computed: under the live version, from the settling on. The ranks at the start of
-    the day are forgotten, and written anew by the sweeper.
+    The competition is locked. Public standings exist under the live and the prepared scoring version, private
+    ones under the live version after the settling. The sweeper rewrites the daily ranks.
     """
     forget_daily_ranks(session, competition=competition)
     versions = session.scalars(
@@ -198,7 +197,7 @@ def write(
 ) -> None:
     """Replace the standings of these teams, by default of all, on these splits.
 
-    Under a coarse mode of feedback what is shown of their files is worked out before.
+    Under a coarse feedback mode the shown scores are updated first.
     """
     doomed = delete(Standing).where(
         Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)

@@ -1,8 +1,8 @@
-"""Submissions that count for ranking, and their public scores as the feedback mode shows them.
+"""Submissions that count for ranking, and their public scores in the feedback mode.
 
-The exact modes show the score itself and store nothing. What a coarse mode shows is stored beside the score.
-On a ladder it follows from all files of a team in the order of their acceptance, so it is worked out again
-for the whole team with each score, merge and rescoring, from what is stored: no file is read.
+Exact modes show the score itself and store nothing. The shown score of a coarse mode is stored next to the
+score. On a ladder it depends on all files of a team in the order of their acceptance, so it is updated for
+the whole team with each score, merge and rescoring, from stored values without reading files.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -40,18 +40,18 @@ _OPEN = (JobState.WAITING, JobState.CLAIMED)
 
 
 def units(competition: Competition, score: float, stored: int | None) -> int | None:
-    """Return what is shown of a public score, in units of 0.00001; None where that is nothing."""
+    """Return the shown public score in units of 0.00001; None if hidden."""
     return stored if competition.feedback.is_coarse else order.score_units(score)
 
 
 def decimals(competition: Competition, split: Split = Split.PUBLIC) -> int:
-    """Return the number of decimals of the scores that everybody sees: those of the step, if there is one."""
+    """Return the number of decimals of public scores: those of the step, if there is one."""
     has_step = split is Split.PUBLIC and competition.feedback.has_step
     return competition.feedback_step.decimals if has_step else order.SCORE_DECIMALS
 
 
 def benchmark_units(competition: Competition, score: float) -> int | None:
-    """Return what is shown of a benchmark's public score: it is nobody's, so a coarse mode rounds it."""
+    """Return the shown public score of a benchmark, rounded in a coarse mode."""
     if competition.feedback is Feedback.BLIND:
         return None
     if not competition.feedback.is_coarse:
@@ -67,9 +67,9 @@ def work_out(
     scoring_version_id: int,
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Store what a coarse mode shows of the files of these teams, by default of all, under a version.
+    """Store the shown scores of these teams, by default of all, under a version with a coarse mode.
 
-    The teams are locked. A file that came after one that still waits for its score shows nothing yet.
+    The teams are locked. A file after a pending one shows nothing yet.
     """
     rule = Rule(competition.feedback, competition.feedback_step.units)
     everybody = Team.competition_id == competition.id
@@ -84,7 +84,7 @@ def work_out(
 
 
 def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collection[int]) -> set[int]:
-    """Return which of some teams have files without a result under a version; they are locked."""
+    """Lock some teams, and return those with files without a result under a version."""
     _lock(session, Team.id.in_(team_ids))
     query = (
         select(Submission.team_id)
@@ -101,9 +101,9 @@ def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collectio
 
 
 def out_of_turn(job: ScoringJob) -> ColumnElement[bool]:
-    """Return the condition that an earlier file of the same team still waits for its score.
+    """Return the condition that an earlier file of the same team is pending.
 
-    On a ladder a file is scored after those that its team sent before, so that nothing is shown out of order.
+    On a ladder, files of a team are scored in order, so that nothing is shown out of order.
     """
     earlier, waiting = aliased(ScoringJob), aliased(Submission)
     own = job.submission
@@ -129,7 +129,7 @@ def _lock(session: Session, which: ColumnElement[bool]) -> Sequence[int]:
 
 
 def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[Any, ...]]:
-    """Return the query of the teams' files, each team's in the order of their acceptance."""
+    """Return the query of the teams' files, in the order of acceptance for each team."""
     return (
         select(
             Submission.team_id,
@@ -163,7 +163,7 @@ def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[An
 
 
 def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | None]]:
-    """Return the scores of one team whose shown units are others than those stored."""
+    """Yield the scores of one team whose shown units differ from the stored ones."""
     scored = [file for file in files if file.id is not None]
     in_turn = scored
     if rule.feedback is Feedback.LADDER:
@@ -175,7 +175,7 @@ def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | 
 
 
 def _has_ended(file: Row[Any]) -> bool:
-    """Return whether nothing later has to wait for a file: one that failed is tried again out of turn."""
+    """Return whether later files need not wait for a file; failed files are retried out of turn."""
     return file.state not in _OPEN or file.status is not SubmissionStatus.PENDING
 
 
@@ -192,7 +192,7 @@ def scored(
     kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
     before: datetime | None = None,
 ) -> list[Scored]:
-    """Return the submissions that have scores under a scoring version, with both of them as displayed."""
+    """Return the submissions with scores under a scoring version, with both scores as displayed."""
     public, private = aliased(Score), aliased(Score)
     competition = _competition(session, scoring_version_id)
     query = (
@@ -250,7 +250,7 @@ def disqualified(session: Session, *, competition_id: int) -> set[int]:
 
 
 def selected(session: Session, *, team: Team) -> tuple[Submission, ...]:
-    """Return the submissions that a team has selected and that can still compete, earliest first."""
+    """Return the selected submissions of a team that can still compete, earliest first."""
     return tuple(
         session.scalars(
             select(Submission)
