@@ -52,7 +52,7 @@ def rescore_command(path, *, reason):
 
 def board(service, slug="toxicity"):
     with service.database.read() as session:
-        found = leaderboard.public_board(session, competition=lookup.get(session, slug=slug))
+        found = leaderboard.board_of(session, competition=lookup.get(session, slug=slug))
     return found.scoring_version, [(row.team, row.score) for row in found.rows]
 
 

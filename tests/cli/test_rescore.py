@@ -51,7 +51,7 @@ def scored(service):
 
 def live(service) -> tuple[int, tuple[str, ...]]:
     with service.database.read() as session:
-        board = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
+        board = leaderboard.board_of(session, competition=lookup.get(session, slug="toxicity"))
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 

@@ -107,7 +107,7 @@ def is_published(service, version: ScoringVersion) -> bool:
 def board(service) -> BoardRead:
     """Read the board in one transaction."""
     with service.database.read() as session:
-        found = leaderboard.public_board(session, competition=lookup.get(session, slug="toxicity"))
+        found = leaderboard.board_of(session, competition=lookup.get(session, slug="toxicity"))
     lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
     return BoardRead("toxicity", found.scoring_version, lines)
 

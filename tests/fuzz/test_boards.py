@@ -23,7 +23,7 @@ from sqlalchemy import func, select
 
 from grader.db import Database
 from grader.files import read_solution
-from grader.models import Score, ScoringJob, ScoringVersion, SubmissionKind
+from grader.models import Score, ScoringJob, ScoringVersion, Split, SubmissionKind
 from grader.receipts import read_predictions, read_truth
 from grader.receipts import recount as slowly
 from grader.receipts.receipt import shown
@@ -43,7 +43,7 @@ from grader.services.submissions.refusal import CompetitionClosed, TeamDisqualif
 from grader.services.teams import mergers, participations, rosters
 from grader.settings import Settings
 from grader.storage.stores import open_storage
-from grader.visibility import Phase, Viewer
+from grader.visibility import Phase
 from grader.worker.scorer import Scorer
 from tests.campaign.checker import Checker, History
 from tests.campaign.oracle import Oracle
@@ -343,12 +343,12 @@ class BoardMachine(RuleBasedStateMachine):
     def the_boards_are_those_of_the_model(self):
         with self.service.database.read() as session:
             competition = lookup.get(session, slug=self.here.competition.slug)
-            public = leaderboard.public_board(session, competition=competition, now=self.now)
+            public = leaderboard.board_of(session, competition=competition, now=self.now)
             assert lines(public.rows) == self.model.board(PUBLIC)
             if not self.model.is_revealed:
                 return
-            private = leaderboard.private_board(
-                session, competition=competition, phase=Phase.REVEALED, viewer=Viewer.PUBLIC, now=self.now
+            private = leaderboard.board_of(
+                session, competition=competition, split=Split.PRIVATE, phase=Phase.REVEALED, now=self.now
             )
             assert lines(private.rows) == self.model.board(PRIVATE)
             number = final_standings.newest(session, competition=competition)

@@ -156,7 +156,7 @@ def test_organizers_see_everything_in_each_mode(world: World):
     _set(world, Feedback.SCORE)
     with world.arena.database.read() as session:
         competition = lookup.get(session, slug=SLUG)
-        board = leaderboard.public_board(session, competition=competition, viewer=Viewer.ORGANIZER)
+        board = leaderboard.board_of(session, competition=competition, viewer=Viewer.ORGANIZER)
         assert all(set(row.terms) == set(TERMS) for row in board.rows)
         scores = session.scalars(select(Score).where(Score.split == Split.PUBLIC)).all()
         found = submission_results.public_scores(

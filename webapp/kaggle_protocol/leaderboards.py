@@ -107,12 +107,11 @@ def list_team_public_submissions(sent: SentFields) -> ResponseReturnValue:
 
 def _board(session: Any, competition: Competition, asked: Asked) -> Board:
     now = db.now(session)
-    phase = phases.phase(competition, now)
+    is_revealed = phases.phase(competition, now) is Phase.REVEALED
     return boards.board_of(
         session,
         competition=competition,
-        split=Split.PRIVATE if phase is Phase.REVEALED else Split.PUBLIC,
-        phase=phase,
+        split=Split.PRIVATE if is_revealed else Split.PUBLIC,
         viewer=lookups.viewer(),
         now=now,
         asked=asked,

@@ -129,66 +129,19 @@ def board_of(
     session: Session,
     *,
     competition: Competition,
-    split: Split,
-    phase: Phase,
-    viewer: Viewer,
-    now: datetime,
-    asked: Asked,
-) -> Board:
-    """Return a page of either leaderboard; raise what `public_board` and `private_board` raise."""
-    if split is Split.PUBLIC:
-        return public_board(session, competition=competition, viewer=viewer, now=now, asked=asked)
-    return private_board(session, competition=competition, phase=phase, viewer=viewer, now=now, asked=asked)
-
-
-def public_board(
-    session: Session,
-    *,
-    competition: Competition,
+    split: Split = Split.PUBLIC,
+    phase: Phase | None = None,
     viewer: Viewer = Viewer.PUBLIC,
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of the public leaderboard, empty past the end; raise HiddenColumn."""
-    now = now or db.now(session)
-    phase = phases.phase(competition, now)
-    has_terms = visible(Field.PUBLIC_TERMS, viewer, phase, competition.feedback)
-    return _board(session, competition, Split.PUBLIC, asked or Asked(), now, has_terms=has_terms)
-
-
-def private_board(
-    session: Session,
-    *,
-    competition: Competition,
-    phase: Phase,
-    viewer: Viewer = Viewer.PUBLIC,
-    now: datetime | None = None,
-    asked: Asked | None = None,
-) -> Board:
-    """Return a page of the private leaderboard; raise as `require_private`, and HiddenColumn."""
-    require_private(competition, viewer=viewer, phase=phase)
-    now = now or db.now(session)
-    has_terms = visible(Field.PRIVATE_TERMS, viewer, phase, competition.feedback)
-    return _board(session, competition, Split.PRIVATE, asked or Asked(), now, has_terms=has_terms)
-
-
-def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise NotRevealed if the private standings are hidden from the viewer, NotSettled if there are none."""
-    if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
-        raise NotRevealed
-    if phase is not Phase.REVEALED and not phases.is_settled(competition):
-        raise NotSettled
-
-
-def _board(
-    session: Session,
-    competition: Competition,
-    split: Split,
-    asked: Asked,
-    now: datetime,
-    *,
-    has_terms: bool,
-) -> Board:
+    """Return a page of a leaderboard, empty past the end; raise HiddenColumn, NotRevealed, NotSettled."""
+    asked, now = asked or Asked(), now or db.now(session)
+    phase = phase or phases.phase(competition, now)
+    if split is Split.PRIVATE:
+        require_private(competition, viewer=viewer, phase=phase)
+    field = Field.PUBLIC_TERMS if split is Split.PUBLIC else Field.PRIVATE_TERMS
+    has_terms = visible(field, viewer, phase, competition.feedback)
     if asked.sort.is_term and not has_terms:
         raise HiddenColumn(name=asked.sort.value)
     terms = board_lines.TERMS if has_terms else ()
@@ -244,6 +197,14 @@ def _board(
         row_share=split_rows / (solution.public_row_count + solution.private_row_count),
         following=following,
     )
+
+
+def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
+    """Raise NotRevealed if the private standings are hidden from the viewer, NotSettled if there are none."""
+    if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
+        raise NotRevealed
+    if phase is not Phase.REVEALED and not phases.is_settled(competition):
+        raise NotSettled
 
 
 def _from(standings: Standings, after: Place, page_size: int, count: int) -> Paging:

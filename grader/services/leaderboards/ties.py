@@ -44,21 +44,14 @@ class TiesNotPublishable(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One entry of a leaderboard."""
+    """One entry of a leaderboard; `difference` is the score of the team above minus its own."""
 
     rank: int
     team_id: int
     team: str
     submission_id: int
     sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class TieLine:
-    """A place, and the score of the team above minus its own; None for the first."""
-
-    place: Place
-    difference: dict[str, Any] | None
+    difference: dict[str, Any] | None = None
 
 
 class TiesParameters(StoredJson):
@@ -72,7 +65,7 @@ class SplitTies:
     """A leaderboard with its ties; stale if its entries or the live scoring version have changed."""
 
     split: Split
-    lines: Sequence[TieLine]
+    lines: Sequence[Place]
     is_stale: bool
 
 
@@ -163,9 +156,7 @@ def published_marks(session: Session, *, competition: Competition) -> frozenset[
     board = _private(session, competition, job) if competition.revealed_at is not None else None
     if board is None or board.is_stale:
         return frozenset()
-    return frozenset(
-        line.place.team_id for line in board.lines if line.difference and line.difference["is_tied"]
-    )
+    return frozenset(line.team_id for line in board.lines if line.difference and line.difference["is_tied"])
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
@@ -210,18 +201,18 @@ def _split_ties(
 ) -> SplitTies:
     compared = [line["submission_id"] for line in lines]
     now = places(session, scoring_version_id=lookup.live(competition).id, split=split)
-    is_stale = (
-        version_id != competition.live_scoring_version_id
-        or [place.submission_id for place in now] != compared
+    is_current = (
+        version_id == competition.live_scoring_version_id
+        and [place.submission_id for place in now] == compared
     )
     known = session.execute(
-        select(Submission.id, Team.id, Team.name, Submission.sha256)
+        select(Team.id, Team.name, Submission.id, Submission.sha256)
         .join(Team, Team.id == Submission.team_id)
         .where(Submission.id.in_(compared))
     )
-    by_id = {row[0]: row for row in known}
-    told = []
-    for rank, line in enumerate(lines, start=1):
-        submission_id, team_id, team, sha256 = by_id[line["submission_id"]]
-        told.append(TieLine(Place(rank, team_id, team, submission_id, sha256), line["difference"]))
-    return SplitTies(split, told, is_stale)
+    rows = {row[2]: row for row in known}
+    found = [
+        Place(rank, *rows[line["submission_id"]], line["difference"])
+        for rank, line in enumerate(lines, start=1)
+    ]
+    return SplitTies(split, found, is_stale=not is_current)

@@ -138,7 +138,9 @@ def _others(
 ) -> list[Choice]:
     rows: Sequence[BoardRow]
     if phase is Phase.REVEALED:
-        board = leaderboard.private_board(session, competition=competition, phase=phase, viewer=viewer)
+        board = leaderboard.board_of(
+            session, split=Split.PRIVATE, competition=competition, phase=phase, viewer=viewer
+        )
         rows = [row for row in board.rows if team is None or row.team_id != team.id or row.is_benchmark]
     else:
         placed = lines.benchmark_rows(

@@ -64,10 +64,10 @@ def test_standings_stay_under_a_neutral_name(service):
     second = service.submit(competition, user="Bob", skill=0.1, seed=8)
     service.score(first, second)
     with service.database.read() as session:
-        before = leaderboard.public_board(session, competition=service.reload(competition))
+        before = leaderboard.board_of(session, competition=service.reload(competition))
     gone = delete(service, "Ada")
     with service.database.read() as session:
-        after = leaderboard.public_board(session, competition=service.reload(competition))
+        after = leaderboard.board_of(session, competition=service.reload(competition))
         submission = session.get_one(Submission, first.submission.id)
         assert submission.user_id == gone.id
         assert session.scalar(select(func.count()).select_from(TeamMember)) == 2

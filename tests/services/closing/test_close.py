@@ -196,8 +196,8 @@ def test_the_reveal_switches_on_what_the_settling_computed(service):
     assert len(before) == 3
     with service.database.read() as session, pytest.raises(NotRevealed):
         found = lookup.get(session, slug="toxicity")
-        leaderboard.private_board(
-            session, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
+        leaderboard.board_of(
+            session, split=Split.PRIVATE, competition=found, phase=phases.phase(found, service.now + 2 * HOUR)
         )
     reveal(service, competition, 3 * HOUR)
     assert standings(service, Split.PRIVATE) == before
@@ -289,7 +289,7 @@ def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
     first = final_page(service, competition, 1)
     with service.database.read() as session:
         found = lookup.get(session, slug="toxicity")
-        board = leaderboard.private_board(session, competition=found, phase=Phase.REVEALED)
+        board = leaderboard.board_of(session, split=Split.PRIVATE, competition=found, phase=Phase.REVEALED)
     assert [(row.rank, row.team, row.score, row.rank_change) for row in first.rows] == [
         (row.rank, row.team, row.score, row.rank_change) for row in board.rows
     ]

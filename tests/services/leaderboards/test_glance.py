@@ -37,7 +37,7 @@ def look(service, competition, name: str | None = None) -> Glance:
 
 def test_it_says_what_the_leaderboard_says(service, competition):
     with service.database.read() as session:
-        rows = leaderboard.public_board(session, competition=competition, now=service.now).rows
+        rows = leaderboard.board_of(session, competition=competition, now=service.now).rows
         found = glance.figures(session, competitions=[competition], now=service.now)
     seen = look(service, competition)
     assert [(line.rank, line.team, line.score) for line in seen.top] == [

@@ -37,15 +37,16 @@ def competition(service):
 def public(service, competition, **options) -> leaderboard.Board:
     with service.database.read() as session:
         asked = leaderboard.Asked(**options)
-        return leaderboard.public_board(session, competition=competition, now=service.now, asked=asked)
+        return leaderboard.board_of(session, competition=competition, now=service.now, asked=asked)
 
 
 def private(
     service, competition, phase: Phase, *, viewer: Viewer = Viewer.PUBLIC, **options
 ) -> leaderboard.Board:
     with service.database.read() as session:
-        return leaderboard.private_board(
+        return leaderboard.board_of(
             session,
+            split=Split.PRIVATE,
             competition=competition,
             phase=phase,
             viewer=viewer,

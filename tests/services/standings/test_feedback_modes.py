@@ -291,7 +291,7 @@ def test_blind_has_no_public_leaderboard(service, coarse):
     service.score(*send(service, competition, (0.2, 0.9, 0.4)))
     with service.database.read() as session:
         own = lookup.get(session, slug=competition.slug)
-        assert leaderboard.public_board(session, competition=own, now=service.now).rows == ()
+        assert leaderboard.board_of(session, competition=own, now=service.now).rows == ()
         assert rows.without_daily_ranks(session, now=service.now + timedelta(days=1)) == []
 
 

@@ -302,7 +302,7 @@ def test_the_better_entry_stands_for_both_teams_at_once(service, scene, act, mer
         service.score(service.submit(competition, user=name, skill=skill))
     team = merge(competition, "ada", "bob", after=DAY)
     with service.database.read() as session:
-        found = leaderboard.public_board(session, competition=service.reload(competition))
+        found = leaderboard.board_of(session, competition=service.reload(competition))
         rows = session.scalars(select(Standing).where(Standing.split == Split.PUBLIC)).all()
     assert [row.team for row in found.rows] == ["Team ada", "Team cleo"]
     assert [row.team_id for row in rows].count(team.id) == 1

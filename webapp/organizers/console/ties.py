@@ -79,9 +79,7 @@ def organized_ties(slug: str) -> Ties:
 def _ties(session: Any, competition: Competition) -> Ties:
     job = tied_teams.newest(session, competition=competition)
     boards = [
-        TiedBoard.of(
-            board, teams=[TiedTeam.of(each.place, difference=each.difference) for each in board.lines]
-        )
+        TiedBoard.of(board, teams=[TiedTeam.of(each) for each in board.lines])
         for board in tied_teams.found(session, competition=competition, job=job)
     ]
     is_published = job is not None and tied_teams.is_published(job)
