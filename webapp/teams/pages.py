@@ -73,8 +73,8 @@ def page(slug: str, *, problem: FairboardError | None = None, link: str | None =
         competition, now = competition_of(session, slug), db.now(session)
         membership = memberships.of_person(session, competition=competition, user=g.user, now=now)
         own = membership.own
-        is_listed = own is not None and team_results.is_listed_profile(
-            session, competition=competition, team_id=own.team.id, now=now
+        is_listed = own is not None and bool(
+            team_results.listed_profiles(session, competition=competition, team_ids=[own.team.id], now=now)
         )
     return render_template(
         "teams/show.html",

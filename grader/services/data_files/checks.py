@@ -35,6 +35,7 @@ from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
 
 BROKEN = "its check broke"
+CHECK = Actor(None, "check")
 WITH_PREVIEW = "preview 1"  # files that were checked before there were previews are checked once more
 
 
@@ -53,19 +54,11 @@ def record_outcome(
     file = session.get(DataFile, file_id, populate_existing=True)
     if file is None or file.sha256 != sha256:
         return None
-    _settle(session, competition, file, _as_findings(examined, sha256), key, now)
+    _settle(Act(session, competition, CHECK, now), file, _as_findings(examined, sha256), key)
     return file
 
 
-def hold_unchecked(
-    session: Session,
-    *,
-    competition: Competition,
-    file: DataFile,
-    key: str,
-    incident: str | None,
-    now: datetime,
-) -> None:
+def _hold(act: Act, file: DataFile, key: str, incident: str | None) -> None:
     """Hold a file back because its check failed."""
     reason = f"{BROKEN} (incident {incident})" if incident else BROKEN
     findings = {
@@ -76,17 +69,10 @@ def hold_unchecked(
         "tables": 0,
         "rows": 0,
     }
-    _settle(session, competition, file, findings, key, now)
+    _settle(act, file, findings, key)
 
 
-def _settle(
-    session: Session,
-    competition: Competition,
-    file: DataFile,
-    findings: dict[str, Any],
-    key: str,
-    now: datetime,
-) -> None:
+def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> None:
     before = file.check_state
     file.findings, file.check_key = findings, key
     found = covered(findings)
@@ -100,28 +86,28 @@ def _settle(
         file.check_state = before  # it was opened before: that its check broke now says nothing new
     else:
         file.check_state = DataCheckState.HELD
-    session.flush()
+    act.session.flush()
     if file.check_state is DataCheckState.HELD and before is not DataCheckState.HELD:
-        _tell_held(session, competition, file, now)
+        _record_hold(act, file)
 
 
-def _tell_held(session: Session, competition: Competition, file: DataFile, now: datetime) -> None:
+def _record_hold(act: Act, file: DataFile) -> None:
     found = found_in(file)
-    Act(session, competition, Actor(None, "check"), now).record(
+    act.record(
         "data.hold",
         f"data file {file.name}",
         after={"discloses": list(found.discloses), "unopened": list(found.unopened)},
     )
     letters.send(
-        session,
+        act.session,
         "data-file-held",
-        organizers.to_notify(session, competition=competition),
+        organizers.to_notify(act.session, competition=act.competition),
         kind=Notice.ORGANIZER,
         key=f"data-held:{file.id}:{file.check_key}",
-        competition=competition,
+        competition=act.competition,
         file=file,
         findings=found.discloses + found.unopened,
-        now=now,
+        now=act.now,
     )
 
 
@@ -174,9 +160,7 @@ def request(
     After a failed job, its files are held back until an organizer requests another check.
     """
     files = stale(session, competition=competition)
-    if not files:
-        return None
-    if under_way(session, competition=competition) is not None:
+    if not files or under_way(session, competition=competition) is not None:
         return None
     last = newest(session, competition=competition)
     solutions = solutions_of(session, competition=competition)
@@ -184,14 +168,7 @@ def request(
     asked = {"keys": sorted(keys.values())}
     if last is not None and last.state is JobState.FAILED and last.parameters.get("keys") == asked["keys"]:
         for file in files:
-            hold_unchecked(
-                session,
-                competition=competition,
-                file=file,
-                key=keys[file.id],
-                incident=last.incident,
-                now=now,
-            )
+            _hold(Act(session, competition, CHECK, now), file, keys[file.id], last.incident)
         return None
     return organizer_jobs.add(
         session,

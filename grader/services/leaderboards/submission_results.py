@@ -104,45 +104,39 @@ class Summary:
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
     """Return the results of a submission under the live scoring version that `viewer` may see."""
+    if submission.status is not SubmissionStatus.SCORED:
+        return Summary()
     version = lookup.live(submission.competition)
     allowed = visible_fields(viewer, phase, submission.competition.feedback)
     results = split_results(session, submission=submission, version=version, allowed=allowed)
-    public = results.get(Split.PUBLIC)
-    if submission.status is not SubmissionStatus.SCORED:
-        return Summary()
     earlier, own = _public_scores(session, submission, version)
     before_shown = order.best(each.shown for each in earlier if each.shown)
-    earlier_ids: dict[str, Any] = {
-        "previous_id": earlier[-1].exact.submission_id if earlier else None,
-        "best_shown_before_id": before_shown.submission_id if before_shown else None,
-    }
+    found = Summary(
+        private=results.get(Split.PRIVATE),
+        previous_id=earlier[-1].exact.submission_id if earlier else None,
+        best_shown_before_id=before_shown.submission_id if before_shown else None,
+    )
+    public = results.get(Split.PUBLIC)
     if public is None and Field.PUBLIC_RANK not in allowed:
-        return Summary(private=results.get(Split.PRIVATE), **earlier_ids)
-    before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
+        return found
     standings = Standings(session, version.id, Split.PUBLIC)
     standing, team_rank = standings.ranked_entry_of(submission.team_id) or (None, None)
-    stands = standing is not None and standing.submission_id == submission.id
+    found = replace(found, best_id=standing.submission_id if standing else None, team_rank=team_rank)
     if public is None:
-        return Summary(
-            private=results.get(Split.PRIVATE),
-            best_id=standing.submission_id if standing else None,
-            team_rank=team_rank,
-            **earlier_ids,
-        )
-    return Summary(
+        return found
+    before = order.best(each.exact for each in earlier) if Field.PUBLIC_EXACT in allowed else before_shown
+    stands = standing is not None and standing.submission_id == submission.id
+    return replace(
+        found,
         public=public,
-        private=results.get(Split.PRIVATE),
         best_before_units=before.score_units if before else None,
         best_before_id=before.submission_id if before else None,
-        best_id=standing.submission_id if standing else None,
-        team_rank=team_rank,
         gain_units=public.score_units - before.score_units if before else None,
         rank=team_rank if stands else None,
         previous_rank=standings.rank_of(before_shown) if stands and before_shown else None,
         team_count=standings.count_teams(),
         would_rank=_late_rank(session, submission, version, results, own.shown),
         shown_units=own.shown.score_units if own.shown else None,
-        **earlier_ids,
     )
 
 

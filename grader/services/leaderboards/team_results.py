@@ -179,11 +179,6 @@ def get_profile(
     )
 
 
-def is_listed_profile(session: Session, *, competition: Competition, team_id: int, now: datetime) -> bool:
-    """Return whether a team has a public profile."""
-    return bool(listed_profiles(session, competition=competition, team_ids=[team_id], now=now))
-
-
 def listed_profiles(
     session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
 ) -> frozenset[int]:
