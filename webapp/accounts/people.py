@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-from flask import Blueprint, abort, g, render_template, request
+from flask import Blueprint, g, render_template, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from grader import db
 from grader.services.accounts import accounts, password_resets, personal_pages, sign_ups
@@ -191,7 +192,7 @@ def _reset_link(user_id: int) -> tuple[str, str]:
     with writing() as session:
         person = accounts.find(session, user_id=user_id)
         if person is None:
-            abort(404)
+            raise NotFound
         token = password_resets.create_link(session, user=person, created_by=_maker(), now=db.now(session))
     return person.name, site_link("account.reset", token=token)
 

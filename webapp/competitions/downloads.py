@@ -44,9 +44,9 @@ def all_data_files(session: Any, competition: Competition) -> list[DataFile]:
     """Return the files that the current user may download; raise DataNotOpen, EntryRefused."""
     _require_access(session, competition)
     return [
-        file
-        for file in data_files.list_all(session, competition=competition)
-        if g.organizer_role is not None or data_files.is_given_out(competition, file)
+        each
+        for each in data_files.list_all(session, competition=competition)
+        if g.organizer_role is not None or data_files.is_given_out(competition, each)
     ]
 
 
