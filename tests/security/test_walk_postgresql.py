@@ -29,6 +29,6 @@ def _walks(world: World) -> list[Walk]:
     walks = []
     for happen in (world.begin, world.close, world.settle, world.reveal):
         happen()
-        world.dice.seed(1)
+        world.dice.seed(len(walks))
         walks.append(walk(world, NAMES, posts=()))
     return walks
