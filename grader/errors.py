@@ -1,4 +1,4 @@
-"""Errors that speak to a person: who may read them, of which kind they are, and their public names.
+"""Errors for users: their audience, kind and public name.
 
 A `ParticipantError` is safe to show to anybody; an `OrganizerError` may quote the solution and is shown to
 organizers and operators only; every other exception is ours and is shown as an incident id. Errors carry

@@ -1,4 +1,4 @@
-"""The score in the signature of MLE-bench's grader for its competition on unintended bias in toxicity.
+"""The score with the signature of MLE-bench's grader for the Jigsaw competition.
 
 MLE-bench calls ``grade(submission, answers)`` with two data frames. Its own grader rounds the predictions to
 0 and 1 before it computes AUCs, so that almost all pairs are ties; this one ranks them as they are, as the

@@ -1,4 +1,4 @@
-"""Installation settings (FAIRBOARD_* variables): names, defaults, help, and which are secret and masked.
+"""Installation settings (FAIRBOARD_* variables): names, defaults, help, secrets.
 
 `FAIRBOARD_X_FILE=/path` reads the value of X from a file, for secrets that should not stand in an
 environment.

@@ -1,4 +1,4 @@
-"""Which viewer sees which field in which phase, and what feedback withholds: asked by every way out.
+"""Visibility rules: which viewer sees which field in which phase and feedback mode.
 
 Pages, JSON, exports, charts and e-mails carry these fields and no others. Hidden means unreachable: what the
 table does not grant a viewer is not read from the database for that viewer, and nothing that the viewer sees

@@ -1,4 +1,4 @@
-"""The web application (pages and JSON API): create it, register its parts, limit the size of forms."""
+"""The web application (pages and JSON API): creation, registration of its parts, form size limits."""
 
 from flask import Flask
 from jinja2 import StrictUndefined

@@ -1,4 +1,4 @@
-"""Register the HTML pages, one blueprint for each family; give all templates what they share."""
+"""Registration of the pages: blueprints, and shared template functions."""
 
 from importlib.metadata import version
 

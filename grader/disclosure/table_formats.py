@@ -1,4 +1,4 @@
-"""Delimited text, JSON and Parquet as tables."""
+"""File formats that the leak check reads: delimited text, JSON, Parquet."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Tables of competitions: settings and state, organizers, people who joined, data files, announcements."""
+"""Tables of competitions: settings and state, organizers, participants, data files, announcements."""
 
 import enum
 from datetime import datetime

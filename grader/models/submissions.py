@@ -1,4 +1,4 @@
-"""Tables of submissions, announced uploads, granted extra submissions, and questions about a score."""
+"""Tables of submissions, announced uploads, extra submissions and questions about scores."""
 
 import enum
 from datetime import date, datetime

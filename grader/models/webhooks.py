@@ -1,4 +1,4 @@
-"""Tables of webhooks: addresses that are told of events, and the outbox of what is sent to them."""
+"""Tables of webhooks: subscriptions, and the outbox of events to deliver."""
 
 import enum
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Formatted texts and plain texts as HTML, without the Markdown converter"""
+"""Formatted texts and plain texts as HTML, without the Markdown converter."""
 
 from html import escape
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Use cases: functions (session, *, …, now) that flush and never commit; the edge opens the transaction."""
+"""Use cases: functions that flush and never commit; the caller opens the transaction."""

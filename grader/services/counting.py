@@ -1,4 +1,4 @@
-"""Rate-limit counters in the database, and database locks by name
+"""Rate-limit counters in the database, and database locks by name.
 
 Callers must hold the lock of what they count (`hold_lock`, or the competition's) before counting.
 """

@@ -1,4 +1,4 @@
-"""Notifications: creation for an audience, lists, read marks
+"""Notifications: creation for an audience, lists, read marks.
 
 An event writes one row for its audience; the readers are determined when they read. People who leave a team
 or are no longer admitted lose its notifications. New members do not see earlier ones.

@@ -1,4 +1,4 @@
-"""Pages and slices of long lists"""
+"""Pages and slices of long lists."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Idempotency-Keys: a repeated request takes effect once"""
+"""Idempotency-Keys: a repeated request takes effect once."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

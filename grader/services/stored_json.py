@@ -1,4 +1,4 @@
-"""JSON columns as strict models"""
+"""JSON columns as strict models."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self

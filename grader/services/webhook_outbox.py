@@ -1,4 +1,4 @@
-"""Outbox of webhook events: writing, claims, attempts, log
+"""Outbox of webhook events: add, claim, retry, give up after 24 hours, delivery log.
 
 Events are written in the transaction of the fact. A webhook is leased, so its events are sent one at a time.
 Pauses grow for an undelivered event and for a failing webhook, so a dead receiver costs one attempt per

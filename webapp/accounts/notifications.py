@@ -1,4 +1,4 @@
-"""Notifications of a person: page and API"""
+"""Notifications of a person: page and API."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Account page: profile, e-mail, password, API tokens, logins, deletion"""
+"""Account page: profile, e-mail, password, API tokens, logins, deletion."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The API's answers about competitions: a line of the list, and all that a program needs to send a file."""
+"""API models of competitions: list entries, and one competition with its submission rules."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Home of a competition: leaderboard at a glance, dates, the viewer's next step"""
+"""Home of a competition: leaderboard at a glance, dates, the viewer's next step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Competition list, overview, evaluation, figures, public log"""
+"""Competition list, overview, evaluation, figures, public log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Organizers' texts on pages: stored HTML and previews"""
+"""Organizers' texts on pages: stored HTML and previews."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

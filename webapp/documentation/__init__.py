@@ -1,1 +1,1 @@
-"""The documentation site: the chapters of docs/ as pages, their search, the reference of the metric."""
+"""The documentation site: chapters of docs/, search, reference of the metric."""

@@ -1,4 +1,4 @@
-"""Chapters of the documentation by reader, read once per process"""
+"""Chapters of the documentation by reader, read once per process."""
 
 import json
 import posixpath

@@ -1,4 +1,4 @@
-"""Metric reference as Markdown, from signatures and numpydoc docstrings"""
+"""Metric reference as Markdown, from signatures and numpydoc docstrings."""
 
 import importlib
 import inspect

@@ -1,1 +1,1 @@
-"""Everything between a request and a page: login, security, errors, parameters, caching, confirmation."""
+"""Request handling: login, security, errors, parameters, caching, confirmation."""

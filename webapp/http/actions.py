@@ -1,4 +1,4 @@
-"""Actions: what people do, each declared once and registered as a form of a page and as an API operation.
+"""Actions, each declared once and served both as a form of a page and as an API operation.
 
 An action runs in one transaction, in which the person is identified, the competition locked and the role
 checked. Its function gets the `Act`, the input, and the values of the address.

@@ -1,4 +1,4 @@
-"""Login and access: the cookies of logins and devices, log in, log out, views with a required role."""
+"""Authentication: cookies of sessions and devices, login, logout, views with a required role."""
 
 import hashlib
 import hmac

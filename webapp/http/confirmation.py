@@ -1,4 +1,4 @@
-"""Confirmation page before an act that cannot be undone or has side effects.
+"""Confirmation page before an action that cannot be undone or has side effects.
 
 The answer is bound to what was shown. Where that is no longer so when the answer comes, it is asked again.
 """

@@ -1,4 +1,4 @@
-"""The context of a request: the person, their role, and the transaction that all of it shares.
+"""Request context: the person, their role, and the shared transaction.
 
 A GET request has one transaction, which only reads. An action has one that writes: the person is identified
 in it, the role is checked in it, and the action runs in it. Nobody acts with a login or a role that ended

@@ -1,4 +1,4 @@
-"""Fields of the API's requests and answers: texts, whole numbers, times, and the models' base classes."""
+"""Field types of API models: texts, integers, times; base classes of the models."""
 
 from datetime import datetime
 from functools import cache

@@ -1,4 +1,4 @@
-"""What waits for the answer of the person who asks, and the bell: read once for a request, for all pages."""
+"""Open requests and unread notifications of the logged-in person, loaded once per request."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Requests that wait for something: how many there may be, and one look at the database for all of them.
+"""Waiting requests: their maximum number, and one shared database query for all of them.
 
 A request that waits has a thread of the server. A quarter of a process's threads may be used so, by one
 person a quarter of those; who finds no place is answered at once, and is asked to come again the later the

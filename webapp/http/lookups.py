@@ -1,4 +1,4 @@
-"""Find the competition of a request (drafts only for organizers); the pages of the competition list."""
+"""Competition of a request (drafts only for organizers), and pages of the competition list."""
 
 from dataclasses import replace
 from datetime import datetime

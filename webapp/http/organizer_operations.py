@@ -1,4 +1,4 @@
-"""Organizers' operations of the API: the role that one needs, an act in one transaction, jobs under way."""
+"""Organizers' operations of the API: required role, action in one transaction, running jobs."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar

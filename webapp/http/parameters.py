@@ -1,4 +1,4 @@
-"""Parse query parameters, form fields and JSON of a request; what cannot be read is an error 400.
+"""Query parameters, form fields and JSON of a request; unreadable input is an error 400.
 
 A path that names nothing is 404, by the converters of the routes. What cannot be read of an address or of a
 JSON body is 400 and is named; what cannot be read of a form is for its page to tell, beside the field.

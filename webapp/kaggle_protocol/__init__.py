@@ -1,1 +1,1 @@
-"""The protocol of the official `kaggle` command, served by the same services as the pages and the API."""
+"""Protocol of the official `kaggle` command, on the services of the pages and the API."""

@@ -1,4 +1,4 @@
-"""List competitions, read one, and read its texts, as the kaggle command asks for them."""
+"""Kaggle protocol: list competitions, show one, and show its texts."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

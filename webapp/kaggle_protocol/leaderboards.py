@@ -1,4 +1,4 @@
-"""Show a leaderboard, download it, and list what one team has on it."""
+"""Kaggle protocol: show and download a leaderboard, list the submissions of a team."""
 
 import hashlib
 import zipfile

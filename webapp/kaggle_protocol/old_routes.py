@@ -1,4 +1,4 @@
-"""The addresses of kaggle 1.5 and 1.6, answered by the same functions as the calls of today's command.
+"""Kaggle protocol: addresses of kaggle 1.5 and 1.6, mapped to the current functions.
 
 Those versions reach any address (`KAGGLE_API_ENDPOINT`) and send the API token as a password. They read bare
 lists, and need every field that they print.

@@ -1,4 +1,4 @@
-"""What organizers do with the kaggle command: create, data update, solution, launch, hosts."""
+"""Kaggle protocol for organizers: create, data update, solution, launch, hosts."""
 
 from collections.abc import Mapping
 from typing import Any

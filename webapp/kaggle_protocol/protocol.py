@@ -1,4 +1,4 @@
-"""How the kaggle command calls: one address for each method, a token, JSON both ways, readable refusals."""
+"""Kaggle protocol: one address per method, token, JSON in both directions, readable errors."""
 
 import logging
 from collections.abc import Callable, Mapping

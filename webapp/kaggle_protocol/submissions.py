@@ -1,4 +1,4 @@
-"""Submit, list submissions, read one, download one, and what is left of the limits."""
+"""Kaggle protocol: submit, list, show and download submissions; remaining limits."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

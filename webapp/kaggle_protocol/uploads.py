@@ -1,4 +1,4 @@
-"""Announce an upload, and receive its bytes at an address that is the secret: whole, in parts, again."""
+"""Kaggle protocol: announce an upload, and receive its bytes whole, in parts or resumed."""
 
 import re
 from datetime import timedelta

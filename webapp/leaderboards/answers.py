@@ -1,4 +1,4 @@
-"""The API's answers about leaderboards: public, private and final, and a submission that counts."""
+"""API models of leaderboards: public, private and final, and competing submissions."""
 
 from typing import Annotated, Any
 

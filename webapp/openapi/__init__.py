@@ -1,1 +1,1 @@
-"""The API's description: its OpenAPI document, and a page made of it."""
+"""OpenAPI document of the API, and its page."""

@@ -1,1 +1,1 @@
-"""How pages show things: formats, Markdown, charts, names of the score's terms, static files."""
+"""Presentation: formats, Markdown, charts, names of the terms, static files."""

@@ -1,4 +1,4 @@
-"""Form fields: texts with a parser, tick boxes, dates with a time (UTC)"""
+"""Form fields: texts with a parser, tick boxes, dates with a time (UTC)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time

@@ -1,4 +1,4 @@
-"""One client connection: its state, size and time limits, and when it is closed."""
+"""Client connections: size and time limits."""
 
 import logging
 import resource

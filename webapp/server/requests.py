@@ -1,4 +1,4 @@
-"""HTTP requests: headers, bodies up to the size limit that the application sets for the headers.
+"""HTTP request parser: the head, then a body up to the limit that the application chooses.
 
 The application runs all checks that need no body: the login, the room on the disk, the limits for an address.
 The body of a request that it rejects is never stored.

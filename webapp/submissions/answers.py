@@ -1,4 +1,4 @@
-"""The API's answers about submissions: status, scores, problems, what counts, and what is left to send."""
+"""API models of submissions: status, scores, problems, selection, remaining limits."""
 
 from typing import Annotated, Any
 

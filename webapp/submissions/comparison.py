@@ -1,4 +1,4 @@
-"""Page that compares two submissions: own ones, a benchmark, after the reveal any team's that counted."""
+"""Page that compares two submissions: own ones, a benchmark, or competing ones after the reveal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

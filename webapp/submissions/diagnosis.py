@@ -1,4 +1,4 @@
-"""Diagnosis of a submission: AUCs that hold the score back, and the histogram of its predictions."""
+"""Diagnosis of a submission: AUCs that lower the score, histogram of the predictions."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""View of a team's own files: the list, the rejected ones, the final selection and the chart of scores."""
+"""View of a team's own files: list, rejected files, final selection, chart of scores."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

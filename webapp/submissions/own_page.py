@@ -1,4 +1,4 @@
-"""Page of a team's submissions: what is left, the form, the final selection, the chart and the list."""
+"""Page of a team's submissions: limits, form, final selection, chart, list."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime

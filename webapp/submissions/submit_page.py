@@ -1,4 +1,4 @@
-"""Submit a file from the page of a team's submissions; check one before; submit old bytes once more."""
+"""Submit a file, check it before, or submit an earlier file again."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""API of a person's entry, team and pending answers."""
+"""API of a person's entry, team and pending requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Make a first submission: learn from train.csv which words are toxic, and write submission.csv.
+"""Make a first submission: learn toxic words from train.csv and write submission.csv.
 
 Put this script beside train.csv and test.csv, and run `python first_submission.py`.
 It needs pandas and scikit-learn (pip install pandas scikit-learn).

@@ -1,4 +1,4 @@
-r"""Influence of each row on the score (DeLong), for variances.
+r"""DeLong influence of each row on the score, for variances.
 
 An AUC that compares sets A and B is a mean over their rows: of the placement :math:`V(a)`, the fraction of
 B below a, and of :math:`V(b)`, the fraction of A above b. The influence of a row is its centered placement

@@ -1,4 +1,4 @@
-r"""Influence of each row on the score, and the effect of a changed label.
+r"""Effect of another label of one row on the score.
 
 `influences` describes the labels as they are, where the score is smooth. Where an identity's AUC is 0 or 1,
 its rows have no influence, although one other label would move the AUC. The changes do not depend on the

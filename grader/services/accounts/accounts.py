@@ -1,4 +1,4 @@
-"""User accounts: creation, look-up, profile, e-mail preferences, deletion"""
+"""User accounts: creation, search, profile, e-mail preferences, deletion."""
 
 import secrets
 import unicodedata

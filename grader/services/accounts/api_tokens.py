@@ -1,4 +1,4 @@
-"""API tokens: creation, scopes, competition, expiry, revocation"""
+"""API tokens: creation, scopes, competition, expiry, revocation."""
 
 import enum
 from collections.abc import Collection

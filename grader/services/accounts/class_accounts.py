@@ -1,4 +1,4 @@
-"""Accounts for a class, each with a one-time link or a token bound to the competition"""
+"""Accounts for a class, each with a one-time link or a token bound to the competition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""E-mail addresses of accounts; a verified address belongs to one account only"""
+"""E-mail addresses of accounts; a verified address belongs to one account only."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Limits on wrong passwords for an account and an address
+"""Limits on wrong passwords for an account and an address.
 
 Each account has four budgets of wrong passwords: for strangers, for known addresses, for known devices, and
 for logged-in people. Attempts by strangers use up their own budget only, so nobody can lock a person out of a

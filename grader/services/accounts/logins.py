@@ -1,4 +1,4 @@
-"""Login sessions, login links, known addresses of logins, addresses and browsers that accounts share.
+"""Login sessions, login links, known addresses, and addresses or browsers that accounts share.
 
 Addresses and browsers are stored as hashes under the secret key, so only their equality is known.
 """

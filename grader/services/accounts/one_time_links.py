@@ -1,4 +1,4 @@
-"""Random secrets, and one-time links for one purpose"""
+"""Random secrets, and one-time links for one purpose."""
 
 import hashlib
 import secrets

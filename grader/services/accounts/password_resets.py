@@ -1,4 +1,4 @@
-"""Password resets by a mailed link or a link from an administrator"""
+"""Password resets by a mailed link or a link from an administrator."""
 
 from datetime import datetime, timedelta
 

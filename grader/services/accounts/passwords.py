@@ -1,4 +1,4 @@
-"""Password rules, and hashing with a limit on simultaneous hashes"""
+"""Password rules, and hashing with a limit on simultaneous hashes."""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""Public profile pages: switch, teams, ranks after the reveal, avatar"""
+"""Public profile pages: switch, teams, ranks after the reveal, avatar."""
 
 import secrets
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Sign-ups by a mailed link, an invitation, or a CSV list of invitations"""
+"""Sign-ups by a mailed link, an invitation, or a CSV list of invitations."""
 
 import csv
 import io

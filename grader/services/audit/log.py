@@ -1,4 +1,4 @@
-"""Audit log: actions and their wording, entries of organizers' acts, and the public log.
+"""Audit log: actions and their wording, entries, and the public log.
 
 Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
 or rules carries a sentence for the log that everybody reads. Entries name teams and people by id and are read

@@ -1,4 +1,4 @@
-"""An act on a competition: its session, actor and time, with the competition locked."""
+"""`Act`: session, actor and time of an action on a competition, with the competition locked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

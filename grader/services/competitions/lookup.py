@@ -1,4 +1,4 @@
-"""Competitions by slug, their list and lock; allowed slugs."""
+"""Competitions by slug, the list of visible competitions, locks, allowed slugs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Leak checks of data files: when they are due, start, outcome, findings in words.
+"""Leak checks of data files: due, start, outcome and wording.
 
 A file is checked against every solution that is live, was live, or is being prepared, and again whenever one
 of them or the file changes. The release to participants is in `files`.

@@ -1,1 +1,1 @@
-"""Figures that organizers upload for their texts: checked pictures, shown to whoever sees the competition."""
+"""Figures in organizers' texts: checked images, shown to people who see the competition."""

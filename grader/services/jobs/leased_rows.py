@@ -1,4 +1,4 @@
-"""Leased rows of all queues: claims, tokens, retries, backoff, claims of dead processes.
+"""Leases shared by all queues: claim a row, retry with backoff, take over from dead processes.
 
 A claim holds a row until its lease ends. If the holder is lost, another process claims the row. The token of
 the late holder is then out of date, so it records nothing.

@@ -1,4 +1,4 @@
-"""Extra submissions that organizers grant to one team or all: the day that is suggested, counts, limits."""
+"""Extra submissions granted by organizers to one team or all teams."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Submission limits of a team: a day (and when it resets), in all, pending, rejected in an hour.
+"""Submission limits of a team: per day, in total, pending, rejected per hour.
 
 A submission uses a slot of the UTC day of its acceptance while it is pending or scored; one that was rejected
 or failed gives it back. What organizers granted raises the limits. All counting is done under the

@@ -1,4 +1,4 @@
-"""E-mail addresses: validation and normalization"""
+"""E-mail addresses: validation and normalization."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Daily limits on e-mails, invitations and merge requests"""
+"""Daily limits on e-mails, invitations and merge requests."""
 
 import hashlib
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Mail outbox: queue, claims, retries, retention
+"""Mail outbox: queue, claims, retries, retention.
 
 An e-mail with the key of an earlier one is not written.
 """

@@ -1,4 +1,4 @@
-"""Activity of a competition: people, teams, files by day, reasons of rejections, the best score by day."""
+"""Activity of a competition: people, teams, files and rejections by day, best score by day."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

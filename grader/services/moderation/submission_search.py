@@ -1,4 +1,4 @@
-"""Organizers' list of all submissions (filter, search, sort), and identical files of different teams.
+"""Organizers' list of all submissions: filter, search, sort; identical files of several teams.
 
 A page stays quick at 130,000 submissions: filters go by indexed columns, teams and people are found first and
 then asked for by id, and what a line shows beside the submission is read for the lines of one page.

@@ -1,4 +1,4 @@
-"""Names of users and teams: characters, length, reserved, look-alike and taken names
+"""Names of users and teams: characters, length, reserved, look-alike and taken names.
 
 Two names are the same if they differ only in case, look-alikes, punctuation and spaces. `name_key` folds the
 case and replaces each character by its prototype, like the skeleton of Unicode Technical Standard 39.

@@ -1,4 +1,4 @@
-"""E-mail to teams when a rescoring is published: the message, and each file's score before and now."""
+"""E-mail to teams about a published rescoring: the message, and each file's old and new score."""
 
 from collections import defaultdict
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Rescorings in preparation: a corrected solution or changed metric settings, progress, cancellation.
+"""Rescorings in preparation: corrected solution or new metric settings, progress, cancellation.
 
 The leaderboards do not change before the publication, see `publication`.
 """

@@ -1,4 +1,4 @@
-"""Submissions that a person can compare: own ones, benchmarks, and after the reveal those that counted.
+"""Submissions that a person may compare: their own, benchmarks, competing ones after the reveal.
 
 What is seen of each is what its own page shows the person, of a benchmark what the leaderboard shows.
 """

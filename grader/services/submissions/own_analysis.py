@@ -1,4 +1,4 @@
-"""A team's own submission: histogram, agreement with earlier files, diagnosis of its public score.
+"""Analysis of a team's own submission: histogram, agreement with earlier files, diagnosis.
 
 Histogram and agreement cover all rows together and depend on no label, identity or split: a team can compute
 both from its own files. The ranking of identities uses the rounded public table that the team sees anyway.

@@ -1,4 +1,4 @@
-"""Refuse an upload: not open, closed, paused, archived, not joined, disqualified, sent before, over a limit.
+"""Reasons to refuse an upload: closed, paused, archived, not joined, disqualified, repeated, limits.
 
 The rules read nothing: they decide about a situation, so that the submit page, the forecast before a file is
 stored, and the acceptance under the competition's lock cannot disagree.

@@ -1,4 +1,4 @@
-"""Which files of rejected submissions to delete: a day old, or over the team's storage quota.
+"""Deletion of rejected files: after a day, or over the storage quota of a team or person.
 
 The row stays with its problems; `file_deleted_at` says since when it does not need its blob. What no other
 row needs is deleted by the collector's rule: under the lock that excludes whoever is about to name the blob,

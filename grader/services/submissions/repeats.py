@@ -1,4 +1,4 @@
-"""Recognize a repeated upload: the same idempotency key, or a file that the team has sent before."""
+"""Repeated uploads: the same idempotency key, or a file that the team has sent before."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Team mergers (merge requests): ask, accept or refuse; rules on team size and submission counts.
+"""Team mergers: request, accept, refuse; rules on team size and submission counts.
 
 As on Kaggle, two teams can merge if together they have sent no more files than one team could have by now.
 Nothing may be left of a limit after it. The team that was taken in keeps its row and its name.

@@ -1,4 +1,4 @@
-"""Organizers' acts on a team by its name: begin one, replace an offensive name, free it later.
+"""Organizers' actions on team names: find a team, replace its name, release the name.
 
 A name that organizers gave stays, and no team can choose the one that was taken away, until they free them.
 """

@@ -1,4 +1,4 @@
-"""A team's members: find, add, remove one, who leads after the leader leaves, when a team is full."""
+"""Members of a team: find, add, remove, next leader, team size."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What members do with their team: create it, rename it, leave it, make another member the leader."""
+"""Members' actions on their team: create, rename, leave, change the leader."""
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session

@@ -1,7 +1,4 @@
-"""What waits for a person's answer: invitations, merge requests, and to organizers people who ask to join,
-questions, appeals, data files that are held back, and submissions that failed. Every page reads it, so the
-number of unread notifications and the disqualifications of own teams come with the same statement.
-"""
+"""Requests that wait for a person: invitations, merge requests, requests to join, organizers' tasks."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""URLs and IP addresses of webhooks, outside the operator's network
+"""URLs and IP addresses of webhooks, outside the operator's network.
 
 The URL is checked when it is entered. The IP address is checked for each delivery after one look-up of the
 name, and the connection uses the checked address.

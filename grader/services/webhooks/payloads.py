@@ -1,4 +1,4 @@
-"""Webhook payloads and their signatures, with the fields that the owner may see
+"""Webhook payloads and their signatures, with the fields that the owner may see.
 
 A payload is built for each attempt, by the phase and the feedback at that moment. Withdrawn announcements and
 moved deadlines have no payload.

@@ -1,4 +1,4 @@
-"""Webhooks of a team or the organizers: creation, changes, tests, deletion
+"""Webhooks of a team or the organizers: creation, changes, tests, deletion.
 
 The secret is returned once, when it is created. A person who changes a webhook becomes its owner: the webhook
 gets what its owner may see, and ends when the owner leaves.

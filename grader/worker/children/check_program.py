@@ -1,4 +1,4 @@
-"""Child process that checks files before their submission; a poison file kills only this process.
+"""Child process that checks files before their submission.
 
 It gets two open files (the upload and the row ids) and the names of the other labels, but no settings,
 database or storage. Labels and splits are out of its reach.

@@ -1,1 +1,1 @@
-"""Organizers' jobs in their own process: checks of solutions and data files, verification, bundle, ties."""
+"""Organizers' jobs: checks of solutions and data files, verification, results bundle, ties."""

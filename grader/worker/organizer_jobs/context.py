@@ -1,4 +1,4 @@
-"""Context of a running organizer's job: report progress, keep interim results, yield to waiting jobs."""
+"""Context of a running organizers' job: progress, interim results, yielding to other jobs."""
 
 import time
 from collections.abc import Callable

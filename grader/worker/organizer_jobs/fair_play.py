@@ -1,4 +1,4 @@
-"""Job that looks for signs of probing and for similar files, from cached ranks."""
+"""Job that finds signs of probing and similar files from cached ranks."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The API's requests and answers about the close: its stage, what is missing, its jobs."""
+"""API models of the close: stage, missing items, jobs."""
 
 from typing import Annotated, Any
 

@@ -1,1 +1,1 @@
-"""Organizers' pages while a competition runs: dashboard, teams, submissions, questions, exports, audit."""
+"""Organizers' pages of a running competition: console, teams, submissions, questions, audit."""

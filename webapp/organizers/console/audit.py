@@ -1,4 +1,4 @@
-"""Audit log of organizers, as a page and in the API: every action, with its values before and after."""
+"""Audit log, as a page and in the API: all actions with their values before and after."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Organizers' console, as a page and in the API: open tasks, scoring queue, pause and resume submissions."""
+"""Routes of the organizers' console, as a page and in the API; pause and resume submissions."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Diagnosis of a submission, for organizers: request, read and publish it, on a page and in the API."""
+"""Diagnosis of a submission, as a page and in the API: request, read, publish."""
 
 from typing import Any
 

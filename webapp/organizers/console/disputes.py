@@ -1,4 +1,4 @@
-"""Teams' disputes about scores, for organizers: list and answer them, on a page and in the API."""
+"""Questions about scores, as a page and in the API: list and answer them."""
 
 from typing import Any
 

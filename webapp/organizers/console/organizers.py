@@ -1,4 +1,4 @@
-"""Organizers of a competition, on their page and in the API: roles, and accounts for a class."""
+"""Organizers of a competition, as a page and in the API: roles, accounts for a class."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Submissions of all teams, for organizers, on pages and in the API: search, retry, mark, equal files."""
+"""Submissions of all teams, as pages and in the API: search, retry, mark, identical files."""
 
 from typing import Any
 

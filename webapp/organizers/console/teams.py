@@ -1,4 +1,4 @@
-"""Teams, for organizers, on pages and in the API: search, rename, disqualify, grant submissions."""
+"""Teams, as pages and in the API: search, rename, disqualify, grant submissions."""
 
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any

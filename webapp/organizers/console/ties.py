@@ -1,4 +1,4 @@
-"""Statistically tied teams, for organizers: compute and publish them, on a page and in the API."""
+"""Statistically tied teams, as a page and in the API: compute and publish them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""API for organizers: signs of unfair play with their evidence, marks, and what teams share."""
+"""Fair play in the API: signs with their evidence, marks, and what teams share."""
 
 from flask import url_for
 

@@ -1,4 +1,4 @@
-"""The API's requests and answers about rescoring: scoring versions, their progress and difference."""
+"""API models of rescoring: scoring versions, progress, difference."""
 
 from datetime import date
 from typing import Annotated, Any

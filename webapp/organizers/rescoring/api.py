@@ -1,4 +1,4 @@
-"""API: score all submissions again: prepare a version, see its difference, publish it, roll back."""
+"""Rescoring in the API: prepare a version, show its difference, publish it, roll back."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

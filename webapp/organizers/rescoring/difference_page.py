@@ -1,4 +1,4 @@
-"""Page of a rescoring's difference: score and rank changes, the top teams, links to the CSV files."""
+"""Page of the difference of two scoring versions: scores, ranks, top teams, CSV files."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

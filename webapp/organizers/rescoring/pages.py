@@ -1,4 +1,4 @@
-"""Organizers' page of rescoring: list of scoring versions, start one with a solution or settings."""
+"""Pages of rescoring: scoring versions, start with a solution or settings, publish."""
 
 from typing import Any
 

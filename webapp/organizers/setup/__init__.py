@@ -1,1 +1,1 @@
-"""Organizers' pages to set a competition up: create, settings, solution, data files, publish."""
+"""Setup of a competition: create, settings, solution, data files, publish."""

@@ -1,4 +1,4 @@
-"""The API's requests and answers about making a competition: settings, solution, data files, publication."""
+"""API models of the setup: settings, solution, data files, publication."""
 
 from typing import Annotated, Any
 

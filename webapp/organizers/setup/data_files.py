@@ -1,4 +1,4 @@
-"""Data files of a competition, on their page and in the API: upload, leak check, release, baseline."""
+"""Data files, as a page and in the API: upload, leak check, release, baseline."""
 
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any

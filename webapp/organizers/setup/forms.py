@@ -1,4 +1,4 @@
-"""Form of a step of the settings: fields made from the model, what they say, and what is wrong with each."""
+"""Form of a settings step: fields generated from the model, their help and their problems."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Metric step of a draft: identities to tick, and the check of another choice before it is used."""
+"""Metric step of the setup: selection of identities, and the check of another selection."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

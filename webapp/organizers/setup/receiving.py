@@ -1,4 +1,4 @@
-"""Receive an organizer's file, for the pages and the API: a data file, a solution, a baseline."""
+"""Receive an organizer's file for the pages and the API: data file, solution, baseline."""
 
 from collections.abc import Mapping
 from typing import Any

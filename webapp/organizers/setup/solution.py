@@ -1,4 +1,4 @@
-"""Solution of a competition, on its page and in the API: upload, column roles, report, accept."""
+"""Solution, as a page and in the API: upload, column roles, report, accept."""
 
 from typing import Annotated, Any
 
