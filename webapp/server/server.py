@@ -11,7 +11,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from webapp.server.channel import PASSWORD_THREADS, Bounds, Channel
+from webapp.server.connections import PASSWORD_THREADS, Bounds, Channel
 from webapp.server.requests import Request
 
 LOOK_SECONDS = 0.5

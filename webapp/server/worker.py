@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as GunicornWorker
 
 from grader.settings import load
-from webapp.server import channel, requests
+from webapp.server import connections, requests
 from webapp.server.server import Server
 
 FOLDER = "receiving"
@@ -29,7 +29,7 @@ class Worker(GunicornWorker):  # type: ignore[misc]
             self.wsgi,
             self._listener(),
             threads=self.cfg.threads,
-            bounds=channel.of_this_process(),
+            bounds=connections.of_this_process(),
             trusted_proxies=settings.trusted_proxies,
         )
         while self.alive and os.getppid() == self.ppid:

@@ -17,7 +17,7 @@ from grader.services.people import names
 
 AT_ONCE = 1  # in each process
 # A class that logs in at once waits, and nobody of it is sent away: the last of 64 for some seconds, or half
-# a minute on a busy machine. Who waits is on a thread of a lane of their own (`webapp.server.channel`).
+# a minute on a busy machine. Who waits is on a thread of a lane of their own (`webapp.server.connections`).
 MOST_WAITING = 64
 WAIT_SECONDS = 30.0
 # Who is known to an account goes first and waits longer: no crowd of strangers keeps out who was in before.

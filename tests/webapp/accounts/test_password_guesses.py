@@ -15,7 +15,7 @@ from grader.services.accounts import (
     passwords,
     sign_ups,
 )
-from webapp.server import channel
+from webapp.server import connections
 
 PASSWORD = "correct horse battery"
 ENDING_LOGINS = {"account.log_out", "account.log_out_everywhere", "account.end_login"}
@@ -186,8 +186,8 @@ def test_every_form_that_hashes_a_password_has_the_lane_of_its_own(site, monkeyp
         stranger = site.app.test_client()
         stranger.post(path, data={"csrf_token": site.form_token(stranger), **form})
         ada.post(path, form)
-    assert {path for path in waited if not channel.hashes_a_password("POST", path)} == set()
-    for begin in channel.PASSWORD_PATHS:
+    assert {path for path in waited if not connections.hashes_a_password("POST", path)} == set()
+    for begin in connections.PASSWORD_PATHS:
         assert any(path == begin or path.startswith(f"{begin}/") for path in waited), begin
 
 
