@@ -28,6 +28,11 @@ SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?", re.ASCII)
 _ELSEWHERE = re.compile(r"(\w[\w.+-]+|\[[\da-fA-F:.]+\]):/|[\w.+-]+@[\w.:\[\]-]+:")
 
 
+def folded(text: str) -> str:
+    """Return the form of a clean text for look-ups in any case."""
+    return unicodedata.normalize("NFKC", text.casefold())
+
+
 def is_storable(text: str) -> bool:
     """Return whether a text can be looked for and stored as it is."""
     return _UNSTORABLE.search(text) is None

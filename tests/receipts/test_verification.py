@@ -239,7 +239,7 @@ def test_the_commands_for_participants_do_what_they_are_said_to(files, receipt, 
     (files / "solution-nonce.txt").write_text(f"{NONCE.hex()}\n")
     (files / "predictions.csv").write_bytes(SUBMISSION)
     text = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
-    section = text[text.index("### Checking a score") : text.index("## Your account")]
+    section = text[text.index("### Verify a score") : text.index("## Your account")]
     commands = re.findall(r"^    (fairboard verify .*--nonce.*|python3 .*)$", section, flags=re.MULTILINE)
     assert len(commands) == 2
     told = []

@@ -217,7 +217,7 @@ def delete() -> ResponseReturnValue:
         return page, status, headers
     with writing() as session:
         accounts.delete_account(session, user=g.user, now=db.now(session))
-    gone = auth.log_out(everywhere=True)
+    gone = auth.log_out()  # all other sessions have ended with the account
     flash("Account deleted.")
     return gone
 

@@ -80,6 +80,7 @@ def reading() -> Iterator[Any]:
             yield g.session
         except Exception as error:
             if db.is_unavailable(error):
+                g.session.expunge_all()  # rows that were read before stay readable
                 end_reading(error)
             raise
     else:

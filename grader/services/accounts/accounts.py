@@ -41,7 +41,7 @@ from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, 
 from grader.services.people import names
 from grader.services.teams import rosters
 from grader.settings import Settings
-from grader.text import plain_text
+from grader.text import folded, plain_text
 
 ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
@@ -142,7 +142,7 @@ def unknown_password(passwords: PasswordHasher) -> str:
 def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> User:
     return User(
         name=name,
-        name_folded=names.folded(name),
+        name_folded=folded(name),
         name_key=names.name_key(name),
         name_shape=names.name_shape(name),
         password_hash=password_hash,
@@ -196,7 +196,7 @@ def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]
 def _named(search: str) -> Select[User]:
     query = select(User).where(User.deleted_at.is_(None))
     if search:
-        text = names.folded(search.strip())
+        text = folded(search.strip())
         query = query.where(
             User.name_folded.contains(text, autoescape=True)
             | func.lower(User.email).contains(text, autoescape=True)
@@ -277,7 +277,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
     logins.end_all(session, user=person)
     api_tokens.forget_all(session, user=person)
     person.name = names.of_deleted(person.id)
-    person.name_folded, person.name_key = names.folded(person.name), names.name_key(person.name)
+    person.name_folded, person.name_key = folded(person.name), names.name_key(person.name)
     person.name_shape = names.name_shape(person.name)
     person.password_hash = NO_PASSWORD
     person.is_admin = False

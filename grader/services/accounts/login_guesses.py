@@ -23,6 +23,7 @@ from grader.services import counting as tallies
 from grader.services.accounts.logins import network
 from grader.services.counting import DAY, HOUR, MINUTE, Limit
 from grader.services.people import names
+from grader.text import folded
 
 STRANGERS = (Limit(60, HOUR), Limit(500, DAY))
 KNOWN_ADDRESSES = (Limit(200, DAY),)
@@ -104,7 +105,7 @@ def account_hash(name: str, *, secret: str) -> str:
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)
-    return _hash(secret, "account", names.folded(text))
+    return _hash(secret, "account", folded(text))
 
 
 def address_hash(address: str | None, *, secret: str, user_id: int | None = None) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 from argon2 import PasswordHasher
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.services.people import names
+from grader.text import folded
 
 AT_ONCE = 1  # in each process
 # A class that logs in at once waits, and nobody of it is sent away: the last of 64 for some seconds, or half
@@ -130,14 +130,14 @@ def password_problem(password: str, *, name: str) -> str | None:
         return f"A password has at most {MAX_LENGTH:,} characters; this one has {len(password):,}."
     if len(set(password)) < 3:
         return "A password needs at least three different characters."
-    tried = {names.folded(password), *_words(password)}
+    tried = {folded(password), *_words(password)}
     units = {unit for each in tried if len(each) >= MIN_LENGTH and (unit := _unit(each)) != each}
     if any(len(unit) < MIN_LENGTH for unit in units):
         return "A password cannot be a short text repeated: attackers try it first."
     tried |= units
-    if name and not tried.isdisjoint({names.folded(name), *_words(name)}):
+    if name and not tried.isdisjoint({folded(name), *_words(name)}):
         return "A password cannot be the account name, with or without digits: attackers try it first."
-    if not tried.isdisjoint(names.folded(each) for each in SITE_NAMES):
+    if not tried.isdisjoint(folded(each) for each in SITE_NAMES):
         return "A password cannot be the name of the site, with or without digits: attackers try it first."
     if not tried.isdisjoint(_common()):
         return (
@@ -145,7 +145,7 @@ def password_problem(password: str, *, name: str) -> str | None:
             "first. Take a longer one, such as three words that have nothing to do with each other."
         )
     joined = {_MARKS.sub("", each) for each in tried}
-    for own in filter(None, (_MARKS.sub("", names.folded(each)) for each in (name, *SITE_NAMES))):
+    for own in filter(None, (_MARKS.sub("", folded(each)) for each in (name, *SITE_NAMES))):
         rests = {rest for each in joined for rest in (each.removeprefix(own), each.removesuffix(own))}
         if not (rests - joined).isdisjoint(_common()):
             return "A password cannot be a name with a common password: attackers try it first."
@@ -162,7 +162,7 @@ def _unit(text: str) -> str:
 
 def _words(password: str) -> set[str]:
     """Return the text in lower case without spaces, and without possible additions at its ends."""
-    plain = names.folded(password).replace(" ", "")
+    plain = folded(password).replace(" ", "")
     ahead, behind = _added(plain), _added(plain[::-1])
     return {
         plain[before : len(plain) - after]

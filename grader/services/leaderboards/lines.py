@@ -27,10 +27,9 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.ranking.order import Entry
-from grader.services.people.names import folded
 from grader.services.standings import rows, shown_scores
 from grader.services.standings.places import Standings
-from grader.text import one_line
+from grader.text import folded, one_line
 from grader.visibility import Feedback
 
 MAX_PARAMETERS = 5_000  # of one query

@@ -26,7 +26,7 @@ from grader.models import (
 )
 from grader.ranking import order
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, paging, slice_of_query
-from grader.services.people.names import folded
+from grader.text import folded
 
 MAX_FOUND_NAMES = 500
 MAX_GROUPS = 100

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Competition, Submission, SubmissionStatus, Team, TeamMember, User
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_list, slice_of_list
-from grader.services.people.names import folded
+from grader.text import folded
 
 
 class UnknownTeamId(OrganizerError):

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from grader.errors import ErrorKind, ParticipantError
 from grader.models import Competition, Team, User
 from grader.services import counting
+from grader.text import folded
 
 MAX_LENGTH = 64  # characters as a reader counts them (grapheme clusters)
 MAX_CODE_POINTS = 256
@@ -94,11 +95,6 @@ def clean_name(name: str) -> str:
     if problem := _problem(shown):
         raise InvalidName(problem)
     return shown
-
-
-def folded(name: str) -> str:
-    """Return the form of a clean name for look-ups in any case."""
-    return unicodedata.normalize("NFKC", name.casefold())
 
 
 def name_key(name: str) -> str:

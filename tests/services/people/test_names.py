@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from grader.services.people import names
 from grader.services.people.names import InvalidName, clean_name, name_key
+from grader.text import folded
 
 
 def valid(text: str) -> str | None:
@@ -179,7 +180,7 @@ def test_any_text_is_a_clean_name_or_refused(text: str):
         assert 1 <= len(shown) <= names.MAX_CODE_POINTS
         assert 1 <= len(name_key(shown)) <= names.KEY_LENGTH
         assert 1 <= len(names.name_shape(shown)) <= names.KEY_LENGTH
-        assert len(names.folded(shown)) <= names.MAX_CODE_POINTS
+        assert len(folded(shown)) <= names.MAX_CODE_POINTS
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=64))
