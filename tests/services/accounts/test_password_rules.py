@@ -94,7 +94,8 @@ def test_a_common_word_with_a_number_and_marks_is_refused_in_any_case(
     around = (before + number, after) if is_ahead else (before, number + after)
     password = any_case(word, how).join(around)
     if len(password) >= passwords.MIN_LENGTH and len(set(password)) >= 3:
-        assert COMMON in (password_problem(password, name="") or "")
+        problem = password_problem(password, name="") or ""
+        assert COMMON in problem or "short text repeated" in problem  # such as 143143 with 14
 
 
 def test_of_ten_thousand_good_passwords_none_is_refused():
