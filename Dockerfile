@@ -1,10 +1,10 @@
-# One image for every role; docker-compose.yml tells the roles by their commands.
-# Alone it is a whole installation: docker run -p 7777:7777 -v fairboard:/data IMAGE
+# One image for all roles, which docker-compose.yml selects by command.
+# By itself it runs a complete installation: docker run -p 7777:7777 -v fairboard:/data IMAGE
 
 FROM python:3.13-slim-trixie AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /source
-# The packages change seldom, the source often: the first layers stay cached.
+# Packages change less often than the source, so they are installed in separate layers that stay cached.
 COPY requirements/app.lock requirements/build.lock requirements/
 RUN python -m venv /opt/fairboard \
     && /opt/fairboard/bin/pip install --require-hashes --no-deps -r requirements/app.lock \

@@ -1,7 +1,7 @@
 """Offline check that the lock files are complete and satisfy pyproject.toml.
 
-A newer release upstream is no fault. `make lint` runs this, and `uv pip check` beside it, which
-follows the requirements of the locked packages themselves.
+Newer upstream releases are not reported. `make lint` also runs `uv pip check`, which checks the requirements
+of the locked packages themselves.
 """
 
 import re
@@ -21,17 +21,17 @@ LOCKS = {
 
 
 def faults(root: Path) -> list[str]:
-    """Return what is wrong with the locks below `root`, one sentence each."""
+    """Return a sentence for each problem with the lock files below `root`."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     found = []
     for name, extras in LOCKS.items():
         text = (root / "requirements" / name).read_text()
         locked = _locked(text)
         if "://" in text:
-            found.append(f"{name} holds an address (://); run `make lock`.")
-        found += [f"{name}: {package} has no hash; run `make lock`." for package in _unhashed(text)]
+            found.append(f"{name} contains a URL (://). Run `make lock`.")
+        found += [f"{name}: {package} has no hash. Run `make lock`." for package in _unhashed(text)]
         found += [
-            f"{name} does not satisfy {requirement}, which pyproject.toml asks for; run `make lock`."
+            f"{name} does not satisfy {requirement}, which pyproject.toml requires. Run `make lock`."
             for requirement in _required(project, extras)
             if not _satisfied(requirement, locked.get(canonicalize_name(requirement.name)))
         ]
@@ -54,7 +54,7 @@ def _satisfied(requirement: Requirement, version: str | None) -> bool:
 
 
 def _locked(text: str) -> dict[str, str]:
-    """Return the version of each package that the lock pins."""
+    """Return the pinned version of each package."""
     return dict(re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", text, re.MULTILINE))
 
 
@@ -64,14 +64,14 @@ def _unhashed(text: str) -> list[str]:
 
 
 def _disagreements(root: Path) -> list[str]:
-    """Compare the locks: what is tested (dev) is what is installed (app) and built with (build).
+    """Return differences between locks: tested versions (dev) must equal those of app and build.
 
-    mutants.lock is installed over dev.lock: it adds packages and changes none.
+    mutants.lock is installed on top of dev.lock, so it may add packages but not change versions.
     """
     texts = {name: (root / "requirements" / name).read_text() for name in LOCKS}
     tested = _locked(texts["dev.lock"])
     return [
-        f"{name} has {package} {version} where dev.lock has {tested.get(package)}; run `make lock`."
+        f"{name} has {package} {version}, but dev.lock has {tested.get(package)}. Run `make lock`."
         for name, text in texts.items()
         for package, version in _locked(text).items()
         if tested.get(package, version if name == "mutants.lock" else None) != version

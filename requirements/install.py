@@ -2,9 +2,9 @@
 
     python requirements/install.py .venv --stamp .runnable app.lock build.lock
 
-The Makefile runs this with the Python of the machine: it needs no package. The stamp says what the
-environment holds. While an installation runs there is none, so that an interrupted one is started again
-from an empty folder.
+The Makefile runs this with the system's Python, so it must not import other packages. The stamp records
+which packages the environment contains. It is absent during an installation, so that an interrupted
+installation is repeated in an empty folder.
 """
 
 import argparse
@@ -25,16 +25,16 @@ ROOT = Path(__file__).parents[1]
 STAMPS = (".runnable", ".complete")
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--no-color", "install", "--no-deps")
 LAST_LINES = 30
-# What the estimate begins with, measured on two shared cores; the pace of this installation corrects it.
+# Initial estimate, measured on two shared cores. It is corrected by the speed of the current installation.
 SECONDS_PER_PACKAGE = 0.5
-SHARE_BEFORE, SHARE_FETCHED = 0.1, 0.3  # of the time: to make the folder, to have all packages here
-TRUST = 0.2  # in the first estimate: as if so much of the work had gone by it
+SHARE_BEFORE, SHARE_FETCHED = 0.1, 0.3  # shares of the time for creating the folder and for downloads
+TRUST = 0.2  # weight of the initial estimate, as a share of the work
 SECONDS_BETWEEN_LINES = 5.0
 TICK_SECONDS = 0.2
 
 
 class Installation:
-    """Packages of some locks: how many are wanted here, fetched, and installed in an environment."""
+    """Counts of required, downloaded and installed packages of some lock files."""
 
     def __init__(self, environment: Path, locks: list[Path]) -> None:
         pins = [
@@ -47,17 +47,17 @@ class Installation:
 
     @property
     def total(self) -> int:
-        """How many packages this machine needs, as far as is known."""
+        """The number of packages that this machine needs, as far as known."""
         return sum(count > 0 for count in self._entries.values())
 
     @property
     def fetched(self) -> int:
-        """How many packages are here, installed or not."""
+        """The number of downloaded packages, including installed ones."""
         return min(len(self._fetched), self.total)
 
     @property
     def installed(self) -> int:
-        """How many packages are installed whole."""
+        """The number of completely installed packages."""
         records = self._environment.glob("lib/python*/site-packages/*.dist-info/RECORD")
         found = (record.parent.name.removesuffix(".dist-info").rpartition("-") for record in records)
         return len(
@@ -66,12 +66,12 @@ class Installation:
 
     @property
     def share(self) -> float:
-        """The share of the work that is done."""
+        """The completed share of the work."""
         fetched, installed = self.fetched / self.total, self.installed / self.total
         return SHARE_BEFORE + SHARE_FETCHED * fetched + (1 - SHARE_BEFORE - SHARE_FETCHED) * installed
 
     def note(self, line: str) -> None:
-        """Take a line that pip prints."""
+        """Update the counts from a line of pip's output."""
         if ignored := re.match(r"Ignoring ([\w.-]+): markers", line):
             self._entries[ignored[1]] -= 1
         elif re.match(r"(Collecting|Processing|Requirement already satisfied:) ", line):
@@ -79,7 +79,7 @@ class Installation:
 
 
 class Line:
-    """Progress on one line of a terminal, and elsewhere on a new line now and then."""
+    """Progress display: a single line in a terminal, otherwise a new line every few seconds."""
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
@@ -87,7 +87,7 @@ class Line:
         self._shown_at = -SECONDS_BETWEEN_LINES
 
     def show(self, text: str, *, at: float, is_last: bool = False) -> None:
-        """Show a text, `at` seconds from the beginning."""
+        """Show a text, `at` seconds after the start."""
         if self._is_terminal:
             self._output.write(f"\r\x1b[K{text}" + ("\n" if is_last else ""))
         elif is_last or at - self._shown_at >= SECONDS_BETWEEN_LINES:
@@ -97,22 +97,22 @@ class Line:
 
 
 def seconds_left(elapsed: float, share: float, first_guess: float) -> float:
-    """Return how long the rest takes: by the first guess at the beginning, by the pace later."""
+    """Return the estimated remaining time, which relies on `first_guess` less and less."""
     return max(1.0, (elapsed + TRUST * first_guess) / (share + TRUST) - elapsed)
 
 
 def in_words(seconds: float) -> str:
-    """Return a length of time as nobody reads it more exactly."""
+    """Return a rounded remaining time in words."""
     if seconds < 90:
         return f"about {5 * max(1, round(seconds / 5))} s left"
     return f"about {round(seconds / 60)} minutes left"
 
 
 def main() -> None:
-    """Install the locks of the command line, and set the stamp."""
-    parser = argparse.ArgumentParser(description="Make an environment from hash-locked requirements.")
+    """Install the locks given on the command line, and create the stamp."""
+    parser = argparse.ArgumentParser(description="Create an environment from hash-locked requirements.")
     parser.add_argument("environment", type=Path)
-    parser.add_argument("locks", nargs="+", help="files beside this one")
+    parser.add_argument("locks", nargs="+", help="lock files in the folder of this script")
     parser.add_argument("--stamp", required=True, choices=STAMPS)
     parser.add_argument("--no-compile", action="store_true", help="compile modules when they are first used")
     chosen = parser.parse_args()
@@ -121,11 +121,11 @@ def main() -> None:
 
 
 def install(environment: Path, locks: list[Path], stamp: str, options: list[str]) -> None:
-    """Install locks and the checkout itself; end the program where that fails."""
+    """Install locks and the checkout itself; exit on failure."""
     begun = time.monotonic()
     packages, line = Installation(environment, locks), Line(sys.stderr)
     first_guess = packages.total * SECONDS_PER_PACKAGE
-    line.show(f"Making {environment}: {packages.total} packages, {in_words(first_guess)}", at=0)
+    line.show(f"Creating {environment}: {packages.total} packages, {in_words(first_guess)}", at=0)
     was_whole = [each for each in STAMPS if (environment / each).exists()]
     for each in was_whole:
         (environment / each).unlink()
@@ -134,10 +134,12 @@ def install(environment: Path, locks: list[Path], stamp: str, options: list[str]
     def tell(*, is_last: bool = False) -> None:
         at = time.monotonic() - begun
         is_fetching = packages.fetched < packages.total
-        what, count = ("fetched", packages.fetched) if is_fetching else ("installed", packages.installed)
+        what, count = ("downloaded", packages.fetched) if is_fetching else ("installed", packages.installed)
         left = "" if is_last else f", {in_words(seconds_left(at, packages.share, first_guess))}"
         line.show(
-            f"Making {environment}: {what} {count} of {packages.total} packages{left}", at=at, is_last=is_last
+            f"Creating {environment}: {what} {count} of {packages.total} packages{left}",
+            at=at,
+            is_last=is_last,
         )
 
     python = str(environment / "bin/python")
@@ -149,15 +151,15 @@ def install(environment: Path, locks: list[Path], stamp: str, options: list[str]
     size = sum(path.lstat().st_size for path in environment.rglob("*") if not path.is_dir())
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stderr.write(
-        f"Made {environment}: {size / 1e6:.0f} MB in {time.monotonic() - begun:.0f} s, "
-        f"{used.ru_utime + used.ru_stime:.0f} s of processor time.\n"
+        f"Created {environment}: {size / 1e6:.0f} MB in {time.monotonic() - begun:.0f} s, "
+        f"{used.ru_utime + used.ru_stime:.0f} s of CPU time.\n"
     )
 
 
 def run(
     command: list[str], packages: Installation | None = None, tell: Callable[[], None] = lambda: None
 ) -> None:
-    """Run a command, and tell meanwhile how far it is; show what it said, and end, where it fails."""
+    """Run a command and report its progress; on failure, print its last output and exit."""
     said: deque[str] = deque(maxlen=LAST_LINES)
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -180,7 +182,7 @@ def run(
             process.terminate()
             raise
     if process.returncode:
-        sys.exit(f"\n{''.join(said)}`{' '.join(command[:4])} …` ended with {process.returncode}.")
+        sys.exit(f"\n{''.join(said)}`{' '.join(command[:4])} …` failed with exit code {process.returncode}.")
 
 
 if __name__ == "__main__":
@@ -188,4 +190,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        sys.exit("\nInterrupted; the next `make` starts the installation again.")
+        sys.exit("\nInterrupted. Run `make` to restart the installation.")
