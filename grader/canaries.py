@@ -1,8 +1,8 @@
 """Canary rows: unscored rows with secret random labels, which reveal files made from a leak.
 
-The coins depend on nothing that an honest file contains, so that every choice of the rows with coin 1 is
-equally likely given its predictions. The probability is counted, not estimated, and holds for any model, also
-with ties.
+The coins are independent of the contents of an honest file. Given the predictions of such a file, every
+choice of the rows with coin 1 is therefore equally likely. The probability is computed exactly and is valid
+for any model, including predictions with ties.
 """
 
 import math
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class CannotDraw(ValueError):
-    """So many canary rows cannot be had."""
+    """The requested number of canary rows cannot be drawn."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,11 +41,11 @@ class Drawn:
     Attributes
     ----------
     places : array of intp, shape (n,)
-        In the order of the file.
+        Row positions, in file order.
     coins : array of bool, shape (n,)
-        Half of them are true.
+        The coin of each row; half of them are true.
     labels : array of float64, shape (n,)
-        What the solution is to say: a label that another row of the coin's class has.
+        The labels to store in the solution. Each is the label of a random scored row of the coin's class.
     """
 
     places: NDArray[np.intp]
@@ -62,45 +62,51 @@ def draw(
     from_scored: bool,
     random: Random,
 ) -> Drawn:
-    """Draw rows, those with Usage Ignored first, and a coin for each.
+    """Draw canary rows, preferably with the Usage Ignored, and a coin for each.
 
     Parameters
     ----------
     labels : array of float64, shape (m,)
+        The labels of the solution.
     usage : array of int8, shape (m,)
-        0 Ignored; what else is scored.
+        0 for Ignored; all other rows are scored.
     count : int
-        `LEAST` to `MOST`, and even, so that the coins are half and half.
+        Number of canary rows: an even number from `LEAST` to `MOST`, so that half of the coins are true.
     threshold : float
-        From here on a label is positive.
+        The label threshold; a label is positive if it is at least this value.
     from_scored : bool
-        Whether scored rows are taken where too few are Ignored.
+        Whether to use scored rows if there are too few rows with the Usage Ignored.
     random : Random
-        Nobody may guess what it draws: `random.SystemRandom`, but in tests.
+        The random generator. It must be unpredictable: use `random.SystemRandom` except in tests.
+
+    Returns
+    -------
+    Drawn
 
     Raises
     ------
     CannotDraw
-        With a sentence for organizers.
+        If the count is invalid or there are too few rows. The message is for organizers.
     """
     if not LEAST <= count <= MOST or count % 2:
         raise CannotDraw(
-            f"Ask for {LEAST} to {MOST} canary rows, an even number: fewer say too little, and half of their "
-            "labels are drawn positive."
+            f"The number of canary rows must be an even number from {LEAST} to {MOST}. Fewer rows would not "
+            "be conclusive, and half of the rows get a positive label."
         )
     ignored, scored = np.flatnonzero(usage == IGNORED), np.flatnonzero(usage != IGNORED)
     lacking = max(0, count - ignored.size)
     if lacking and not from_scored:
         raise CannotDraw(
-            f"{ignored.size:,} rows have the Usage Ignored: {lacking:,} fewer than the canary rows that you "
-            "ask for. Mark more rows as Ignored, ask for fewer, or allow that scored rows become canary rows."
+            f"{ignored.size:,} rows have the Usage Ignored, {lacking:,} fewer than the requested canary "
+            "rows. Mark more rows as Ignored, request fewer canary rows, or allow scored rows to become "
+            "canary rows."
         )
     if lacking > scored.size // 2:
-        raise CannotDraw("The solution has too few rows for so many canary rows.")
+        raise CannotDraw("The solution has too few rows. Request fewer canary rows.")
     places = random.sample(ignored.tolist(), count - lacking) + random.sample(scored.tolist(), lacking)
     by_coin = [labels[scored][(labels[scored] >= threshold) == coin].tolist() for coin in (False, True)]
     if not all(by_coin):
-        raise CannotDraw("The scored rows have labels of one class only.")
+        raise CannotDraw("All scored rows belong to one class. Canary rows require both classes.")
     coins = [True, False] * (count // 2)
     random.shuffle(coins)
     drawn = [random.choice(by_coin[coin]) for coin in coins]
@@ -114,16 +120,16 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How well a file follows the coins.
+    """Agreement of a file with the coins.
 
     Attributes
     ----------
     pairs : int
-        Pairs of a row with coin 1 and a row with coin 0.
+        Number of pairs of a row with coin 1 and a row with coin 0.
     as_drawn : float
-        How many of them the file orders as the coins do; a tie counts one half.
+        Number of pairs that the file orders like the coins; ties count as one half.
     chance : float
-        The probability that an honest file orders at least so many as the coins do.
+        The probability that an honest file orders at least this many pairs like the coins.
     """
 
     pairs: int
@@ -132,21 +138,22 @@ class Followed:
 
 
 def follow(predictions: ArrayLike, coins: NDArray[np.bool_]) -> Followed:
-    """Compare a file with the coins by the rank-sum statistic (Mann and Whitney), exactly.
+    """Compare a file with the coins by an exact rank-sum test (Mann-Whitney).
 
     Parameters
     ----------
     predictions : array of numbers, shape (n,)
-        Of the canary rows, or their ranks among any rows.
+        The predictions of the canary rows, or their ranks among any set of rows.
     coins : array of bool, shape (n,)
 
     Returns
     -------
     Followed
-        The chance is the upper tail of the permutation distribution, given the ties of this file.
+        The result. The probability is the upper tail of the permutation distribution, given the file's ties.
     """
     _, places, counts = np.unique(np.asarray(predictions), return_inverse=True, return_counts=True)
-    doubled = (2 * np.cumsum(counts) - counts + 1)[places]  # twice the midranks: integers with ties too
+    # Doubled midranks are integers even for ties.
+    doubled = (2 * np.cumsum(counts) - counts + 1)[places]
     ones = int(np.count_nonzero(coins))
     total = int(doubled[coins].sum())
     tail = _tail(tuple(sorted(doubled.tolist())), ones)
@@ -158,42 +165,43 @@ def follow(predictions: ArrayLike, coins: NDArray[np.bool_]) -> Followed:
 
 
 def least_chance(rows: int) -> float:
-    """Return the chance that an honest file follows all coins, half of which are 1.
+    """Return the probability that an honest file follows all coins, half of which are 1.
 
     Parameters
     ----------
     rows : int
-        How many canary rows there are.
+        Number of canary rows.
 
     Returns
     -------
     float
-        No chance of `follow` can be smaller.
+        The smallest probability that `follow` can return.
     """
     return 1 / math.comb(rows, rows // 2)
 
 
 def is_named(chance: float, files: int) -> bool:
-    """Return whether a file follows the coins too well for chance, among as many files as were looked at.
+    """Return whether a file follows the coins too well for this to be due to chance.
 
     Parameters
     ----------
     chance : float
-        Of `follow`.
+        The probability returned by `follow`.
     files : int
-        How many were looked at.
+        Number of tested files.
 
     Returns
     -------
     bool
-        True where the chance that any honest one among so many follows as well is at most `MOST_CHANCE`.
+        True if the probability that any of this number of honest files follows the coins as well is at most
+        `MOST_CHANCE`.
     """
     return chance * files <= MOST_CHANCE
 
 
 @lru_cache(maxsize=64)
 def _tail(doubled: tuple[int, ...], ones: int) -> NDArray[np.float64]:
-    """Return by each sum how likely `ones` of the numbers, drawn at random, reach it."""
+    """Return, for each sum, the probability that `ones` of the numbers drawn at random reach it."""
     ways = np.zeros((ones + 1, sum(doubled[len(doubled) - ones :]) + 1))
     ways[0, 0] = 1
     for each in doubled:

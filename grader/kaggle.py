@@ -1,7 +1,7 @@
-"""The score in the signature of Kaggle's metric notebooks.
+"""The score with the interface of Kaggle's metric notebooks.
 
-Kaggle calls ``score(solution, submission, row_id_column_name)`` with two data frames, shows the
-text of a `ParticipantVisibleError` to the participant, and keeps every other error from them.
+Kaggle calls ``score(solution, submission, row_id_column_name)`` with two data frames. It shows the message of
+a `ParticipantVisibleError` to the participant and hides all other errors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAMED_AT_MOST = 5
 
 
 class ParticipantVisibleError(ParticipantError):
-    """Something is wrong with the submission; the participant may read the message."""
+    """Error in the submission whose message participants may see."""
 
     public_name = "participant_visible"
 
@@ -40,41 +40,42 @@ def score(
     prediction: str = "prediction",
     settings: MetricSettings | None = None,
 ) -> float:
-    """Return the score of a submission: overall AUC and power means of the bias AUCs, weighted.
+    """Return the score: weighted mean of the overall AUC and the power means of the bias AUCs.
 
     Parameters
     ----------
     solution : DataFrame
-        One row per id: the label, and one column per identity whose blanks mean "not mentioned".
-        A column ``Usage`` is ignored: Kaggle hands each split over on its own.
+        One row per id, with the label and one column per identity. Blank identities count as not mentioned.
+        A column ``Usage`` is ignored, because Kaggle passes each split separately.
     submission : DataFrame
-        The same ids, in any order, and one finite prediction for each.
+        The same ids, in any order, with one finite prediction for each.
     row_id_column_name : str
-        Name of the id column in both. It is never scored.
+        Name of the id column in both data frames. It is never scored.
     label : str, optional
-        Name of the label column. By default the one of ``target``, ``label`` and ``toxicity``.
+        Name of the label column. By default, the solution must contain exactly one of ``target``, ``label``
+        and ``toxicity``.
     identities : sequence of str, optional
-        Names of the identity columns. By default all other columns whose values are blank or
-        between 0 and 1; a column where nearly all are is an error, because the score with and
-        without it are two metrics.
+        Names of the identity columns. By default, all other columns whose values are blank or between 0
+        and 1. A column in which nearly all values meet this condition is an error, because including and
+        excluding it would result in two different metrics.
     prediction : str, optional
         Name of the prediction column.
     settings : MetricSettings, optional
-        Power, weights and thresholds; by default those of the Jigsaw competition.
+        Power, weights and thresholds; by default, the settings of the Jigsaw competition.
 
     Returns
     -------
     float
-        In [0, 1], the same bits as `grader.metrics.bias_report` gives. The two frames are left
-        as they are.
+        The score, in [0, 1], identical to the last bit to that of `grader.metrics.bias_report`. The two data
+        frames are not modified.
 
     Raises
     ------
     ParticipantVisibleError
-        If the submission lacks or repeats a column or an id, has an id too many, or holds anything
-        but finite numbers as predictions: truth values are none.
+        If the submission has missing or repeated columns or ids, unexpected ids, or predictions that are
+        not finite numbers. Booleans are not accepted as predictions.
     ValueError
-        If the solution is at fault, or the score is undefined on it.
+        If the solution is invalid, or the score is undefined for it.
 
     Examples
     --------
@@ -110,8 +111,8 @@ def _only_label(solution: pd.DataFrame) -> str:
     found = [name for name in LABEL_COLUMNS if name in solution.columns]
     if len(found) != 1:
         raise ValueError(
-            f"The solution must have exactly one of the columns {_listed(LABEL_COLUMNS)}, "
-            f"or `label` must name one; it has {_listed(found) if found else 'none of them'}."
+            f"The solution must have exactly one of the columns {_listed(LABEL_COLUMNS)}, but it has "
+            f"{_listed(found) if found else 'none of them'}. Pass the name of the label column as `label`."
         )
     return found[0]
 
@@ -122,8 +123,8 @@ def _identity_columns(solution: pd.DataFrame, others: set[str]) -> list[str]:
     if near:
         value = solution[near[0]][_is_misfit(solution[near[0]])].iloc[0]
         raise ValueError(
-            f"The solution's column {_listed(near)} would be an identity but for a few values, such as "
-            f"{str(value)!r}. Fix it, or name the `identities`."
+            f"The solution's column {_listed(near)} would be an identity except for a few values, such as "
+            f"{str(value)!r}. Fix these values or pass `identities`."
         )
     return [name for name, tally in tallies.items() if tally.is_whole]
 
@@ -139,7 +140,7 @@ def _tally(column: pd.Series) -> Tally:
 
 
 def _is_misfit(column: pd.Series) -> NDArray[np.bool_]:
-    """Return for each value whether it is neither blank nor in 0..1."""
+    """Return a mask of the values that are neither blank nor in [0, 1]."""
     if _is_numeric(column):
         values = _numbers(column)
         return ~(np.isnan(values) | ((values >= 0) & (values <= 1)))
@@ -168,35 +169,38 @@ def _refuse_misfits(solution: pd.DataFrame, row_id: str, name: str, *, may_be_bl
         ids = solution[row_id][is_wrong].unique()
         raise ValueError(
             f"The solution's column `{name}` has {str(column[is_wrong].iloc[0])!r}; expected {expected}. "
-            f"{counted(int(is_wrong.sum()), 'such row')}, {_listed(ids)}."
+            f"{counted(int(is_wrong.sum()), 'such row')}: {_listed(ids)}."
         )
 
 
 def _joined_predictions(
     solution: pd.DataFrame, submission: pd.DataFrame, row_id: str, prediction: str
 ) -> NDArray[np.float64]:
-    """Return the predictions in the order of the solution, joined by the text of the id."""
+    """Return the predictions in the order of the solution, joined on the ids as text."""
     for name in (row_id, prediction):
         if name not in submission.columns:
             raise ParticipantVisibleError(
                 f"The submission has no column `{name}`; it has {_listed(submission.columns)}."
             )
         if list(submission.columns).count(name) > 1:
-            raise ParticipantVisibleError(f"The submission has several columns `{name}`; expected one.")
+            raise ParticipantVisibleError(f"The submission has several columns named `{name}`; expected one.")
     expected, found = solution[row_id].astype(str), submission[row_id].astype(str)
     if expected.duplicated().any():
-        raise ValueError("The solution repeats ids.")
-    _refuse_ids(found[found.duplicated()], "More than once in the submission")
+        raise ValueError("The solution contains repeated ids.")
+    _refuse_ids(found[found.duplicated()], "Repeated in the submission")
     _refuse_ids(found[~found.isin(expected)], "In the submission but not expected")
     _refuse_ids(expected[~expected.isin(found)], "Missing from the submission")
     values = _predictions(submission[prediction])
-    _refuse_ids(found[~np.isfinite(values)], "With a prediction that is no finite decimal number")
+    _refuse_ids(found[~np.isfinite(values)], "Prediction is not a finite decimal number")
     place_of = {text: place for place, text in enumerate(found)}
     return values[[place_of[text] for text in expected]]
 
 
 def _predictions(column: pd.Series) -> NDArray[np.float64]:
-    """Return the predictions, texts read by the grammar of files; NaN where there is no number."""
+    """Return the predictions, with NaN for values that are not numbers.
+
+    Text is parsed like submission files.
+    """
     if column.dtype.kind in "iuf":
         return _numbers(column)
     return np.array([_number(value) for value in column], np.float64)

@@ -1,4 +1,4 @@
-"""The Kaggle signature gives our number, joins by id and says whose fault an error is."""
+"""Kaggle metric signature: same score, joins by id, and attribution of errors."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def submission(solution: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"id": solution["id"], "prediction": predictions})
 
 
-def test_the_score_is_the_one_of_the_library(solution, submission):
+def test_score_equals_the_librarys(solution, submission):
     report = bias_report(
         solution["target"],
         submission["prediction"],
@@ -40,7 +40,7 @@ def test_the_score_is_the_one_of_the_library(solution, submission):
     assert score(solution, submission, "id") == report.score
 
 
-def test_rows_are_joined_by_id_and_the_frames_are_left_alone(solution, submission):
+def test_rows_are_joined_by_id_and_the_frames_are_not_changed(solution, submission):
     shuffled = submission.sample(frac=1, random_state=1)
     before = solution.copy(), shuffled.copy()
     assert score(solution, shuffled, "id") == score(solution, submission, "id")
@@ -53,7 +53,7 @@ def test_text_ids_match_integer_ids(solution, submission):
     assert score(solution, as_text, "id") == score(solution, submission, "id")
 
 
-def test_roles_and_settings_can_be_named(solution, submission):
+def test_column_roles_and_settings_can_be_passed_by_name(solution, submission):
     renamed = solution.rename(columns={"target": "is harmful"})
     settings, names = MetricSettings(power=0), ["cat", "black dog"]
     identities = {name: solution[name] for name in names}
@@ -70,7 +70,7 @@ def test_roles_and_settings_can_be_named(solution, submission):
     assert number == report.score != score(solution, submission, "id")
 
 
-def test_predictions_may_be_texts_as_in_a_file(solution, submission):
+def test_predictions_may_be_strings_as_in_a_file(solution, submission):
     texts = submission.assign(prediction=[f" {value!r}\t" for value in submission["prediction"].tolist()])
     assert score(solution, texts, "id") == score(solution, submission, "id")
 
@@ -81,7 +81,7 @@ def with_cell(frame, column, value):
     return frame.assign(**{column: [value, *frame[column].astype(column_type)[1:]]})
 
 
-def test_a_named_identity_keeps_its_fault(solution, submission):
+def test_named_identity_keeps_its_error(solution, submission):
     spoilt = with_cell(solution, "cat", -1)
     with pytest.raises(ValueError, match="`cat` has '-1\\.0'; expected a number from 0 to 1 or a blank"):
         score(spoilt, submission, "id", identities=["cat", "black dog"])
@@ -89,7 +89,7 @@ def test_a_named_identity_keeps_its_fault(solution, submission):
 
 
 def with_first(frame, value):
-    """Return a frame of which the first prediction is something else."""
+    """Return a frame with another first prediction."""
     return frame.assign(prediction=[value, *frame["prediction"].astype(str)[1:]])
 
 
@@ -101,23 +101,23 @@ def with_first(frame, value):
         (lambda frame: frame.iloc[1:], "Missing from the submission: 1 id, `1000`"),
         (lambda frame: frame.iloc[5:], "Missing .*: 5 ids, `1000`, `1001`, `1002`, `1003`, `1004`[.]$"),
         (lambda frame: frame.iloc[6:], "Missing .*: 6 ids, `1000`, .*, `1004` and 1 more[.]$"),
-        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "More than once in the submission: 2 ids"),
+        (lambda frame: pd.concat([frame, frame.iloc[:2]]), "Repeated in the submission: 2 ids"),
         (lambda frame: frame.assign(id=frame["id"] + 7), "and 2 more"),
-        (lambda frame: frame.assign(prediction=np.nan), "no finite decimal number: 300 ids, `1000`"),
-        (lambda frame: frame.assign(prediction=np.inf), "no finite decimal number: 300 ids"),
-        (lambda frame: with_first(frame, "1_0"), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: with_first(frame, "\ud800"), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: with_first(frame, ""), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: with_first(frame, None), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: with_first(frame, [0.5]), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: frame.assign(prediction="high"), "no finite decimal number: 300 ids"),
-        (lambda frame: frame.assign(prediction=True), "no finite decimal number: 300 ids"),
-        (lambda frame: with_first(frame, True), "no finite decimal number: 1 id, `1000`"),
-        (lambda frame: pd.concat([frame, frame[["prediction"]]], axis=1), "several columns `prediction`"),
-        (lambda frame: pd.concat([frame, frame[["id"]]], axis=1), "several columns `id`"),
+        (lambda frame: frame.assign(prediction=np.nan), "not a finite decimal number: 300 ids, `1000`"),
+        (lambda frame: frame.assign(prediction=np.inf), "not a finite decimal number: 300 ids"),
+        (lambda frame: with_first(frame, "1_0"), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, "\ud800"), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, ""), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, None), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: with_first(frame, [0.5]), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: frame.assign(prediction="high"), "not a finite decimal number: 300 ids"),
+        (lambda frame: frame.assign(prediction=True), "not a finite decimal number: 300 ids"),
+        (lambda frame: with_first(frame, True), "not a finite decimal number: 1 id, `1000`"),
+        (lambda frame: pd.concat([frame, frame[["prediction"]]], axis=1), "columns named `prediction`"),
+        (lambda frame: pd.concat([frame, frame[["id"]]], axis=1), "several columns named `id`"),
     ],
 )
-def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submission, spoil, message):
+def test_error_in_the_submission_is_shown_to_the_participant(solution, submission, spoil, message):
     with pytest.raises(ParticipantVisibleError, match=message) as refused:
         score(solution, spoil(submission), "id")
     assert refused.value.message == str(refused.value)
@@ -128,26 +128,26 @@ def test_a_fault_of_the_submission_is_told_to_the_participant(solution, submissi
     [
         (lambda frame: frame.drop(columns="target"), "exactly one of the columns"),
         (lambda frame: frame.assign(label=1), "exactly one of the columns"),
-        (lambda frame: frame.assign(id=1), "repeats ids"),
+        (lambda frame: frame.assign(id=1), "contains repeated ids"),
         (lambda frame: frame.assign(cat=0), "subgroup_auc of cat is undefined"),
-        (lambda frame: with_cell(frame, "cat", -1), "`cat` would be an identity but for a few .* '-1.0'"),
+        (lambda frame: with_cell(frame, "cat", -1), "`cat` would be an identity except for a few .* '-1.0'"),
         (lambda frame: with_cell(frame, "black dog", "yes"), "`black dog` would be an .* as 'yes'"),
-        (lambda frame: with_cell(frame, "target", 2), "`target` has '2.0'; .* 1 such row, `1000`"),
+        (lambda frame: with_cell(frame, "target", 2), "`target` has '2.0'; .* 1 such row: `1000`"),
         (lambda frame: with_cell(frame, "target", None), "`target` has 'nan'"),
     ],
 )
-def test_a_fault_of_the_solution_is_not(solution, submission, spoil, message):
+def test_error_in_the_solution_is_not_shown_to_the_participant(solution, submission, spoil, message):
     with pytest.raises(ValueError, match=message):
         score(spoil(solution), submission, "id")
 
 
-def test_what_a_column_may_hold_is_told_at_its_ends(solution, submission):
+def test_boundary_values_of_columns_are_accepted_or_reported(solution, submission):
     ends = with_cell(with_cell(solution, "cat", 0), "target", 1)
     named = {"identities": ["cat", "black dog"]}
     assert score(ends, submission, "id", **named) == score(ends, submission, "id")
     for value in (-1e-9, 1 + 1e-9, np.inf):
         for name in ("cat", "target"):
-            with pytest.raises(ValueError, match=f"column `{name}` has .*1 such row, `1000`"):
+            with pytest.raises(ValueError, match=f"column `{name}` has .*1 such row: `1000`"):
                 score(with_cell(solution, name, value), submission, "id", **named)
     texts = solution.assign(
         cat=["0.5 ", None, "0", "1", *solution["cat"].astype(str)[4:].replace("nan", None)]
@@ -157,7 +157,7 @@ def test_what_a_column_may_hold_is_told_at_its_ends(solution, submission):
         score(solution, submission, "id", identities=["pig", "cow", "cat"])
 
 
-def test_predictions_of_objects_are_joined_by_id_too(solution, submission):
+def test_object_predictions_are_joined_by_id(solution, submission):
     reversed_rows = submission.iloc[::-1].reset_index(drop=True)
     objects = reversed_rows.assign(prediction=reversed_rows["prediction"].astype(object))
     assert score(solution, objects, "id") == score(solution, submission, "id")

@@ -1,1 +1,1 @@
-"""Charts as inline SVG: classes and attributes only, as a strict CSP requires."""
+"""Inline SVG charts styled with classes and attributes only, as a strict CSP requires."""

@@ -1,4 +1,4 @@
-"""Charts of reports: lines, rates, bars and points over two axes."""
+"""Report charts: line, rate, bar and scatter charts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ BOX = Area(left=58, right=408, top=14, bottom=234)
 SQUARE = BOX._replace(right=BOX.left + BOX.bottom - BOX.top)
 SQUARE_WIDTH = WIDTH - BOX.right + SQUARE.right
 LEGEND_STEP = 18
-LABEL_ROOM = 12  # the last mark is centered below the edge of the square
+LABEL_ROOM = 12  # The last tick label is centered below the edge of the square.
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a chart; `number` chooses its colour and dashes, so that colour alone says nothing."""
+    """One line of a chart; `number` selects its color and dash pattern."""
 
     name: str
     points: Sequence[Place]
@@ -23,7 +23,10 @@ class Series:
 
 
 def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
-    """Draw lines over two axes, with the names of the lines below; screen readers have the title."""
+    """Render a line chart, with a legend below if it has several lines.
+
+    Screen readers announce the title.
+    """
     parts = [*levels(y, BOX), *foot(x, BOX)]
     parts += [
         polyline(f"line s{one.number}", ((BOX.x(x, a), BOX.y(y, b)) for a, b in one.points)) for one in series
@@ -40,15 +43,15 @@ def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
 def rate_chart(
     title: str, curve: Sequence[Place], x_name: str, y_name: str, mark: tuple[float, float, str]
 ) -> str:
-    """Draw a curve of two rates against the diagonal, the area between them shaded, and one point marked.
+    """Render a curve of two rates, with the diagonal, the area between them and a marked point.
 
-    The mark's two rates stand before its text, which is written below the chart.
+    `mark` contains the two rates of the point and its label, which appears below the chart.
     """
     x, y = Axis(x_name, 0, 1), Axis(y_name, 0, 1)
     places = [(SQUARE.x(x, a), SQUARE.y(y, b)) for a, b in curve]
     a, b, note = mark
     at, height = SQUARE.x(x, a), SQUARE.y(y, b)
-    foot_of_gap = SQUARE.y(y, a)  # on the diagonal, at the same rate of the subgroup
+    foot_of_gap = SQUARE.y(y, a)  # the foot of the gap is on the diagonal, at the same subgroup rate
     parts = [
         *levels(y, SQUARE),
         *foot(x, SQUARE),
@@ -64,7 +67,7 @@ def rate_chart(
 
 
 def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
-    """Return the points of a histogram drawn as one line."""
+    """Return the outline of a histogram as a list of points."""
     points = [(edges[0], 0.0)]
     for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
         points += [(left, height), (right, height)]
@@ -72,7 +75,7 @@ def outline(edges: Sequence[float], heights: Sequence[float]) -> list[Place]:
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float]], axis: Axis, x_name: str = "") -> str:
-    """Draw upright bars from the foot of the axis, each with its name below."""
+    """Render a vertical bar chart with the name of each bar below it."""
     return grouped_bar_chart(title, [(name, (value,)) for name, value in bars], (), axis, x_name)
 
 
@@ -83,9 +86,9 @@ def grouped_bar_chart(
     axis: Axis,
     x_name: str = "",
 ) -> str:
-    """Draw groups of upright bars side by side, with the names of the bars of a group below.
+    """Render a grouped vertical bar chart with a legend below.
 
-    A group has a value for each name, None for no bar.
+    Each group has one value for each name, or None for no bar.
     """
     step = (BOX.right - BOX.left) / max(len(groups), 1)
     parts = [*levels(axis, BOX)]
@@ -101,13 +104,13 @@ def grouped_bar_chart(
 
 
 def order_chart(names: tuple[str, str], points: Sequence[Sequence[int]]) -> str:
-    """Return the chart of rows by their places, from 0 to 1000, in the files of these names."""
+    """Render a scatter chart of the ranks of rows in two files, on a scale from 0 to 1000."""
     across, up = (Axis(name, 0, 1000) for name in names)
     dots = (
         f'<circle class="dot" cx="{SQUARE.x(across, x):.1f}" cy="{SQUARE.y(up, y):.1f}" r="1.6"/>'
         for x, y in points
     )
-    description = f"Places of {len(points)} rows in {names[0]} and in {names[1]}, from 0 to 1000."
+    description = f"Ranks of {len(points)} rows in {names[0]} and {names[1]}, on a scale from 0 to 1000."
     parts = (*levels(up, SQUARE), *foot(across, SQUARE), *dots)
     return picture("chart scatter", description, SQUARE_WIDTH + LABEL_ROOM, HEIGHT, parts)
 
@@ -125,10 +128,10 @@ def _bar(number: int, x: float, y: float, width: float, height: float) -> str:
 
 
 def _legend_place(number: int) -> tuple[float, float]:
-    """Return where the name of a part begins: in two columns below the chart."""
+    """Return the position of a legend entry, in two columns below the chart."""
     return BOX.left + (number % 2) * 180, HEIGHT - 4 + LEGEND_STEP * (number // 2)
 
 
 def _height_with_legend(count: int) -> int:
-    """Return the height of a chart with the names of its parts."""
+    """Return the height of a chart with `count` legend entries."""
     return HEIGHT + LEGEND_STEP * ((count + 1) // 2)

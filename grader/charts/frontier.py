@@ -1,6 +1,6 @@
 """Scatter plot of overall AUC and worst bias term, with the Pareto front.
 
-A point is the displayed result of a team. Many teams are drawn as a grid of shaded squares.
+Each point is the displayed result of a team. Large numbers of teams are rendered as a grid of shaded squares.
 """
 
 from collections import Counter
@@ -43,9 +43,10 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """What every viewer sees: the axes, the places of those whom nobody beats, and all teams drawn.
+    """Viewer-independent part of the chart: axes, teams on the Pareto front, and rendered teams.
 
-    `drawn` has the teams for a wide and a narrow picture; `outside` counts those too low to be drawn.
+    `best` contains indices into `spots`. `drawn` is the SVG of the teams for the wide and the narrow chart.
+    `outside` is the number of teams below the axes, which are not rendered.
     """
 
     spots: Sequence[Spot]
@@ -57,7 +58,7 @@ class Cloud:
 
 
 def front(spots: Sequence[Spot]) -> list[int]:
-    """Return the places of the spots that no other equals or beats in both, most accurate first."""
+    """Return the indices of the spots on the Pareto front, in descending order of overall AUC."""
     order = sorted(range(len(spots)), key=lambda place: (-spots[place].overall, -spots[place].worst))
     found: list[int] = []
     for place in order:
@@ -67,7 +68,7 @@ def front(spots: Sequence[Spot]) -> list[int]:
 
 
 def cloud(spots: Sequence[Spot]) -> Cloud | None:
-    """Draw all teams for both widths; return None without any."""
+    """Render all teams for both widths; return None if there are no teams."""
     if not spots:
         return None
     best = front(spots)
@@ -81,7 +82,7 @@ def cloud(spots: Sequence[Spot]) -> Cloud | None:
 def frontier_chart(
     drawn: Cloud, *, names: Mapping[int, str], own: int | None, is_narrow: bool = False
 ) -> str:
-    """Draw the teams, the line of those whom nobody beats, the names of some, and the own one marked."""
+    """Render the scatter plot with the Pareto front, team names and the viewer's team."""
     area = NARROW_AREA if is_narrow else AREA
 
     def place(number: int) -> tuple[float, float]:
@@ -105,8 +106,8 @@ def frontier_chart(
         parts.append(f'<circle class="dot own" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
     count = "1 team" if len(drawn.spots) == 1 else f"{len(drawn.spots):,} teams"
     description = (
-        f"Overall AUC and worst bias term of {count}, with the line of those that no other team beats in "
-        "both; the table below has their numbers"
+        f"Scatter plot of overall AUC and worst bias term of {count}, with the Pareto front. "
+        "The table below contains the values."
     )
     size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
     return picture("chart frontier narrow" if is_narrow else "chart frontier", description, *size, parts)
@@ -122,7 +123,7 @@ def _teams(spots: Sequence[Spot], x: Axis, y: Axis, area: Area) -> Iterator[str]
 
 
 def _axis(name: str, values: Sequence[float]) -> Axis:
-    """Return an axis up to the best value, without low outliers."""
+    """Return an axis that ends just above the best value and excludes low outliers."""
     top, low = max(values), robust_floor(values, least=SMALLEST_SPREAD)
     room = (top - low) * 0.06 or 0.002
     return Axis(name, low - room, top + room, write=lambda value: f"{value:.3f}")
@@ -140,7 +141,7 @@ def _squares(places: Sequence[tuple[float, float]]) -> Iterator[str]:
 
 
 def _stairs(best: Sequence[tuple[float, float]], area: Area) -> list[tuple[float, float]]:
-    """Return the border of what the best teams reach: from the foot on the right to the left edge."""
+    """Return the step line of the Pareto front, from the bottom right to the left edge."""
     if not best:
         return []
     corners = [(best[0][0], float(area.bottom))]

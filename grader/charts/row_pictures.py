@@ -1,4 +1,4 @@
-"""Small pictures for the rows of a table: cells of shades, and dumbbells on a shared axis."""
+"""Small graphics for table rows: shaded cells, and dumbbell plots on a shared axis."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from grader.charts.svg import Area, Axis
 
 WIDTH, HEIGHT = 560, 18
 _AREA = Area(left=8, right=WIDTH - 8, top=0, bottom=HEIGHT)
-_SMALLEST = 0.01  # of an axis: less would make noise look large
+_SMALLEST = 0.01  # A shorter axis would exaggerate noise.
 
 
 def shared_axis(values: Iterable[float]) -> Axis:
-    """Return the axis of all lines: around all values, and not narrower than a hundredth."""
+    """Return an axis for all rows that includes all values and spans at least 0.01."""
     found = list(values)
     low, high = min(found), max(found)
     room = max((high - low) * 0.04, (_SMALLEST - (high - low)) / 2)
@@ -20,7 +20,10 @@ def shared_axis(values: Iterable[float]) -> Axis:
 
 
 def dumbbell(before: float, after: float, axis: Axis) -> str:
-    """Draw one row; it is hidden from screen readers, because the table has its numbers."""
+    """Render the dumbbell of one row.
+
+    It is hidden from screen readers, because the table contains the values.
+    """
     left, right = _AREA.x(axis, before), _AREA.x(axis, after)
     middle = HEIGHT / 2
     direction = "rose" if after > before else "fell" if after < before else "same"
@@ -34,7 +37,7 @@ def dumbbell(before: float, after: float, axis: Axis) -> str:
 
 
 def scale(axis: Axis) -> str:
-    """Draw the marks of the shared axis, for the head of the table."""
+    """Render the tick labels of the shared axis for the table header."""
     marks = "".join(
         f'<text class="tick" x="{_AREA.x(axis, value):.1f}" y="13">{text}</text>'
         for value, text in axis.marks()
@@ -49,9 +52,10 @@ STEP, SIDE = 8, 7
 
 
 def cell_picture(columns: Sequence[Sequence[str]], description: str) -> str:
-    """Draw a square for each cell, in columns from top to bottom; a cell is the class of its shade.
+    """Render a grid of shaded squares.
 
-    Screen readers and tooltips have the description. The cells of a shade are one path.
+    Each column lists the CSS classes of its shades from top to bottom. Screen readers and tooltips show the
+    description. All cells of a shade form one path.
     """
     by_shade: dict[str, list[str]] = defaultdict(list)
     for across, column in enumerate(columns):

@@ -1,7 +1,7 @@
-"""Slope chart of two rankings: one line for each team, with names of those that moved.
+"""Slope chart of two rankings, with one line for each team.
 
-The picture is narrow, so that its texts can be read on a phone. Few teams all have a name; of many only the
-first, the reader's own and those that moved most, and all others are one quiet path.
+The chart is narrow so that its text is readable on a phone. If there are many teams, only the top teams, the
+viewer's team and the teams that moved most have names. The other teams share one faint path.
 """
 
 import heapq
@@ -13,7 +13,9 @@ from grader.charts.svg import label, picture, polyline, shortened, spread, text
 
 WIDTH, LEFT, RIGHT, TOP, STEP = 400, 42, 168, 36, 19
 LABEL_GAP = 16
-ROWS = 20  # up to here each rank has a row and each team a name; from here ranks lie by their logarithm
+# Up to this number of ranks, each rank has a row and each team a name. Above this number, the scale is
+# logarithmic.
+ROWS = 20
 HEIGHT = 420
 TOP_COUNT, MOVED_COUNT = 3, 14
 MOST_QUIET = 1000
@@ -21,7 +23,7 @@ MOST_QUIET = 1000
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """What the chart shows of one team."""
+    """One team's line in the chart."""
 
     rank: int
     public_rank: int
@@ -30,14 +32,14 @@ class Slope:
 
     @property
     def css(self) -> str:
-        """Its classes: whether it rose, and whether it is the reader's own."""
+        """CSS classes for the direction of the change and for the viewer's team."""
         change = self.public_rank - self.rank
         direction = "rose" if change > 0 else "fell" if change < 0 else "stayed"
         return f"{direction} own" if self.is_own else direction
 
 
 def slope_chart(teams: Sequence[Slope], *, names: tuple[str, str] = ("Public", "Private")) -> str | None:
-    """Draw these teams, sorted by their new rank, between two rankings; return None without any."""
+    """Render two rankings of teams, given in order of their new rank; return None without teams."""
     if not teams:
         return None
     last = max(max(team.rank, team.public_rank) for team in teams)
@@ -77,7 +79,7 @@ def _named(teams: Sequence[Slope], last: int) -> list[Slope]:
 
 
 def _share(team: Slope) -> float:
-    """How far a team moves in the picture: from 40 to 30 less than from 4 to 1."""
+    """Return the size of a team's move on a logarithmic scale: 40 to 30 is less than 4 to 1."""
     return abs(math.log(team.public_rank / team.rank))
 
 
@@ -89,7 +91,7 @@ def _y(rank: int, last: int, bottom: float) -> float:
 
 
 def _quiet_path(teams: Iterable[Slope], last: int, bottom: float) -> Iterator[str]:
-    """Yield one path of all lines without a name; those that would hide each other are drawn once."""
+    """Yield one path for the lines of all unnamed teams, omitting overlapping lines."""
     ends = {
         tuple(2 * round(_y(r, last, bottom) / 2) for r in (team.public_rank, team.rank)) for team in teams
     }
@@ -102,6 +104,6 @@ def _quiet_path(teams: Iterable[Slope], last: int, bottom: float) -> Iterator[st
 def _description(teams: Sequence[Slope], names: tuple[str, str]) -> str:
     moved = sum(team.rank != team.public_rank for team in teams)
     return (
-        f"Ranks of {len(teams):,} {'team' if len(teams) == 1 else 'teams'}, {names[0]} to {names[1]}: "
-        f"{moved:,} differ; the table below has the same numbers"
+        f"Ranks of {len(teams):,} {'team' if len(teams) == 1 else 'teams'}, {names[0]} to {names[1]}. "
+        f"Changed ranks: {moved:,}. The table below contains the same values."
     )

@@ -1,7 +1,7 @@
 """Step chart of the teams' best public scores over time.
 
-It is drawn from displayed values alone, so that it shows no more than its table. Where there are too many
-teams for a line each, the others are a band: the best scores of 80 % of them lie in it.
+Only displayed values are used, so the chart reveals no more than the table below it. If there are too many
+teams for individual lines, the other teams appear as a band that contains the best scores of 80 % of them.
 """
 
 from bisect import bisect_right
@@ -36,14 +36,14 @@ LABEL_GAP = 15
 COLOURS = 10
 SMALLEST_SPREAD = 200
 SHORTEST = timedelta(minutes=10)
-POINTED_TEAMS = 3  # of so few teams each step is a point, too
-LINES = 14  # of so many others each has a quiet line
+POINTED_TEAMS = 3  # maximum number of teams for which each step also has a point
+LINES = 14  # maximum number of other teams with individual faint lines
 BAND_TIMES = 48
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What the chart shows of one team; `steps` is not empty."""
+    """One team's line in the chart; `steps` is not empty."""
 
     rank: int
     team: str
@@ -53,7 +53,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where the best scores of the other teams are at one time, in units."""
+    """Band of the other teams' best scores at one time, in units of 0.00001."""
 
     at: datetime
     low: int
@@ -63,9 +63,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class StepChart:
-    """The chart; scores below `floor`, where there are some, are drawn at the bottom edge.
+    """A step chart; scores below `floor`, if not None, appear at the bottom edge.
 
-    `band` has what it shows of the other teams, where there are too many for a line each.
+    `band` contains the band of the other teams if there are too many for individual lines.
     """
 
     svg: str
@@ -81,7 +81,10 @@ def step_chart(
     is_narrow: bool = False,
     decimals: int = SCORE_DECIMALS,
 ) -> StepChart | None:
-    """Draw these teams, best first, and the others quietly, up to a time; return None without any."""
+    """Render the step chart until a time; return None if there are no teams.
+
+    `teams` must be sorted, best first. `others` appear as faint lines, or as a band if there are many.
+    """
     if not teams:
         return None
     area = NARROW_AREA if is_narrow else AREA
@@ -101,7 +104,8 @@ def step_chart(
     ends = [area.y(y, max(team.steps[-1].score_units, y.low)) for team in teams]
     places = spread(ends, gap=LABEL_GAP, lowest=area.top, highest=area.bottom)
     lines = enumerate(zip(teams, ends, places, strict=True))
-    for number, (team, end, place) in reversed(list(lines)):  # the best is drawn last, above the others
+    # The best team is rendered last so that its line is on top.
+    for number, (team, end, place) in reversed(list(lines)):
         css = f"s{number % COLOURS}{' own' if team.is_own else ''}"
         corners = list(_corners(team.steps, x, y, area))
         parts.append(polyline(f"step {css}", corners))
@@ -112,7 +116,7 @@ def step_chart(
         parts.append(label(f"label {css}", area.right + 16, place, f"{team.rank}. {name}"))
     whom = "1 team" if len(teams) == 1 else f"{len(teams)} teams"
     description = (
-        f"Step chart of the best public score of {whom} over time; the table below has the same numbers"
+        f"Step chart of the best public score of {whom} over time. The table below contains the same values."
     )
     size = (NARROW_WIDTH, NARROW_HEIGHT) if is_narrow else (WIDTH, HEIGHT)
     svg = picture("chart narrow" if is_narrow else "chart", description, *size, parts)
@@ -120,7 +124,7 @@ def step_chart(
 
 
 def _band(others: Sequence[Sequence[Entry]], start: datetime, until: datetime) -> tuple[Level, ...]:
-    """Return at evenly spaced times where the best scores of most teams lie: 10 %, half and 90 % of them."""
+    """Return the 10 %, 50 % and 90 % quantiles of the teams' best scores at evenly spaced times."""
     times = [[entry.submitted_at for entry in steps] for steps in others]
     found = []
     for number in range(BAND_TIMES + 1):
@@ -154,7 +158,7 @@ def _points(team: Steps, css: str, x: Axis, y: Axis, area: Area) -> Iterator[str
 
 
 def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[Entry]], decimals: int) -> Axis:
-    """Return an axis on which the teams' last scores are apart, however low their first ones were."""
+    """Return an axis that separates the teams' latest scores despite very low first scores."""
     top = max(team.steps[-1].score_units for team in teams)
     ends = [steps[-1].score_units for steps in (*(team.steps for team in teams), *others)]
     if len(ends) <= SHOWN_VALUES:
@@ -166,7 +170,10 @@ def _score_axis(teams: Sequence[Steps], others: Sequence[Sequence[Entry]], decim
 
 
 def _times(x: Axis, start: datetime, until: datetime, area: Area, *, is_narrow: bool) -> Iterator[str]:
-    """Yield the time axis. It names its zone; pages show times of day, but not days, in the reader's zone."""
+    """Yield the time axis with its time zone.
+
+    Pages convert times to the reader's time zone if the axis has times of day.
+    """
     marks = time_marks(start, until)
     has_hours = any(":" in written for _, written in marks)
 

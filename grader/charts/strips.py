@@ -1,7 +1,7 @@
-"""Strip charts: best scores of teams, score changes, files and best scores by day.
+"""Strip charts of best scores and score changes, and charts of files and best scores by day.
 
-The pictures are as wide as their place: horizontal positions are percentages, so that texts and dots keep
-their size on a phone. They are drawn from displayed values only.
+The charts are as wide as their containers. Horizontal positions are percentages, so text and dots keep their
+size on a phone. Only displayed values are used.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ from grader.ranking.order import SCORE_DECIMALS, score_text, signed_text
 
 MOST_DOTS = 150
 DOT, LOWEST_BAR = 4, 2
-BAR_SHARE = 0.86  # of the width of a column
+BAR_SHARE = 0.86  # fraction of the column width
 SMALLEST_SPREAD = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The layout of a strip: `count` columns of dots or bars above a foot line, between two percentages."""
+    """Layout of a strip: `count` columns of dots or bars above a baseline."""
 
     height: int
     foot: int
@@ -33,16 +33,16 @@ class _Columns:
     highest_bar: int
 
     def shows_dots(self, piles: Counter[int]) -> bool:
-        """Return whether dots fit; else the columns are bars."""
+        """Return whether dots fit into the columns; otherwise, bars are used."""
         return piles.total() <= MOST_DOTS and max(piles.values()) <= self.highest_pile
 
     def dot(self, css: str, x: float, place: int) -> str:
-        """Return a dot at a place in the pile of its column."""
+        """Return the dot at a position in its column's stack."""
         y = self.foot - DOT - 1 - self.pile_step * place
         return f'<circle class="{css}" cx="{x:.2f}%" cy="{y}" r="{DOT}"/>'
 
     def bar(self, css: str, x: float, width: float, share: float) -> str:
-        """Return a bar whose height is a share of the highest one's."""
+        """Return a bar whose height is a fraction of the highest bar's height."""
         height = max(self.highest_bar * share, LOWEST_BAR)
         return _bar(css, x, width, self.foot - height, height)
 
@@ -50,7 +50,7 @@ class _Columns:
 BEST = _Columns(
     height=104, foot=78, left=2.0, right=98.0, count=50, pile_step=8, highest_pile=7, highest_bar=50
 )
-# 30 columns on either side of zero, which has a column of its own.
+# There are 30 columns on either side of zero, which has its own column.
 CHANGES = _Columns(
     height=112, foot=84, left=3.0, right=97.0, count=60, pile_step=9, highest_pile=8, highest_bar=72
 )
@@ -59,7 +59,7 @@ DAYS_HEIGHT, DAYS_TOP, DAYS_FOOT = 132, 18, 108
 
 @dataclass(frozen=True, slots=True)
 class StripChart:
-    """The chart; `below` teams have less than `floor` and are drawn at the left edge."""
+    """A strip chart; `below` teams have a score under `floor` and appear at the left edge."""
 
     svg: str
     floor: str
@@ -69,7 +69,10 @@ class StripChart:
 def strip_chart(
     scores: Mapping[int, int], *, own: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> StripChart | None:
-    """Draw the number of teams at each score, in units of 0.00001, and mark the own one; None without any."""
+    """Render the distribution of team scores with the viewer's score; None without scores.
+
+    `scores` maps each score to its number of teams. Scores are in units of 0.00001.
+    """
     if not scores:
         return None
     axis = _axis(scores)
@@ -95,7 +98,7 @@ def strip_chart(
 
 
 def _axis(scores: Mapping[int, int]) -> Axis:
-    """Return an axis on which most teams are apart, however low a few are."""
+    """Return an axis that separates most teams even if a few scores are very low."""
     top = max(scores)
     floor = robust_floor(Counter(scores).elements(), least=SMALLEST_SPREAD)
     if floor == top:
@@ -136,9 +139,9 @@ def _own(axis: Axis, units: int, decimals: int) -> str:
 
 
 def change_strip(changes: Sequence[int]) -> str | None:
-    """Draw by how much each team's displayed score changes, in units of 0.00001; None without any team.
+    """Render the distribution of score changes, in units of 0.00001; None if there are no teams.
 
-    Zero is in the middle and both sides reach to the largest change.
+    Zero is at the center, and both sides extend to the largest absolute change.
     """
     if not changes:
         return None
@@ -146,7 +149,7 @@ def change_strip(changes: Sequence[int]) -> str | None:
     piles = Counter(round(change / bound * CHANGES.count / 2) for change in changes)
     down, up = (sum(way * change > 0 for change in changes) for way in (-1, 1))
     lowest, highest = signed_text(min(changes)), signed_text(max(changes))
-    description = f"Score changes from {lowest} to {highest}: {down:,} fall, {up:,} rise"
+    description = f"Score changes from {lowest} to {highest}: {down:,} lower, {up:,} higher"
     parts = (
         _rule(CHANGES.foot),
         f'<line class="zero" x1="50%" x2="50%" y1="4" y2="{CHANGES.foot + 5}"/>',
@@ -171,13 +174,13 @@ def _change_marks(piles: Counter[int]) -> Iterator[str]:
 
 
 def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
-    """Draw for each day how many files were good and how many were rejected, the rejected on top."""
+    """Render stacked bars of accepted and (on top) rejected files for each day."""
     most = max((good + bad for _, good, bad in days), default=0)
     width = 100 / max(len(days), 1)
     marks = []
     for place, (day, good, bad) in enumerate(days):
         base = float(DAYS_FOOT)
-        title = f"{_day(day)}: {good + bad:,} sent, {bad:,} rejected"
+        title = f"{_day(day)}: {good + bad:,} uploaded, {bad:,} rejected"
         bars = []
         for css, count in (("good", good), ("bad", bad)):
             if count:
@@ -187,13 +190,13 @@ def day_bars(days: Sequence[tuple[date, int, int]]) -> str:
         if bars:
             marks.append(f"<g><title>{title}</title>{''.join(bars)}</g>")
     total, rejected = (sum(each) for each in zip(*((g + b, b) for _, g, b in days), strict=True))
-    description = f"Files by day: {total:,} sent, {rejected:,} rejected, at most {most:,} a day"
+    description = f"Files by day: {total:,} uploaded, {rejected:,} rejected, at most {most:,} per day"
     top = f'<text class="level" x="0" y="12">{most:,}</text>'
     return _strip("strip days", description, DAYS_HEIGHT, [top, *marks, *_ends(days[0][0], days[-1][0])])
 
 
 def best_line(best: Sequence[tuple[date, int]], *, until: date) -> str | None:
-    """Draw how the best score rose, in units of 0.00001, up to a day; None without any score."""
+    """Render the best score over time, in units of 0.00001, until a day; None without scores."""
     if not best:
         return None
     first = best[0][0]

@@ -1,4 +1,4 @@
-"""SVG parts of charts: axes and their marks, lines, texts, and the surrounding picture."""
+"""SVG elements of charts: axes with ticks, lines, text, and the enclosing picture."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,19 +24,20 @@ def _short(value: float) -> str:
 
 
 def robust_floor(values: Iterable[float], *, least: float) -> float:
-    """Return where to clip low outliers, which are three times as far below the top as the median.
+    """Return the lowest value that is not an outlier.
+
+    Outliers are more than three times as far below the maximum as the median is.
 
     Parameters
     ----------
     values : iterable of float
-        At least one; of up to three none is clipped.
+        At least one value. Up to three values are never outliers.
     least : float
-        The least distance from the top to the median that counts.
+        Minimum for the distance between maximum and median.
 
     Returns
     -------
     float
-        The lowest value that is not an outlier.
     """
     ordered = sorted(values)
     top, middle = ordered[-1], ordered[(len(ordered) - 1) // 2]
@@ -48,7 +49,7 @@ def robust_floor(values: Iterable[float], *, least: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows, and from where to where; on a logarithmic one both ends are above 0."""
+    """Name, range and scale of an axis; both ends of a logarithmic axis are above 0."""
 
     name: str
     low: float
@@ -58,18 +59,18 @@ class Axis:
 
     @classmethod
     def around(cls, name: str, values: Iterable[float]) -> "Axis":
-        """Return an axis that holds all values with a little room."""
+        """Return an axis that includes all values with a small margin."""
         found = list(values) or [0.0, 1.0]
         low, high = min(found), max(found)
         room = (high - low) * 0.05 or 0.05
         return cls(name, low - room, high + room)
 
     def place(self, value: float, start: float, end: float) -> float:
-        """Return where a value lies between two coordinates."""
+        """Return the position of a value between two coordinates."""
         if self.is_logarithmic:
-            value = max(value, self.low)  # nothing has no logarithm: it is the foot of the axis
+            value = max(value, self.low)  # Zero has no logarithm and is placed at the end of the axis.
             return start + (end - start) * math.log(value / self.low) / math.log(self.high / self.low)
-        # Halved, for the range of two finite numbers may not be one.
+        # The terms are halved, because the difference of two finite numbers may overflow.
         return start + (end - start) * ((value / 2 - self.low / 2) / (self.high / 2 - self.low / 2))
 
     def ticks(self) -> list[float]:
@@ -84,12 +85,12 @@ class Axis:
         return [number * step for number in range(first, last + 1)]
 
     def marks(self) -> list[tuple[float, str]]:
-        """Return the values to mark, with their texts."""
+        """Return the tick values with their labels."""
         return [(value, self.write(value)) for value in self.ticks()]
 
 
 def time_marks(start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-    """Return round moments from one to another, with their texts: the time, at midnight the day."""
+    """Return evenly spaced round times with labels: the time of day, or the date at midnight."""
     step = next((each for each in TIME_STEPS if (end - start) / each <= TIME_MARKS), TIME_STEPS[-1])
     first = math.ceil((start - FIRST_MONDAY) / step)
     moments = [FIRST_MONDAY + number * step for number in range(first, (end - FIRST_MONDAY) // step + 1)]
@@ -105,7 +106,7 @@ NO_DATA: Mapping[str, str] = MappingProxyType({})
 
 
 class Area(NamedTuple):
-    """The part of a picture in which values lie, in its coordinates: `top` is less than `bottom`."""
+    """Plot area of a picture in its coordinates, where `top` is less than `bottom`."""
 
     left: float
     right: float
@@ -113,16 +114,16 @@ class Area(NamedTuple):
     bottom: float
 
     def x(self, axis: Axis, value: float) -> float:
-        """Return where a value of the horizontal axis lies."""
+        """Return the horizontal coordinate of a value."""
         return axis.place(value, self.left, self.right)
 
     def y(self, axis: Axis, value: float) -> float:
-        """Return where a value of the vertical axis lies."""
+        """Return the vertical coordinate of a value."""
         return axis.place(value, self.bottom, self.top)
 
 
 def picture(css: str, description: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """Return an ``svg`` element; the description is read to those who cannot see it."""
+    """Return an ``svg`` element with a description for screen readers."""
     return (
         f'<svg class="{css}" viewBox="0 0 {_at(width)} {_at(height)}" role="img" '
         f'aria-label="{escape(description)}">{"".join(parts)}</svg>'
@@ -130,23 +131,23 @@ def picture(css: str, description: str, width: float, height: float, parts: Iter
 
 
 def polyline(css: str, places: Iterable[Place]) -> str:
-    """Return a line through places."""
+    """Return a ``polyline`` element through points."""
     return f'<polyline class="{css}" points="{points(places)}"/>'
 
 
 def points(places: Iterable[Place]) -> str:
-    """Return places as lines and outlines have them."""
+    """Format points for the ``points`` attribute of lines and polygons."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
 def text(css: str, x: float, y: float, content: str, data: Mapping[str, str] = NO_DATA) -> str:
-    """Return a text; its class selects the alignment, and `data` becomes its data attributes."""
+    """Return a ``text`` element, aligned by its class, with `data` as its data attributes."""
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     return f'<text class="{css}" x="{_at(x)}" y="{_at(y)}"{attributes}>{escape(content)}</text>'
 
 
 def levels(axis: Axis, area: Area) -> Iterable[str]:
-    """Yield a line across the area for each mark of the vertical axis, its text, and the axis's name."""
+    """Yield the grid lines and labels of the vertical axis, and its name."""
     for value, written in axis.marks():
         at = area.y(axis, value)
         yield f'<path class="level" d="M{_at(area.left)} {_at(at)}H{_at(area.right)}"/>'
@@ -158,14 +159,14 @@ def levels(axis: Axis, area: Area) -> Iterable[str]:
 
 
 def foot(axis: Axis, area: Area) -> Iterable[str]:
-    """Yield the marks of the horizontal axis, below the area, and its name."""
+    """Yield the labels of the horizontal axis, below the area, and its name."""
     for value, written in axis.marks():
         yield text("tick", area.x(axis, value), area.bottom + 14, written)
     yield foot_name(axis.name, area)
 
 
 def foot_name(name: str, area: Area) -> str:
-    """Return the name of the horizontal axis."""
+    """Return the ``text`` element with the name of the horizontal axis."""
     return text("axis", round((area.left + area.right) / 2), area.bottom + 32, name)
 
 
@@ -174,21 +175,21 @@ def _at(coordinate: float) -> str:
 
 
 NAME_LENGTH = 22
-BASELINE = 4  # below the middle of a line of text
+BASELINE = 4  # offset from the middle of a line of text
 
 
 def label(css: str, x: float, y: float, content: str) -> str:
-    """Return a text whose middle has a height."""
+    """Return a ``text`` element that is vertically centered at `y`."""
     return text(css, x, y + BASELINE, content)
 
 
 def shortened(name: str, length: int = NAME_LENGTH) -> str:
-    """Return a name that fits beside a line."""
+    """Truncate a name so that it fits next to a line."""
     return name if len(name) <= length else name[: length - 1].rstrip() + "…"
 
 
 def spread(wanted: Sequence[float], *, gap: float, lowest: float, highest: float) -> list[float]:
-    """Return places near the wanted ones, in the same order, that keep a gap where the room allows it."""
+    """Return positions near the wanted ones in the same order, `gap` apart if possible."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     gap = min(gap, (highest - lowest) / max(1, len(wanted) - 1))
     places = [0.0] * len(wanted)

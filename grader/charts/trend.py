@@ -1,6 +1,6 @@
-"""Chart of one team's own shown scores in the order of its files, with the best so far.
+"""Chart of one team's displayed scores in submission order, with the best score so far.
 
-It is drawn from displayed values alone, so that it shows no more than its table.
+Only displayed values are used, so the chart reveals no more than the table below it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ MOST_DOTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class TrendChart:
-    """The chart; scores below `floor`, where there are some, are drawn at the bottom edge."""
+    """A trend chart; scores below `floor`, if not None, appear at the bottom edge."""
 
     svg: str
     floor: str | None
@@ -30,9 +30,10 @@ class TrendChart:
 def trend_chart(
     scores: Sequence[int], *, leader: int | None = None, decimals: int = SCORE_DECIMALS
 ) -> TrendChart | None:
-    """Draw the shown scores of files, the newest last, in units of 0.00001; return None without any.
+    """Render displayed scores in submission order, in units of 0.00001; None without scores.
 
-    Only the newest of very many are drawn. `leader` is the shown score of another team, a quiet line.
+    At most `MOST_DOTS` of the latest scores are rendered. `leader` is the displayed score of the leading
+    team, which appears as a faint line.
     """
     best_so_far = list(accumulate(scores, max))[-MOST_DOTS:]
     scores = scores[-MOST_DOTS:]
@@ -60,13 +61,15 @@ def trend_chart(
         )
     )
     parts += _foot(len(scores), x)
-    description = f"Your {len(scores)} shown scores in the order of the files; the table below has the same"
+    description = (
+        f"Your displayed scores in submission order, {len(scores)} in total. The table below contains them."
+    )
     svg = picture("chart trend", description, WIDTH, HEIGHT, parts)
     return TrendChart(svg, score_text(int(y.low), decimals) if lowest < y.low else None)
 
 
 def _score_axis(best: int, lowest: int, middle: float, leader: int | None, decimals: int) -> Axis:
-    """Return an axis on which the better files are apart, however low the first ones were."""
+    """Return an axis that separates the better scores despite very low first scores."""
     high = best if leader is None else max(best, leader)
     floor = best - FLOOR_SPREADS * max(best - round(middle), SMALLEST_SPREAD)
     low = min(max(lowest, floor), high - SMALLEST_SPREAD)
@@ -74,7 +77,7 @@ def _score_axis(best: int, lowest: int, middle: float, leader: int | None, decim
 
 
 def _name_height(y: Axis, best: int, leader: int | None) -> float:
-    """Return where the best is named: above its line, or below it where the leader's line is close above."""
+    """Return the height of the best score's label, which avoids the leader's line."""
     at = AREA.y(y, best)
     is_in_the_way = leader is not None and 0 <= at - AREA.y(y, leader) <= TEXT_HEIGHT
     return at + 13 if is_in_the_way and at + 13 < AREA.bottom else at - 6
@@ -95,7 +98,10 @@ def _corners(best_so_far: Sequence[int], x: Axis, y: Axis) -> Iterator[Place]:
 
 
 def _dots(scores: Sequence[int], x: Axis, y: Axis) -> Iterator[str]:
-    """Yield lines without a length, which round ends make dots: the shortest way to write hundreds."""
+    """Yield zero-length lines, which round line caps turn into dots.
+
+    This is the shortest notation for hundreds of dots.
+    """
     for number, units in enumerate(scores, 1):
         yield f"M{AREA.x(x, number):.1f} {AREA.y(y, max(units, y.low)):.1f}h0"
 
@@ -105,7 +111,7 @@ def _dot_class(count: int) -> str:
 
 
 def _foot(count: int, x: Axis) -> Iterator[str]:
-    marks = [(1, "first file"), (count, "newest")] if count > 1 else [(1, "one file")]
+    marks = [(1, "first"), (count, "latest")] if count > 1 else [(1, "one submission")]
     for number, written in marks:
         edge = "" if count == 1 else " at-start" if number == 1 else " at-end"
         at = AREA.x(x, number) if count == 1 else AREA.left if number == 1 else AREA.right

@@ -1,8 +1,8 @@
-"""The Jigsaw metric of unintended bias, exact to the last bit; needs only NumPy.
+"""The Jigsaw unintended bias metric, bit-for-bit reproducible; requires only NumPy.
 
 `bias_report` measures one model. To score many submissions, prepare the split once with `prepare`, then
-call `count_pairs` and `report` for each. To score the same predictions repeatedly, rank them once with
-`dense_ranks`, then call `count_ranks`.
+call `count_pairs` and `report` for each submission. To score the same predictions repeatedly, rank them
+once with `dense_ranks`, then call `count_ranks`.
 """
 
 from grader.metrics.bias import power_mean, unintended_bias_score

@@ -1,4 +1,4 @@
-"""Counts in a solution: subgroup cells, blanks, values near the threshold, overlaps."""
+"""Counts of a solution: subgroup cells, blanks, values near a threshold, overlaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ _ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """The rows that the three AUCs of an identity compare in one split.
+    """Number of rows compared by the three AUCs of an identity in one split.
 
     Attributes
     ----------
     name : str
     positives, negatives : int
-        Rows that mention the identity.
+        Rows that mention the identity, by class.
     background_positives, background_negatives : int
-        All other rows of the split.
+        All other rows of the split, by class.
     subgroup_error, bpsn_error, bnsp_error : float or None
-        The standard error to expect of each AUC; None where it is undefined.
+        The expected standard error of each AUC; None if the AUC is undefined.
     """
 
     name: str
@@ -40,22 +40,23 @@ class CellCounts:
 
     @property
     def is_defined(self) -> bool:
-        """Whether all three AUCs are."""
+        """Whether all three AUCs are defined."""
         return None not in (self.subgroup_error, self.bpsn_error, self.bnsp_error)
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCounts:
-    """How many values of a column lie where the threshold decides.
+    """Number of values of a column at and just below a threshold.
 
     Attributes
     ----------
     at : int
-        Exactly at the threshold: true.
+        Values exactly at the threshold, which count as true.
     just_below : int
-        Less than a millionth below it: false, though perhaps meant to be at it.
+        Values at most one millionth below the threshold. They count as false but may have been meant to
+        equal the threshold.
     largest_below : float or None
-        The nearest value below it.
+        The largest value below the threshold; None if there is none.
     """
 
     at: int
@@ -65,7 +66,7 @@ class ThresholdCounts:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two identities with rows in common; `share` is of the smaller one's rows."""
+    """Two identities with common rows; `share` is their fraction of the smaller one's rows."""
 
     smaller: str
     larger: str
@@ -74,18 +75,18 @@ class Overlap:
 
 
 def count_cells(split: PreparedSplit, auc: float = ASSUMED_AUC) -> tuple[CellCounts, ...]:
-    """Count the cells of every identity and say what error to expect of its AUCs.
+    """Count the cells of every identity and estimate the standard errors of its AUCs.
 
     Parameters
     ----------
     split : PreparedSplit
     auc : float
-        The AUC to assume.
+        The assumed AUC, in [0, 1].
 
     Returns
     -------
     tuple of CellCounts
-        In the order of the identities.
+        One element for each identity, in the order of the split.
     """
     cells = []
     for name, rows in zip(split.names, split.members, strict=True):
@@ -108,7 +109,9 @@ def count_cells(split: PreparedSplit, auc: float = ASSUMED_AUC) -> tuple[CellCou
 
 
 def unannotated(identities: Mapping[str, FloatArray], rows: int) -> BoolArray:
-    """Return which rows are blank in every identity; without identities all are.
+    """Return a mask of the rows that are blank in every identity.
+
+    Without identities, the mask contains all rows.
 
     Parameters
     ----------
@@ -126,12 +129,12 @@ def unannotated(identities: Mapping[str, FloatArray], rows: int) -> BoolArray:
 
 
 def near_threshold(values: FloatArray, threshold: float) -> ThresholdCounts:
-    """Count the values exactly at a threshold and those a hair below it.
+    """Count the values exactly at a threshold and at most one millionth below it.
 
     Parameters
     ----------
     values : array of float64
-        NaN, a blank, is neither.
+        The values of a column; NaN (a blank) is ignored.
     threshold : float
 
     Returns
@@ -152,14 +155,14 @@ def overlaps(members: Mapping[str, BoolArray], *, least_share: float) -> tuple[O
     Parameters
     ----------
     members : mapping of str to array of bool, each of shape (n,)
-        Which rows mention each identity.
+        For each identity, a mask of the rows that mention it.
     least_share : float
-        Of the smaller identity's rows.
+        Minimum fraction of the smaller identity's rows that both identities share.
 
     Returns
     -------
     tuple of Overlap
-        The largest shares first.
+        The overlaps in descending order of share.
     """
     names = list(members)
     common = _common_rows([members[name] for name in names])
@@ -173,10 +176,11 @@ def overlaps(members: Mapping[str, BoolArray], *, least_share: float) -> tuple[O
 
 
 def _common_rows(members: Sequence[BoolArray]) -> NDArray[np.int64]:
-    """Count the rows that each pair of identities shares, a slice of rows at a time."""
+    """Count the rows shared by each pair of identities, in batches of rows."""
     common = np.zeros((len(members), len(members)), np.int64)
     rows = members[0].size if members else 0
     for begin in range(0, rows, _ROWS_AT_ONCE):
         part = np.array([each[begin : begin + _ROWS_AT_ONCE] for each in members], np.float32)
-        common += (part @ part.T).astype(np.int64)  # at most 65,536 a cell: exact in float32
+        # Counts per batch are at most 65,536, which float32 represents exactly.
+        common += (part @ part.T).astype(np.int64)
     return common

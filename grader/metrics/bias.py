@@ -1,7 +1,7 @@
-"""The bias score: weighted mean of the overall AUC and the power means of the identity AUCs.
+"""The bias score: weighted mean of the overall AUC and three power means of identity AUCs.
 
-Power means use decimal arithmetic with at least 40 digits and are rounded once at the end, so that the same
-values give the same bits on any machine and in any order.
+Power means use decimal arithmetic with at least 40 digits and are rounded once, at the end. The result is
+therefore identical to the last bit on any machine and for any order of the values.
 """
 
 import math
@@ -20,7 +20,7 @@ from decimal import (
 from grader.metrics.counts import Comparison
 from grader.metrics.metric_settings import MetricSettings
 
-# Everything is said here, so that no setting of the caller's context changes a bit.
+# Every field is set explicitly so that the caller's decimal context cannot change the result.
 EXACT = Context(
     prec=40,
     rounding=ROUND_HALF_EVEN,
@@ -32,11 +32,11 @@ EXACT = Context(
     traps=[InvalidOperation, DivisionByZero],
 )
 
-# Below this the power mean and the geometric mean are the same float64: their logarithms differ by
+# Below this exponent the power mean equals the geometric mean in float64: their logarithms differ by
 # p/2 times the variance of the logarithms of the values, which is below 1e6 for any float64.
 GEOMETRIC_BELOW = 1e-30
 
-# Up to this exponent two steps of Newton's method give 40 digits.
+# Up to this exponent, two steps of Newton's method are accurate to 40 digits.
 NEWTON_UP_TO = 64
 
 
@@ -45,30 +45,30 @@ def power_mean(values: Iterable[float], p: float) -> float:
 
     .. math:: M_p(m) = \left(\frac{1}{N} \sum_{s=1}^{N} m_s^p\right)^{1/p}
 
-    with the limits: p = 0 is the geometric mean, p = inf the largest and p = -inf the smallest
-    value. Nothing overflows or warns.
+    The limits are the geometric mean for p = 0, the largest value for p = inf and the smallest value
+    for p = -inf. The computation neither overflows nor emits warnings.
 
     Parameters
     ----------
     values : iterable of float
-        N >= 1 finite values, not negative.
+        N >= 1 finite, non-negative values.
     p : float
         The exponent.
 
     Returns
     -------
     float
-        The mean, rounded once. For ``p <= 0`` it is 0 as soon as one value is 0.
+        The mean, rounded once. It is 0 if ``p <= 0`` and any value is 0.
 
     Raises
     ------
     ValueError
-        If there are no values, one is negative or not finite, or `p` is NaN.
+        If there are no values, a value is negative or not finite, or `p` is NaN.
 
     Notes
     -----
     The evaluation page of Jigsaw Unintended Bias in Toxicity Classification (Kaggle, 2019) uses
-    p = -5, which lies close to the worst value.
+    p = -5, for which the mean is close to the smallest value.
 
     Examples
     --------
@@ -81,20 +81,20 @@ def power_mean(values: Iterable[float], p: float) -> float:
     """
     numbers = [float(value) for value in values]
     if not numbers:
-        raise ValueError("`values` must hold at least one value.")
+        raise ValueError("`values` must contain at least one value.")
     for number in numbers:
         if not (math.isfinite(number) and number >= 0):
-            raise ValueError(f"`values` must be finite and not negative, but holds {number!r}.")
+            raise ValueError(f"`values` must be finite and not negative, but contains {number!r}.")
     if math.isnan(p):
         raise ValueError("`p` must not be NaN.")
     return float(exact_power_mean([Decimal(number) for number in numbers], float(p)))
 
 
 def exact_power_mean(values: Sequence[Decimal], p: float) -> Decimal:
-    """Return the power mean of one or more values, none negative, to 40 digits."""
-    # Sorted, so that the order of the sum does not depend on the order of the identities.
+    """Return the power mean of one or more non-negative values to 40 digits."""
+    # Sorting makes the sum independent of the order of the identities.
     values = sorted(values)
-    # With the leading value factored out every power lies in [0, 1], and none overflows.
+    # Factoring out the leading value keeps every power in [0, 1] and prevents overflow.
     pivot = values[-1] if p > 0 else values[0]
     if pivot == 0 or math.isinf(p) or values[0] == values[-1]:
         return pivot
@@ -107,12 +107,12 @@ def exact_power_mean(values: Sequence[Decimal], p: float) -> Decimal:
 
 
 def _root(value: Decimal, p: float) -> Decimal:
-    """Return value to the power of 1/p, for a value in (0, 1]."""
+    """Return a value in (0, 1] raised to the power 1/p."""
     n = abs(p)
     if not n.is_integer() or n > NEWTON_UP_TO:
         return value ** (1 / Decimal(p))
-    # Newton's method squares the error, from the 1e-16 of a float. A general power takes as long
-    # as all the rest of a report.
+    # Newton's method squares the error of the float64 estimate, about 1e-16, at each step. A general
+    # decimal power would take as long as the rest of the report.
     degree = int(n)
     root = Decimal(float(value) ** (1 / degree))
     for _ in range(2):
@@ -125,7 +125,7 @@ def _mean(values: Sequence[Decimal]) -> Decimal:
 
 
 def _context(p: float) -> Context:
-    # A small exponent brings the powers close to 1 and costs as many digits as it has zeros.
+    # A small exponent brings the powers close to 1, which costs one digit per leading zero of p.
     context = EXACT.copy()
     if GEOMETRIC_BELOW <= abs(p) < 1:
         context.prec += -math.floor(math.log10(abs(p)))
@@ -140,7 +140,7 @@ def unintended_bias_score(
     *,
     settings: MetricSettings | None = None,
 ) -> float:
-    r"""Combine AUCs that are already known into the score.
+    r"""Compute the score from known AUCs.
 
     .. math:: score = w_0 AUC_{overall} + \sum_{a=1}^{3} w_a M_p(m_{s,a})
 
@@ -151,18 +151,18 @@ def unintended_bias_score(
     subgroup_aucs, bpsn_aucs, bnsp_aucs : sequence of float
         The AUCs of the identities.
     settings : MetricSettings, optional
-        Power and weights.
+        The metric settings; only the power and the weights are used.
 
     Returns
     -------
     float
-        The score, rounded once. The sum is divided by the sum of the weights, so that a perfect
-        model scores exactly 1 whatever the last bits of the weights are.
+        The score, rounded once. The weighted sum is divided by the sum of the weights, so a perfect
+        model scores exactly 1 even if the weights do not sum to exactly 1 in floating point.
 
     Raises
     ------
     ValueError
-        If a value is not in [0, 1], or there is none for a term.
+        If a value is not in [0, 1], or a term has no values.
     """
     settings = settings or MetricSettings()
     bias_aucs: dict[str, Sequence[float]] = {
@@ -172,7 +172,7 @@ def unintended_bias_score(
     }
     for name, values in [("overall_auc", [overall_auc]), *bias_aucs.items()]:
         if not len(values) or not all(0 <= value <= 1 for value in values):
-            raise ValueError(f"`{name}` must hold values between 0 and 1.")
+            raise ValueError(f"`{name}` must contain values between 0 and 1.")
     terms = {"overall_auc": Decimal(float(overall_auc))} | {
         name: exact_power_mean([Decimal(float(value)) for value in values], settings.power)
         for name, values in bias_aucs.items()
@@ -183,7 +183,8 @@ def unintended_bias_score(
 def exact_mean(comparisons: Sequence[Comparison], settings: MetricSettings) -> Decimal | None:
     """Return the power mean of the AUCs of several identities to 40 digits.
 
-    An undefined AUC makes it None or is left out, as the settings say; without any it is None.
+    Depending on the settings, an undefined AUC either makes the mean undefined or is skipped. The result
+    is None if the mean is undefined or no AUC is defined.
     """
     with localcontext(EXACT):
         aucs = [comparison.exact_auc for comparison in comparisons]
@@ -196,7 +197,7 @@ def exact_mean(comparisons: Sequence[Comparison], settings: MetricSettings) -> D
 def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -> Decimal | None:
     """Return the weighted mean of the four terms to 40 digits.
 
-    A term without weight does not matter; any other that is None makes the score None.
+    The score is None if a term with a nonzero weight is None.
     """
     weights = settings.weights.as_dict()
     defined = {name: term for name, term in terms.items() if term is not None}
@@ -206,8 +207,8 @@ def exact_score(terms: Mapping[str, Decimal | None], settings: MetricSettings) -
 
 
 def _weighted_mean(terms: Mapping[str, Decimal], settings: MetricSettings) -> Decimal:
-    # In the order of the settings, and by the exact sum of the weights: four equal terms give
-    # exactly that score.
+    # Dividing by the exact sum of the weights makes the score of four equal terms exactly that value.
+    # The terms are added in the order of the settings, so that the result is reproducible.
     weights = {name: Decimal(weight) for name, weight in settings.weights.as_dict().items() if name in terms}
     with localcontext(EXACT):
         total = sum((weight * terms[name] for name, weight in weights.items()), Decimal(0))

@@ -1,4 +1,4 @@
-"""Pair counts behind a score, and the exact AUC of a pair count."""
+"""Pair counts of a submission, and exact AUCs computed from them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -7,24 +7,24 @@ from typing import Any, NamedTuple
 
 
 class IdentityCounts(NamedTuple):
-    """The counts of one identity. Every ``..._wins`` is 2 per pair won plus 1 per tie.
+    """Row and pair counts of one identity; each ``..._wins`` is 2 per pair won plus 1 per tie.
 
     Attributes
     ----------
     name : str
         The identity.
     in_score : bool
-        Whether it enters the power means.
+        Whether the identity enters the power means.
     positives, negatives : int
-        Rows of each class that mention it.
+        Rows of each class that mention the identity.
     subgroup_wins : int
-        Positive over negative rows, both mentioning it.
+        Wins of positive subgroup rows over negative subgroup rows.
     bpsn_wins : int
-        Positive rows of the background over negative rows that mention it.
+        Wins of positive background rows over negative subgroup rows.
     bnsp_wins : int
-        Positive rows that mention it over negative rows of the background.
+        Wins of positive subgroup rows over negative background rows.
     positive_background_wins, negative_background_wins : int
-        Rows of the background over rows that mention it, both positive or both negative.
+        Wins of background rows over subgroup rows of the same class.
     """
 
     name: str
@@ -40,16 +40,16 @@ class IdentityCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Everything a report needs of one submission on one split, as exact integers.
+    """All counts required for the report of one submission on one split, as exact integers.
 
     Attributes
     ----------
     rows, positives : int
         Rows of the split, and how many are positive.
     overall_wins : int
-        Positive over negative rows: 2 per pair won plus 1 per tie.
+        Wins of positive rows over negative rows: 2 per pair won plus 1 per tie.
     identities : tuple of IdentityCounts
-        In the order of the report.
+        The counts of each identity, in the order of the report.
     """
 
     rows: int
@@ -73,7 +73,7 @@ class PairCounts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PairCounts":
-        """Build the counts from what `as_dict` returned, or its JSON.
+        """Create the counts from the output of `as_dict`, with or without a JSON round trip.
 
         Raises
         ------
@@ -94,7 +94,7 @@ def _require_keys(data: Mapping[str, Any], keys: Collection[str]) -> None:
 
 
 class Comparison(NamedTuple):
-    """The pairs that one set of rows wins against another.
+    """Pairs won by one set of rows against another.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Comparison(NamedTuple):
         2 for each pair in which the row of the first set has the higher prediction, plus 1 for
         each tie.
     first, second : int
-        Rows in each set. Where one is 0 there are no pairs, and nothing is defined.
+        Number of rows in each set. If either is 0, there are no pairs and all values are undefined.
     """
 
     wins: int
@@ -111,14 +111,14 @@ class Comparison(NamedTuple):
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a pair to compare."""
+        """Whether both sets have rows."""
         return self.first > 0 and self.second > 0
 
     @property
     def auc(self) -> float | None:
-        """Probability that a row of the first set is above one of the second, ties one half.
+        """Probability that a row of the first set ranks above a row of the second; ties count 1/2.
 
-        One division of integers, correctly rounded.
+        The value is computed by one correctly rounded division of integers.
         """
         if not (self.first and self.second):
             return None
@@ -126,14 +126,14 @@ class Comparison(NamedTuple):
 
     @property
     def exact_auc(self) -> Decimal | None:
-        """The same in the precision of the current decimal context."""
+        """The AUC in the precision of the current decimal context."""
         if not (self.first and self.second):
             return None
         return Decimal(self.wins) / (2 * self.first * self.second)
 
     @property
     def gap(self) -> float | None:
-        """One half minus the AUC, again by one correctly rounded division."""
+        """One half minus the AUC, computed by one correctly rounded division."""
         if not (self.first and self.second):
             return None
         pairs = self.first * self.second

@@ -1,15 +1,15 @@
-"""Expected standard error of an AUC or score, from a solution's counts alone.
+"""Expected standard error of an AUC or score, estimated from a solution's counts only.
 
-The rows of a split are a sample, and another sample of the same size would give a model another score. The
-size of this change depends on the counts of each cell, which the solution contains, and on the AUC, which
-is assumed.
+The rows of a split are a sample, and a model would have a different score on another sample of the same
+size. The size of this difference depends on the counts of each cell, which are known from the solution, and
+on the AUC, which is assumed.
 
 References
 ----------
 J. A. Hanley and B. J. McNeil, The meaning and use of the area under a receiver operating characteristic (ROC)
 curve, Radiology 143 (1982): the variance of one AUC from its counts.
-E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows, so
-the sum of several AUCs is also a sum over rows.
+E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44 (1988): an AUC as a sum over rows. The sum
+of several AUCs is therefore also a sum over rows.
 """
 
 import math
@@ -25,19 +25,19 @@ ASSUMED_CORRELATION = 0.8
 
 
 def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC) -> float | None:
-    r"""Return the standard error of an AUC after Hanley and McNeil.
+    r"""Return the standard error of an AUC by the formula of Hanley and McNeil.
 
     Parameters
     ----------
     positives, negatives : int
-        The rows of each class.
+        Number of rows in each class.
     auc : float
-        The AUC to assume, in 0..1.
+        The assumed AUC, in [0, 1].
 
     Returns
     -------
     float or None
-        None without rows of both classes.
+        The standard error; None if a class has no rows.
 
     Notes
     -----
@@ -55,29 +55,30 @@ def auc_standard_error(positives: int, negatives: int, auc: float = ASSUMED_AUC)
 def score_standard_error(
     split: PreparedSplit, settings: MetricSettings, auc: float = ASSUMED_AUC
 ) -> float | None:
-    r"""Return the standard error of the score if every AUC in it were the same.
+    r"""Return the standard error of the score under the assumption that all AUCs are equal.
 
     Parameters
     ----------
     split : PreparedSplit
     settings : MetricSettings
-        For the weights.
+        The metric settings; only the weights are used.
     auc : float
-        The AUC to assume of all cells.
+        The assumed AUC of all cells, in [0, 1].
 
     Returns
     -------
     float or None
-        None where a cell of the score is undefined.
+        The standard error; None if a cell of the score is undefined.
 
     Notes
     -----
-    Where all AUCs are equal, every power mean moves as the plain mean of its N AUCs, whatever its power. So
-    the score moves as a weighted sum of AUCs, and each AUC as a sum over its rows: a positive row i moves the
-    score by :math:`k_i (V_i - A)` with :math:`k_i = \sum_t w_t / n_{1t}` over the cells t whose positive rows
-    hold it, and a negative one alike. The variance is the sum of the squares of k, times the variance of V,
-    which is Hanley and McNeil's :math:`Q - A^2`. Overlaps between identities are therefore taken into
-    account, and the part that falls with the product of both counts is left out.
+    If all AUCs are equal, every power mean has the same derivatives as the arithmetic mean of its N AUCs, for
+    any power. To first order, the score is therefore a weighted sum of AUCs, and each AUC is a sum over its
+    rows. A positive row i contributes :math:`k_i (V_i - A)` to the score, with
+    :math:`k_i = \sum_t w_t / n_{1t}` over the cells t whose positive rows include it. The contribution of a
+    negative row is analogous. The variance is the sum of the squares of k, times the variance of V, which is
+    Hanley and McNeil's :math:`Q - A^2`. Overlaps between identities are therefore taken into account. The
+    part of the variance that decreases with the product of both counts is neglected.
     """
     weights = _row_weights(split, settings)
     if weights is None:
@@ -89,14 +90,14 @@ def score_standard_error(
 
 
 def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CORRELATION) -> float:
-    r"""Return the standard error of the difference of two scores on the same rows.
+    r"""Return the standard error of the difference between two scores on the same rows.
 
     Parameters
     ----------
     standard_error : float
-        Of one score.
+        Standard error of each score.
     correlation : float
-        Between the errors of two scores.
+        Correlation between the errors of the two scores.
 
     Returns
     -------
@@ -109,7 +110,8 @@ def paired_standard_error(standard_error: float, correlation: float = ASSUMED_CO
 def is_clear(difference: float, errors: Sequence[float]) -> bool:
     """Return whether two scores on the same rows differ by more than two standard errors.
 
-    The errors of both are known; their correlation is assumed, and the larger error taken for both.
+    The larger of the two standard errors is used for both scores, and their correlation is assumed to be
+    `ASSUMED_CORRELATION`.
     """
     return abs(difference) > 2 * paired_standard_error(max(errors))
 
@@ -117,21 +119,21 @@ def is_clear(difference: float, errors: Sequence[float]) -> bool:
 def swap_probability(
     difference: float, standard_error: float, correlation: float = ASSUMED_CORRELATION
 ) -> float:
-    r"""Return how often two teams whose true scores differ by `difference` are ranked in the wrong order.
+    r"""Return the probability that two teams are ranked in the wrong order.
 
     Parameters
     ----------
     difference : float
-        Of their true scores.
+        Difference between the true scores of the two teams.
     standard_error : float
-        Of one score.
+        Standard error of each score.
     correlation : float
-        Between the errors of two scores: both are measured on the same rows.
+        Correlation between the errors of the two scores, which are measured on the same rows.
 
     Returns
     -------
     float
-        :math:`\Phi(-d / (SE \sqrt{2 (1-\rho)}))`, in 0..0.5.
+        :math:`\Phi(-|d| / (SE \sqrt{2 (1-\rho)}))`, in [0, 0.5].
     """
     of_difference = paired_standard_error(standard_error, correlation)
     if of_difference == 0:
@@ -140,12 +142,12 @@ def swap_probability(
 
 
 def _row_variances(auc: float) -> tuple[float, float]:
-    """Return Q2 - A^2 and Q1 - A^2: how the pairs that one positive or one negative row wins vary."""
+    """Return Q2 - A^2 and Q1 - A^2, the placement variances of positive and negative rows."""
     return 2 * auc * auc / (1 + auc) - auc * auc, auc / (2 - auc) - auc * auc
 
 
 def _row_weights(split: PreparedSplit, settings: MetricSettings) -> FloatArray | None:
-    """Return how much of the score hangs on each row; None where a cell is undefined."""
+    """Return the weight of each row in the score; None if a cell is undefined."""
     scored = [rows for rows, is_in_score in zip(split.members, split.in_score, strict=True) if is_in_score]
     if not (scored and split.positives and split.negatives):
         return None

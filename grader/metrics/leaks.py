@@ -1,8 +1,8 @@
 """Label leaks through row order, ids or hashes, measured as AUCs.
 
-An order leaks the labels if positive rows come first or last. Groups, such as the last digit of an id, leak
-them if the share of positive rows differs between groups. An order may not show such a leak: `id % 2` does
-not grow with the id.
+An order leaks the labels if positive rows tend to appear first or last. Groups, such as the last digit of an
+id, leak the labels if the share of positive rows differs between groups. A test of the order alone can miss
+such a leak: `id % 2` does not increase with the id.
 """
 
 import enum
@@ -17,12 +17,13 @@ from grader.metrics.prepared import BoolArray
 TOLERANCE = 0.05
 NOTEWORTHY = 0.02
 CERTAINTY = 4.0
-# The chance of a false alarm of one grouping is below exp(-GROUPS_DOUBT), 2e-9: hundreds may be looked at.
+# The probability of a false alarm for one grouping is below exp(-GROUPS_DOUBT), about 2e-9. Hundreds of
+# groupings can therefore be tested.
 GROUPS_DOUBT = 20.0
 
 
 class Verdict(enum.StrEnum):
-    """What an AUC says: nothing, something to look at, or that the truth is given away."""
+    """Verdict on the AUC of a visible value: no leak, worth a review, or a leak of the labels."""
 
     CLEAN = "clean"
     NOTEWORTHY = "noteworthy"
@@ -30,31 +31,32 @@ class Verdict(enum.StrEnum):
 
 
 def by_chance(standard_error: float) -> str:
-    """Return in words which AUCs a value that knows nothing has, within two standard errors.
+    """Describe the range of AUCs expected by chance, within two standard errors.
 
     Parameters
     ----------
     standard_error : float
-        Of the AUC of such a value.
+        Standard error of the AUC of an uninformative value.
 
     Returns
     -------
     str
-        ``0.5 ± 0.041``; where that leaves 0..1, that the rows are too few to tell.
+        The range, such as ``0.5 ± 0.041``, or a note that there are too few rows if the range exceeds
+        [0, 1].
     """
     within = 2 * standard_error
-    return f"0.5 ± {within:.3f}" if within < 0.5 else "any: too few rows"
+    return f"0.5 ± {within:.3f}" if within < 0.5 else "any AUC, because there are too few rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """How well a visible value orders a hidden one.
+    """Measure of how well a visible value predicts a hidden one.
 
     Attributes
     ----------
     auc : float
     standard_error : float
-        Of the AUC of a value that knows nothing.
+        Standard error of the AUC of an uninformative value.
     verdict : Verdict
     """
 
@@ -65,41 +67,42 @@ class Leak:
 
 @dataclass(frozen=True, eq=False)
 class VisibleOrder:
-    """The order of a value that everybody sees, ranked once for all that it may give away.
+    """The order of a publicly visible value, ranked once for all leak tests.
 
     Attributes
     ----------
     midranks : array of int64, shape (n,)
-        For each row the number of rows below it plus the number of rows not above it.
+        Doubled midranks: for each row, the number of rows below it plus the number of rows not above it.
     """
 
     midranks: NDArray[np.int64]
 
     @classmethod
     def of(cls, values: NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64]) -> "VisibleOrder":
-        """Rank finite values of shape (n,); only their order counts."""
+        """Rank finite values of shape (n,); only their order matters."""
         _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
         ends = np.cumsum(counts)
         return cls((2 * ends - counts)[places].astype(np.int64))
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the order predicts a hidden fact.
+        r"""Return how well the order predicts hidden labels.
 
         Parameters
         ----------
         hidden : array of bool, shape (n,)
+            The hidden labels.
 
         Returns
         -------
         Leak or None
-            None where `hidden` has one class only.
+            The leak; None if `hidden` has only one class.
 
         Notes
         -----
-        A value that knows nothing has the AUC 1/2 with the standard error
-        :math:`\sqrt{(n_1 + n_0 + 1) / (12\, n_1 n_0)}`. It is a leak when even four standard errors nearer to
-        1/2 it is outside 0.45..0.55, and noteworthy when it is four standard errors and 0.02 away: so small
-        cells and many comparisons raise no alarm.
+        An uninformative value has an AUC of 1/2 with the standard error
+        :math:`\sqrt{(n_1 + n_0 + 1) / (12\, n_1 n_0)}`. The verdict is a leak if the AUC is more than 0.05
+        plus four standard errors away from 1/2. It is noteworthy if the AUC is more than four standard
+        errors and more than 0.02 away. These margins avoid false alarms for small cells and many comparisons.
         """
         positives = int(np.count_nonzero(hidden))
         pairs = positives * (hidden.size - positives)
@@ -112,36 +115,38 @@ class VisibleOrder:
 
 @dataclass(frozen=True, eq=False)
 class VisibleGroups:
-    """Groups of rows that everybody can form.
+    """Groups of rows that can be formed from publicly visible values.
 
     Attributes
     ----------
     codes : array of uint8, shape (n,)
-        For each row the number of its group.
+        The group number of each row.
     """
 
     codes: NDArray[np.uint8]
 
     def leak(self, hidden: BoolArray) -> Leak | None:
-        r"""Return how well the groups predict a hidden fact.
+        r"""Return how well the groups predict hidden labels.
 
         Parameters
         ----------
         hidden : array of bool, shape (n,)
+            The hidden labels.
 
         Returns
         -------
         Leak or None
-            The AUC is that of whoever knows the share of positives in each of the k groups, and so is never
-            below 1/2; the standard error is that of an order, times :math:`\sqrt{k - 1}`. None where `hidden`
-            has one class only, or all rows are in one group.
+            The AUC of the order of the k groups by their share of positive rows, which is never below 1/2.
+            The standard error is that of an order (see `VisibleOrder.leak`), times :math:`\sqrt{k - 1}`.
+            None if `hidden` has only one class or all rows are in one group.
 
         Notes
         -----
-        The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order from
-        1/2, where :math:`\chi^2` is that of the k x 2 table, with :math:`d = k - 1` degrees of freedom.
-        Laurent and Massart (2000), lemma 1, bound it: it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a chance
-        below :math:`e^{-x}`. So the best order may be chosen afterwards, and many groupings be looked at.
+        The AUC of *any* order of k groups is at most :math:`\sqrt{\chi^2}` standard errors of an order away
+        from 1/2, where :math:`\chi^2` is the statistic of the k x 2 table with :math:`d = k - 1` degrees of
+        freedom. By lemma 1 of Laurent and Massart (2000), it exceeds :math:`d + 2\sqrt{d x} + 2 x` with a
+        probability below :math:`e^{-x}`. The bound therefore holds even if the best order is chosen
+        afterwards, and many groupings can be tested.
         """
         rows = np.bincount(self.codes)
         rows, positives = rows[rows > 0], np.bincount(self.codes[hidden], minlength=rows.size)[rows > 0]
@@ -162,7 +167,7 @@ def _error(rows: int, pairs: int) -> float:
 
 
 def _verdict(distance: float, doubt: float) -> Verdict:
-    """Judge how far an AUC is from 1/2, of which chance alone may make up `doubt`."""
+    """Return the verdict for an AUC at a distance from 1/2, with a margin of `doubt` for chance."""
     if distance - doubt > TOLERANCE:
         return Verdict.LEAK
     if distance > max(NOTEWORTHY, doubt):

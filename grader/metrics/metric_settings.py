@@ -1,4 +1,4 @@
-"""Metric parameters and their allowed values: power, weights, thresholds, undefined cells."""
+"""Metric settings and their validation: power, weights, thresholds, undefined cells."""
 
 import math
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ UndefinedPolicy = Literal["error", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The share of each of the four terms in the score.
+    """The weights of the four terms of the score.
 
     Attributes
     ----------
     overall_auc, subgroup_auc, bpsn_auc, bnsp_auc : float
-        Finite, not negative, summing to 1 within 1e-12.
+        Finite, non-negative weights that sum to 1 within 1e-12.
 
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, or the sum is not 1.
+        If a weight is negative or not finite, or the weights do not sum to 1.
     """
 
     overall_auc: float = 0.25
@@ -41,31 +41,31 @@ class Weights:
             raise ValueError(f"`weights` must sum to 1, but they sum to {total!r}.")
 
     def as_dict(self) -> dict[str, float]:
-        """Return the weights by the name of their term, in the order of the score's formula."""
+        """Return the weights by term, in the order of the score's formula."""
         return {term.name: getattr(self, term.name) for term in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings:
-    """The settings a score was computed with; two settings that are equal give the same bits.
+    """The parameters of the score; equal settings produce bit-for-bit identical scores.
 
     Attributes
     ----------
     power : float
-        Exponent p of the power means: any number, 0 for the geometric mean, or plus or minus
-        infinity for the largest or smallest value.
+        Exponent p of the power means: any finite number, or positive or negative infinity for the
+        largest or smallest value. 0 is the geometric mean.
     weights : Weights
-        The share of each term in the score.
+        The weight of each term in the score.
     label_threshold, identity_threshold : float
-        A label, or an identity, is true at ``value >= threshold``. Finite.
+        Finite thresholds. A row is positive, or mentions an identity, if ``value >= threshold``.
     undefined : {"error", "skip"}
-        The handling of an undefined AUC: make its power mean (and the score) undefined, or leave
-        it out of the mean.
+        The handling of an undefined AUC: ``"error"`` makes its power mean and the score undefined;
+        ``"skip"`` excludes it from the mean.
 
     Raises
     ------
     ValueError
-        If a value is not one of these; the message names the setting.
+        If a value is invalid; the message contains the name of the setting.
     TypeError
         If `weights` is not a `Weights`.
     """
@@ -79,7 +79,7 @@ class MetricSettings:
     def __post_init__(self) -> None:
         power = _as_float("power", self.power)
         if math.isnan(power):
-            raise ValueError("`power` must be a number, 0 or plus or minus infinity, not NaN.")
+            raise ValueError("`power` must be a finite number or positive or negative infinity, not NaN.")
         object.__setattr__(self, "power", power)
         for name in ("label_threshold", "identity_threshold"):
             threshold = _as_float(name, getattr(self, name))
@@ -92,7 +92,7 @@ class MetricSettings:
             raise ValueError(f'`undefined` must be "error" or "skip", not {self.undefined!r}.')
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data; an infinite power is the text ``"inf"`` or ``"-inf"``."""
+        """Return JSON-ready data, with an infinite power as the string ``"inf"`` or ``"-inf"``."""
         finite = math.isfinite(self.power)
         data = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         return data | {
@@ -102,12 +102,12 @@ class MetricSettings:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "MetricSettings":
-        """Build settings from what `as_dict` returned; a missing key has its default.
+        """Create settings from the output of `as_dict`, with defaults for missing keys.
 
         Raises
         ------
         ValueError
-            If a key is unknown or a value is refused.
+            If a key is unknown or a value is invalid.
         """
         known = {setting.name for setting in fields(cls)}
         weights = data.get("weights", {})

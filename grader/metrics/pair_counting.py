@@ -1,4 +1,4 @@
-"""Pair counts of a submission for every AUC, by sorting its predictions."""
+"""Pair counts for every AUC of a submission, computed by sorting its predictions."""
 
 import math
 import struct
@@ -25,15 +25,16 @@ _ALL_BUT_SIGN = 2**63 - 1
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ordering:
-    """The rows of a split from the lowest prediction to the highest.
+    """The rows of a split in ascending order of prediction.
 
     Attributes
     ----------
     codes : ndarray of int64, shape (rows,)
-        Row codes (twice the row number, plus one where it is positive) in ascending order of
-        prediction; the order among equal predictions has no meaning.
+        Row codes (twice the row number, plus one if the row is positive) in ascending order of
+        prediction. The order among equal predictions is arbitrary.
     run_starts, run_ends : ndarray of int64
-        First position, and position after the last, of each run of two or more equal predictions.
+        For each run of two or more equal predictions, the first position and the position after the
+        last.
     """
 
     codes: IndexArray
@@ -47,12 +48,12 @@ def order(
     row_codes: IndexArray,
     workspace: Workspace,
 ) -> Ordering:
-    """Sort finite predictions, of which the extremes are known, carrying the row codes along.
+    """Sort finite predictions with known extremes, together with their row codes.
 
-    Each prediction and its row code are packed into one signed 64-bit integer, because sorting
-    plain integers is several times faster than an argsort (and NumPy sorts signed ones fastest).
-    Where the two do not fit, the prediction
-    loses its last bits, and the few neighbours that then look equal are compared again in full.
+    Each prediction and its row code are packed into one signed 64-bit integer, because sorting plain
+    integers is several times faster than an argsort, and NumPy sorts signed integers fastest. If the two
+    do not fit, the last bits of the prediction are dropped. The few neighbors that then appear equal are
+    compared again in full precision.
     """
     keys = workspace.keys
     code_bits = row_codes.size.bit_length() + 1
@@ -70,7 +71,7 @@ def order(
 
 
 def places_of(starts: IndexArray, ends: IndexArray) -> IndexArray:
-    """Return all positions of the runs, one run after the other."""
+    """Return all positions in the runs, concatenated."""
     lengths = ends - starts
     before = np.cumsum(lengths) - lengths
     places: IndexArray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
@@ -84,7 +85,7 @@ def _write_ordered_bits(
     bits: int,
     workspace: Workspace,
 ) -> bool:
-    """Write integers of so many bits in the order of the predictions.
+    """Write integers of at most `bits` bits that have the same order as the predictions.
 
     Returns whether the last bits of the predictions had to be dropped.
     """
@@ -94,7 +95,7 @@ def _write_ordered_bits(
         flips = np.right_shift(keys, 63, out=workspace.differences)
         flips &= _ALL_BUT_SIGN
         keys ^= flips
-    # The range can be wider than a signed integer, but not than an unsigned one.
+    # The range may exceed a signed 64-bit integer but always fits into an unsigned one.
     distances = keys.view(np.uint64)
     distances -= np.uint64(lowest % 2**64)
     excess = (highest - lowest).bit_length() - bits
@@ -104,21 +105,21 @@ def _write_ordered_bits(
 
 
 def _ordered(number: float) -> int:
-    """Return an integer that compares as the number does among float64.
+    """Return an integer that has the same order as the float64 number.
 
-    The bits of floats >= 0 are in order as integers, those of negative floats in reverse. Adding
-    0.0 turns -0.0 into 0.0.
+    The bit patterns of floats >= 0 have the order of integers, and those of negative floats have the
+    reverse order. Adding 0.0 turns -0.0 into 0.0.
     """
     (bits,) = struct.unpack("=q", struct.pack("=d", number + 0.0))
     return int(bits if bits >= 0 else bits ^ _ALL_BUT_SIGN)
 
 
 def _compare_in_full(codes: IndexArray, alike: IndexArray, predictions: FloatArray) -> IndexArray:
-    """Correct the order where the dropped bits matter; return which positions are ties."""
+    """Correct the order where the dropped bits matter, and return the positions of the ties."""
     below, above = predictions[codes[alike] >> 1], predictions[codes[alike + 1] >> 1]
     if np.any(below > above):
-        # The rows that look alike stand in runs, and the runs are in order among themselves:
-        # sorting all of them together sorts each run in its place.
+        # Rows that appear equal form runs, and the runs are already in order relative to each other.
+        # Sorting the rows of all runs together therefore sorts each run in place.
         places = places_of(*_runs(alike))
         confused = codes[places]
         codes[places] = confused[np.argsort(predictions[confused >> 1])]
@@ -128,7 +129,7 @@ def _compare_in_full(codes: IndexArray, alike: IndexArray, predictions: FloatArr
 
 
 def _runs(alike: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the runs formed by the positions that are like the next one."""
+    """Return the runs formed by positions whose value equals the next one."""
     breaks = np.diff(alike) > 1
     first = np.ones(alike.size, np.bool_)
     first[1:] = breaks
@@ -145,24 +146,24 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
     split : PreparedSplit
         The labels and identities, from `prepare`.
     y_score : array_like, shape (split.rows,)
-        One finite number per row, in the order of the split; higher means more likely positive.
-        Compared as float64, never thresholded.
+        One finite number per row, in the order of the split; higher means more likely positive. The
+        values are compared as float64 and never thresholded.
 
     Returns
     -------
     PairCounts
-        The same integers in any order of the rows.
+        The counts, which do not depend on the order of the rows.
 
     Raises
     ------
     ValueError
-        If `y_score` has another length, or a value is not a finite number.
+        If `y_score` has the wrong length, or a value is not a finite number.
 
     Notes
     -----
-    The doubled midrank of a row is the number of rows below it plus the number of rows not above
-    it. Summed over the positive rows it gives the Mann-Whitney U statistic, ties counting one
-    half. The background of an identity is never ranked: it is everything minus the subgroup.
+    The doubled midrank of a row is the number of rows below it plus the number of rows not above it. Its
+    sum over the positive rows yields the Mann-Whitney U statistic, in which ties count as one half. The
+    background of an identity is never ranked: its counts are those of all rows minus those of the subgroup.
     """
     predictions = as_vector("y_score", y_score, rows=split.rows)
     if not split.rows:
@@ -182,16 +183,16 @@ def count_pairs(split: PreparedSplit, y_score: ArrayLike) -> PairCounts:
 
 
 def finite_extremes(predictions: FloatArray, argument: str = "y_score") -> tuple[float, float]:
-    """Return the lowest and the highest prediction, or raise ValueError if any is not finite."""
+    """Return the lowest and the highest prediction; raise ValueError if any is not finite."""
     lowest, highest = float(predictions.min()), float(predictions.max())
-    # Both hand NaN through.
+    # Both `min` and `max` propagate NaN.
     if not (math.isfinite(lowest) and math.isfinite(highest)):
         refuse_where(~np.isfinite(predictions), argument, "finite")
     return lowest, highest
 
 
 def _rank(ordering: Ordering, layout: MentionLayout, workspace: Workspace) -> None:
-    """Write the doubled midranks: among the positive rows by position, among all by row."""
+    """Write the doubled midranks among the positive rows by position, and among all rows by row."""
     codes = ordering.codes
     is_positive, among_positives = workspace.is_positive, workspace.among_positives
     np.bitwise_and(_low_words(codes), 1, out=is_positive)
@@ -214,15 +215,15 @@ def _rank(ordering: Ordering, layout: MentionLayout, workspace: Workspace) -> No
 
 
 def _rank_mentions(layout: MentionLayout, workspace: Workspace) -> None:
-    """Look the doubled midranks of every mention up, among all and among the positive rows."""
+    """Look up the doubled midranks of every mention among all rows and among the positive rows."""
     np.take(workspace.by_row, layout.rows, out=workspace.mention_midranks, mode="clip")
-    # A run of ties has the same value throughout, so the middle of the run stands for all of it.
+    # All rows in a run of ties have the same value, so the value at the middle of the run is used.
     np.right_shift(workspace.mention_midranks, 1, out=workspace.mention_places, casting="unsafe")
     np.take(workspace.among_positives, workspace.mention_places, out=workspace.mention_ranks, mode="clip")
 
 
 def count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[IdentityCounts, ...]:
-    """Count the pairs of every identity from the doubled midranks of its mentions in the workspace."""
+    """Count the pairs of every identity from the doubled midranks in the workspace."""
     layout = split.layout
     keys, midranks, ranks = workspace.mention_keys, workspace.mention_midranks, workspace.mention_ranks
     np.left_shift(midranks, 1, out=keys)
@@ -236,7 +237,7 @@ def count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[Identi
     rank0 = _block_sums(midranks, layout.sizes) - rank1
     over1 = _block_sums(ranks[layout.positive_mentions], n1)
     over0 = _block_sums(ranks, layout.sizes) - over1
-    # Among equal midranks the negative rows come first, so that the places of the positive rows
+    # Among equal midranks, negative rows are sorted first. The positions of the positive rows therefore
     # count every tie as a win.
     places = _block_sums(np.flatnonzero(workspace.mention_flags), n1)
     places -= (np.cumsum(layout.sizes) - layout.sizes) * n1
@@ -255,10 +256,10 @@ def count_identities(split: PreparedSplit, workspace: Workspace) -> tuple[Identi
 
 
 def _count_ties(layout: MentionLayout, workspace: Workspace) -> IndexArray:
-    """Count the pairs of a positive and a negative row with equal midranks in each identity."""
+    """Count the pairs of a positive and a negative row with equal midranks for each identity."""
     keys, flags = workspace.mention_keys, workspace.mention_flags
     ties = np.zeros(len(layout.segments), dtype=np.int64)
-    # Where a key is followed by itself plus the label bit, a run of both classes turns positive.
+    # A key followed by itself plus the label bit marks the first positive row in a run of both classes.
     np.bitwise_xor(keys[1:], keys[:-1], out=workspace.mention_differences[1:])
     np.equal(workspace.mention_differences, 1, out=flags)
     turns = np.flatnonzero(flags[1:])
@@ -281,7 +282,7 @@ def _block_sums(values: NDArray[np.integer[Any]], sizes: IndexArray) -> IndexArr
 
 
 def _low_words(codes: IndexArray) -> NDArray[np.uint32]:
-    """View the lower half of each 64-bit integer: narrowing while copying is slower."""
+    """Return a view of the lower half of each 64-bit integer; a narrowing copy is slower."""
     return codes.view(np.uint32)[0 if sys.byteorder == "little" else 1 :: 2]
 
 

@@ -1,7 +1,7 @@
-"""Split prepared once for scoring many submissions, with reused memory buffers.
+"""Splits prepared once for scoring many submissions, with reused memory buffers.
 
-Fresh memory has to be mapped page by page. For a hundred thousand rows this takes longer than the
-sort itself.
+Buffers are reused because the operating system maps new memory page by page. For 100,000 rows this takes
+longer than the sort itself.
 """
 
 import io
@@ -28,26 +28,26 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Workspace:
-    """The arrays one counting writes to; what they hold between two countings has no meaning.
+    """Scratch arrays for one count; their contents are meaningless between counts.
 
     Attributes
     ----------
     keys, differences : ndarray of int64, shape (rows,)
-        Sort keys, and their differences to the next one.
+        Sort keys, and the bitwise differences between neighboring keys.
     is_positive, by_row : ndarray of uint32, shape (rows,)
-        They share the memory of `differences`, which is read before they are written.
+        Views of the memory of `differences`, which must be read before these are written.
     among_positives, midranks : ndarray of uint32, shape (rows,)
-        Doubled midranks by position in the order.
+        Doubled midranks by position in the sort order.
     flags : ndarray of bool, shape (rows,)
-        Answers to a question about each row.
+        Temporary boolean mask of the rows.
     mention_midranks, mention_ranks : ndarray of uint32, shape (mentions,)
-        Doubled midranks of each mention, among all and among the positive rows.
+        Doubled midranks of each mention among all rows and among the positive rows.
     mention_places : ndarray of int64, shape (mentions,)
-        Positions in the order.
+        Positions of the mentions in the sort order.
     mention_keys, mention_differences : ndarray of uint32 or uint64, shape (mentions,)
-        Sort keys, and their differences to the next one.
+        Sort keys, and the bitwise differences between neighboring keys.
     mention_flags : ndarray of bool, shape (mentions,)
-        Answers to a question about each mention.
+        Temporary boolean mask of the mentions.
     """
 
     def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
@@ -66,7 +66,7 @@ class Workspace:
 
 
 class WorkspacePool:
-    """Lends each count a separate workspace, so that threads can share a prepared split."""
+    """Pool of workspaces that lets threads share a prepared split."""
 
     def __init__(self, rows: int, mentions: int, mention_key: np.dtype[np.unsignedinteger]) -> None:
         self._shape = (rows, mentions, mention_key)
@@ -74,7 +74,7 @@ class WorkspacePool:
 
     @contextmanager
     def lend(self) -> Iterator[Workspace]:
-        """Lend an idle workspace, or a new one where all are in use."""
+        """Lend an idle workspace, or create one if all are in use."""
         try:
             workspace = self._idle.pop()
         except IndexError:
@@ -87,20 +87,21 @@ class WorkspacePool:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
-    """Which rows of one split are positive and which mention each identity.
+    """The positive rows of one split and the rows that mention each identity.
 
-    Made by `prepare`; immutable, can be pickled, and stored with `to_bytes`.
+    Instances are created by `prepare`. They are immutable, can be pickled, and can be stored with
+    `to_bytes`.
 
     Attributes
     ----------
     labels : ndarray of bool, shape (rows,)
-        True where the row is positive.
+        True for positive rows.
     names : tuple of str
         The identities, in the order of the report.
     in_score : tuple of bool
         For each identity, whether it enters the power means.
     members : tuple of ndarray of int64
-        For each identity, the ascending row numbers that mention it.
+        For each identity, the numbers of the rows that mention it, ascending.
     """
 
     labels: BoolArray
@@ -125,15 +126,15 @@ class PreparedSplit:
 
     @cached_property
     def layout(self) -> "MentionLayout":
-        """The mentions as the counting reads them, derived once."""
+        """The mentions in the layout used for counting, computed once."""
         return MentionLayout.of(self)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the layout out of pickles: it is large and quickly derived again."""
+        """Exclude the layout from pickles, because it is large and quick to recompute."""
         return {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
 
     def to_bytes(self) -> bytes:
-        """Return the split as one blob that `from_bytes` reads: plain arrays, no pickle."""
+        """Serialize the split for `from_bytes` as plain arrays, without pickle."""
         blob = io.BytesIO()
         np.savez(
             blob,
@@ -147,12 +148,12 @@ class PreparedSplit:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> "PreparedSplit":
-        """Read what `to_bytes` returned.
+        """Deserialize a split from the output of `to_bytes`.
 
         Raises
         ------
         ValueError
-            If the blob is not one of ours.
+            If the blob was not created by `to_bytes`.
         """
         try:
             with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
@@ -161,7 +162,7 @@ class PreparedSplit:
                 ends = np.cumsum(arrays["sizes"])[:-1]
                 members = np.split(arrays["members"].astype(np.int64), ends) if names else []
         except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
-            raise ValueError("The blob does not hold a prepared split.") from error
+            raise ValueError("The blob does not contain a prepared split.") from error
         return cls(
             _frozen(labels),
             tuple(names),
@@ -172,29 +173,29 @@ class PreparedSplit:
 
 @dataclass(frozen=True, eq=False)
 class MentionLayout:
-    """All (identity, row) mentions in one array, identity after identity.
+    """All (identity, row) mentions in one array, grouped by identity.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (mentions,)
         Row number of each mention.
     positive_mentions : ndarray of int64
-        Which of the mentions are in positive rows.
+        Indices of the mentions in positive rows.
     sizes, positives : ndarray of int64, shape (identities,)
-        Mentions of each identity, and how many of them are in positive rows.
+        Number of mentions of each identity, and how many of them are in positive rows.
     keys : ndarray of uint32 or uint64, shape (mentions,)
-        The identity in the high bits and the label in the lowest; the bits between are free for
-        a row's doubled midrank.
+        The identity in the high bits and the label in the lowest bit. The bits in between are
+        reserved for the doubled midrank of the row.
     identity_shift : int
-        Where the identity starts in a key.
+        Position of the lowest bit of the identity in a key.
     segments : tuple of slice
-        Where the mentions of each identity stand.
+        The slice that contains the mentions of each identity.
     positive_rows : ndarray of int64
         Row numbers of the positive rows of the split.
     row_codes : ndarray of int64, shape (rows,)
-        Twice the row number, plus one where the row is positive.
+        Twice the row number, plus one if the row is positive.
     midranks : ndarray of uint32, shape (rows,)
-        Doubled midranks by position in the order, where there are no ties.
+        Doubled midranks by position in the sort order, assuming no ties.
     workspaces : WorkspacePool
         Scratch memory for counting.
     """
@@ -213,7 +214,7 @@ class MentionLayout:
 
     @classmethod
     def of(cls, split: PreparedSplit) -> "MentionLayout":
-        """Lay out the mentions of a split."""
+        """Build the layout of the mentions of a split."""
         rows = np.concatenate([np.empty(0, np.int64), *split.members])
         sizes = np.array([members.size for members in split.members], dtype=np.int64)
         positives = [np.count_nonzero(split.labels[members]) for members in split.members]
@@ -244,31 +245,30 @@ def prepare(
     settings: MetricSettings | None = None,
     in_score: Collection[str] | None = None,
 ) -> PreparedSplit:
-    """Decide which rows are positive and which mention each identity.
+    """Determine which rows are positive and which rows mention each identity.
 
     Parameters
     ----------
     labels : array_like, shape (n,)
-        Booleans or finite numbers; a row is positive at ``label >= settings.label_threshold``.
+        Booleans or finite numbers; a row is positive if ``label >= settings.label_threshold``.
     identities : mapping of str to array_like, each of shape (n,)
-        For each identity, in the order of the report, booleans or numbers. A row mentions it at
-        ``value >= settings.identity_threshold``; NaN (a blank) means that it does not, so the row
-        belongs to the background of that identity.
+        For each identity, in the order of the report, booleans or numbers. A row mentions the identity
+        if ``value >= settings.identity_threshold``. NaN is a blank: the row does not mention the
+        identity and belongs to its background.
     settings : MetricSettings, optional
-        Holds the two thresholds.
+        The metric settings that contain the two thresholds.
     in_score : collection of str, optional
         The identities that enter the power means; the others are only reported. All by default.
 
     Returns
     -------
     PreparedSplit
-        To be passed to `count_pairs` with any number of predictions.
+        A split that `count_pairs` accepts with any number of predictions.
 
     Raises
     ------
     ValueError
-        If the arrays have another shape, length or content, or `in_score` names an identity that
-        is not there.
+        If an array has the wrong shape, length or content, or `in_score` contains an unknown identity.
     """
     return prepare_as("labels", labels, "identities", identities, settings=settings, in_score=in_score)
 
@@ -282,7 +282,7 @@ def prepare_as(
     settings: MetricSettings | None,
     in_score: Collection[str] | None,
 ) -> PreparedSplit:
-    """Prepare a split as `prepare` does, with the arguments called as the caller's caller knows them."""
+    """Prepare a split like `prepare`, with custom argument names for error messages."""
     settings = settings or MetricSettings()
     truth = as_vector(labels_argument, labels)
     if truth.size > MAX_ROWS:
@@ -290,7 +290,7 @@ def prepare_as(
     refuse_where(~np.isfinite(truth), labels_argument, "finite")
     unknown = sorted(set(in_score or ()) - set(identities))
     if unknown:
-        raise ValueError(f"`in_score` names unknown identities: {', '.join(unknown)}.")
+        raise ValueError(f"`in_score` contains unknown identities: {', '.join(unknown)}.")
     members = []
     for name, values in identities.items():
         argument = f"{identities_argument}[{name!r}]"
@@ -306,12 +306,13 @@ def prepare_as(
 
 
 def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> FloatArray:
-    """Return values as a one-dimensional float64 array, or refuse them by the argument's name.
+    """Convert values to a one-dimensional float64 array.
 
     Raises
     ------
     ValueError
-        If they are not numbers or booleans, not one-dimensional, or not `rows` long.
+        If the values are not numbers or booleans, the array is not one-dimensional, or its length is
+        not `rows`. The message contains the argument's name.
     """
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
@@ -324,7 +325,7 @@ def as_vector(argument: str, values: ArrayLike, *, rows: int | None = None) -> F
 
 
 def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
-    """Raise ValueError if any value is wrong, with the first place and the number of them."""
+    """Raise ValueError if any value is wrong, with the number of errors and the first position."""
     count = int(np.count_nonzero(wrong))
     if count:
         first = int(np.argmax(wrong))
@@ -335,16 +336,16 @@ def refuse_where(wrong: BoolArray, argument: str, expected: str) -> None:
 
 
 def _from_objects(argument: str, values: ArrayLike, array: NDArray[Any]) -> FloatArray:
-    # Nullable columns of a data frame arrive as objects, and know best what is blank in them.
+    # Nullable data frame columns arrive as objects; their own `to_numpy` identifies blanks reliably.
     if array.dtype.kind != "O" or any(isinstance(value, (str, bytes)) for value in array.flat):
-        raise ValueError(f"`{argument}` must hold numbers or booleans, not {array.dtype}.")
+        raise ValueError(f"`{argument}` must contain numbers or booleans, not {array.dtype}.")
     to_numpy = getattr(values, "to_numpy", None)
     try:
         if to_numpy:
             return np.asarray(to_numpy(dtype=np.float64, na_value=np.nan))
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"`{argument}` must hold numbers or booleans only.") from None
+        raise ValueError(f"`{argument}` must contain only numbers or booleans.") from None
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -1,4 +1,4 @@
-"""Scores from stored dense ranks, without another sort of the predictions (rescoring)."""
+"""Pair counts from stored dense ranks, for rescoring without sorting the predictions again."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,19 +12,19 @@ from grader.metrics.prepared import MAX_ROWS, IndexArray, PreparedSplit, Workspa
 
 RankArray = NDArray[np.unsignedinteger[Any]]
 
-# Two counts share an integer, the rows in its low word and the positive ones in its high word: 2**30
-# rows, counted twice for a doubled midrank, fit into each.
+# Each integer contains two counts: all rows in the low word and positive rows in the high word. A doubled
+# midrank of up to 2**30 rows fits into either word.
 _WORD = 32
 
 
 @dataclass(frozen=True, eq=False)
 class RankedSplit:
-    """A split: the positions of its rows, positive rows and mentions among all rows.
+    """A split with the positions of its rows, positive rows and mentions among all rows.
 
     Attributes
     ----------
     split : PreparedSplit
-        What is true of the rows.
+        The labels and identities of the rows.
     rows, positive_rows, mention_rows : ndarray of int64
         Positions among all rows, in the order of the split and of its `MentionLayout`.
     """
@@ -36,13 +36,13 @@ class RankedSplit:
 
     @classmethod
     def of(cls, split: PreparedSplit, rows: IndexArray) -> "RankedSplit":
-        """Place a split whose rows have these positions among all rows."""
+        """Create a ranked split from the positions of the split's rows among all rows."""
         layout = split.layout
         return cls(split, rows, rows[layout.positive_rows], rows[layout.rows])
 
 
 def dense_ranks(predictions: ArrayLike) -> RankArray:
-    """Rank predictions from the lowest, 0, upwards; equal ones share a rank, and no rank is left out.
+    """Return the dense ranks of predictions: 0 for the lowest, equal ranks for ties, no gaps.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def dense_ranks(predictions: ArrayLike) -> RankArray:
     Returns
     -------
     ndarray of uint8, uint16 or uint32, shape (n,)
-        The smallest type that holds the highest rank.
+        The ranks in the smallest data type that can represent the highest rank.
 
     Raises
     ------
     ValueError
-        If a value is not a finite number, or there are more than 2**30.
+        If a value is not a finite number, or there are more than 2**30 values.
     """
     values = as_vector("predictions", predictions)
     if values.size > MAX_ROWS:
@@ -77,25 +77,25 @@ def dense_ranks(predictions: ArrayLike) -> RankArray:
 
 
 def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
-    """Count the pairs of a submission on one split from its ranks among all rows.
+    """Count the ordered pairs of a submission on one split from its ranks among all rows.
 
     Parameters
     ----------
     ranked : RankedSplit
-        The split in its place among all rows.
+        The split with the positions of its rows among all rows.
     ranks : ndarray of unsigned integers, shape (all rows,)
-        From `dense_ranks` of the predictions of all rows.
+        The output of `dense_ranks` for the predictions of all rows.
 
     Returns
     -------
     PairCounts
-        The integers that `count_pairs` returns for the predictions of the split's rows.
+        The same integers that `count_pairs` returns for the predictions of the split's rows.
 
     Notes
     -----
-    The rows of the split are counted by rank. Summed up, the counts say how many rows lie at or
-    below a rank; twice that less the rows at the rank is the doubled midrank. Nothing is sorted
-    but the few rows that mention an identity, among themselves.
+    The rows of the split are counted by rank. The cumulative sum of these counts is the number of rows at
+    or below each rank. Twice this number minus the number of rows at the rank is the doubled midrank. Only
+    the rows that mention an identity are sorted, within each identity.
     """
     split = ranked.split
     if not split.rows:
@@ -118,13 +118,13 @@ def count_ranks(ranked: RankedSplit, ranks: RankArray) -> PairCounts:
 
 
 def _ranks_at(rows: IndexArray, ranks: RankArray) -> IndexArray:
-    # Every row is in range; clipping is the quick way of not looking.
+    # All rows are in range; mode="clip" avoids the cost of checking.
     taken: IndexArray = np.take(ranks, rows, mode="clip").astype(np.int64)
     return taken
 
 
 def _doubled_midranks(at: IndexArray, up_to: IndexArray, ranks: IndexArray) -> IndexArray:
-    """Return the doubled midranks of some rows, among all rows and among the positive ones in one integer."""
+    """Return doubled midranks among all rows (low word) and among the positive rows (high word)."""
     midranks: IndexArray = np.take(up_to, ranks, mode="clip")
     midranks <<= 1
     midranks -= np.take(at, ranks, mode="clip")

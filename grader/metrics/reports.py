@@ -1,4 +1,4 @@
-"""Bias report of a submission on one split: score, terms, AUCs of each identity."""
+"""Bias report of a submission on one split: score, terms and AUCs of each identity."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ from grader.metrics.subgroups import (
 
 @dataclass(frozen=True, slots=True)
 class PowerMeans:
-    """The power mean of each bias AUC over the identities in the score; None is undefined."""
+    """Power mean of each bias AUC over the identities in the score; undefined means are None."""
 
     subgroup_auc: float | None
     bpsn_auc: float | None
@@ -35,22 +35,22 @@ class PowerMeans:
 
 @dataclass(frozen=True, slots=True)
 class BiasReport:
-    """All metrics of one submission on one split; None is undefined.
+    """All metrics of one submission on one split; undefined values are None.
 
     Attributes
     ----------
     rows, positives : int
-        Rows of the split, and how many are positive.
+        Number of rows in the split, and how many of them are positive.
     score : float or None
         The weighted sum of the four terms, in [0, 1].
     overall_auc : float or None
         ROC AUC on all rows.
     power_means : PowerMeans
-        The three other terms.
+        The other three terms.
     subgroups : tuple of SubgroupReport
-        One line for each identity.
+        The metrics of each identity.
     undefined : tuple of Undefined
-        Every value that is None, with the reason.
+        The undefined values, with the reasons.
     """
 
     rows: int
@@ -67,7 +67,7 @@ class BiasReport:
         return {"overall_auc": self.overall_auc} | asdict(self.power_means)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data: one split of ``fairboard score --json``."""
+        """Return JSON-ready data, used for each split in ``fairboard score --json``."""
         return {
             "rows": self.rows,
             "positives": self.positives,
@@ -89,7 +89,7 @@ Name = TypeVar("Name")
 
 
 class Frame(Protocol):
-    """An object with names and an array-like column for each, such as a data frame."""
+    """A mapping of names to array-like columns, such as a data frame."""
 
     def keys(self) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -110,37 +110,36 @@ def bias_report(
     Parameters
     ----------
     y_true : array_like, shape (n,), or str
-        Booleans or numbers; a row is positive at ``value >= settings.label_threshold``.
+        Labels as booleans or numbers; a row is positive if ``value >= settings.label_threshold``.
     y_score : array_like, shape (n,), or str
-        One finite number per row, never thresholded.
+        Predictions: one finite number per row, never thresholded.
     subgroups : mapping of str to array_like, each of shape (n,), data frame or sequence of str
-        For each identity, booleans or numbers: a row mentions it at
-        ``value >= settings.identity_threshold``. NaN is a blank: not mentioned.
+        For each identity, booleans or numbers. A row mentions the identity if
+        ``value >= settings.identity_threshold``. NaN is a blank, which counts as not mentioned.
     data : data frame, optional
-        Where it is given, `y_true`, `y_score` and `subgroups` are names of its columns.
+        If given, `y_true`, `y_score` and `subgroups` are names of its columns.
     settings : MetricSettings, optional
-        By default those of Jigsaw Unintended Bias in Toxicity Classification.
+        By default, the settings of Jigsaw Unintended Bias in Toxicity Classification.
     in_score : collection of str, optional
         The identities that enter the power means; the others are only reported. All by default.
 
     Returns
     -------
     BiasReport
-        Undefined values are None, each with its reason in `BiasReport.undefined`.
+        Undefined values are None. `BiasReport.undefined` contains the reasons.
 
     Raises
     ------
     ValueError
-        If an array has the wrong shape, length or content; the message names the argument.
+        If an array has the wrong shape, length or content; the message contains the argument's name.
     TypeError
         If names and arrays are mixed.
 
     Notes
     -----
-    Arrays are matched by position, as everywhere in NumPy; the index of a pandas object is not
-    looked at. The definitions are those of Borkan et al., "Nuanced Metrics for Measuring
-    Unintended Bias with Real Data for Text Classification" (2019), and of the evaluation page of
-    the Kaggle competition.
+    Arrays are matched by position, as in NumPy. The index of a pandas object is ignored. The
+    definitions are those of Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real
+    Data for Text Classification" (2019), and of the evaluation page of the Kaggle competition.
 
     Examples
     --------
@@ -156,7 +155,7 @@ def bias_report(
         y_true = data[_column("y_true", y_true, data)]
         y_score = data[_column("y_score", y_score, data)]
     if isinstance(subgroups, str) or (data is None and not hasattr(subgroups, "keys")):
-        expected = "map names to arrays where `data` is not given" if data is None else "be a list of names"
+        expected = "map names to arrays if `data` is not given" if data is None else "be a list of names"
         raise TypeError(f"`subgroups` must {expected}.")
     columns: Any = subgroups if data is None else data
     identities = {str(name): columns[_known("subgroups", name, columns)] for name in subgroups}
@@ -166,19 +165,19 @@ def bias_report(
 
 
 def report(counts: PairCounts, settings: MetricSettings) -> BiasReport:
-    """Derive the report from the exact counts.
+    """Create the report from exact pair counts.
 
     Parameters
     ----------
     counts : PairCounts
-        From `count_pairs`; they already reflect the two thresholds of the settings.
+        The output of `count_pairs`, which already reflects the two thresholds of the settings.
     settings : MetricSettings
-        Power, weights and the policy on undefined cells.
+        The metric settings; only the power, the weights and the policy on undefined cells are used.
 
     Returns
     -------
     BiasReport
-        The same bits for the same counts on any machine.
+        A report that is identical to the last bit for the same counts on any machine.
     """
     overall = overall_comparison(counts)
     cells = [comparisons(counts, identity) for identity in counts.identities]
@@ -223,13 +222,13 @@ def _rounded(value: Decimal | None) -> float | None:
 
 def _column(argument: str, name: object, data: Frame) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"`{argument}` must be the name of a column where `data` is given.")
+        raise TypeError(f"`{argument}` must be the name of a column if `data` is given.")
     return _known(argument, name, data)
 
 
 def _known(argument: str, name: Name, data: Frame) -> Name:
-    if name not in data.keys():  # noqa: SIM118 (what a frame holds are not always its names)
-        raise ValueError(f"`{argument}` names {name!r}, which is no column of `data`.")
+    if name not in data.keys():  # noqa: SIM118 (`in` does not always test the names of a frame)
+        raise ValueError(f"`{argument}` contains {name!r}, which is not a column of `data`.")
     return name
 
 
@@ -238,7 +237,7 @@ def _shown(value: float | None) -> str:
 
 
 def _table(subgroups: Sequence[SubgroupReport]) -> Iterator[str]:
-    """Yield the lines of the per-identity table, two decimals as the papers print."""
+    """Yield the lines of the per-identity table, with two decimals as in the papers."""
     if not subgroups:
         return
     cells = ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg")

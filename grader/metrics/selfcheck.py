@@ -1,4 +1,4 @@
-"""Metric version, and a self-check of this machine against golden values."""
+"""Metric version and a self-check of the machine against golden values."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from grader.metrics.prepared import FloatArray, PreparedSplit, prepare
 from grader.metrics.ranks import RankedSplit, count_ranks, dense_ranks
 from grader.metrics.reports import report
 
-# Raised whenever any input gives another number or another undefined cell than before.
+# Increase this number whenever the value or the undefined status of a metric changes for any input.
 METRIC_CODE_VERSION = 1
 
 GOLDEN_ROWS = 4096
@@ -19,26 +19,26 @@ GOLDEN_DIGEST = "d77cc2a606b44bc8853502a9bbef4c6540b053f8774441e57b09250f5b170c2
 
 
 class MetricDisagrees(RuntimeError):
-    """This machine does not compute the numbers that every other one does."""
+    """Raised when the metric does not reproduce the golden values on this machine."""
 
 
 def check_golden_vectors() -> None:
-    """Compute fixed inputs and compare every count and every bit of the reports.
+    """Verify that all counts and reports of fixed inputs match the golden values bit for bit.
 
     Raises
     ------
     MetricDisagrees
-        If anything differs; a worker must then refuse jobs.
+        If a value differs. A worker must then not process jobs.
     """
     if golden_digest() != GOLDEN_DIGEST:
         raise MetricDisagrees(
-            f"The metric (code version {METRIC_CODE_VERSION}) gives other numbers on this machine "
-            f"than it should, with NumPy {np.__version__}. No submission may be scored here."
+            f"The metric (code version {METRIC_CODE_VERSION}) returns wrong values on this machine "
+            f"with NumPy {np.__version__}. Do not score submissions here."
         )
 
 
 def golden_digest() -> str:
-    """Return the sha256 of all counts and reports of the golden inputs, if both ways of counting agree."""
+    """Return the SHA-256 of all counts and reports of the golden inputs, or an error message."""
     results = []
     split, scattered = _golden_input()
     ranked = RankedSplit.of(split, np.arange(split.rows))
@@ -46,14 +46,14 @@ def golden_digest() -> str:
     for y_score in (scattered, np.round(scattered, 2), 5e-324 * np.round(100 * scattered)):
         counts = count_pairs(split, y_score)
         if count_ranks(ranked, dense_ranks(y_score)) != counts:
-            return "The ranks count other pairs than the predictions."
+            return "Pair counts from ranks differ from pair counts from predictions."
         results.append(counts.as_dict())
         results.extend(report(counts, MetricSettings(power=p)).as_dict() for p in powers)
     return hashlib.sha256(json.dumps(results).encode()).hexdigest()
 
 
 def _golden_input() -> tuple[PreparedSplit, FloatArray]:
-    # Integer arithmetic only: no random generator whose stream may change.
+    # Only integer arithmetic is used, because the stream of a random generator may change.
     step = np.arange(GOLDEN_ROWS, dtype=np.uint64)
     noise = (step * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)) >> np.uint64(40)
     labels = noise % 11 == 0

@@ -1,4 +1,4 @@
-"""Metrics of one identity: Subgroup, BPSN and BNSP AUC, AEGs, or why one is undefined."""
+"""Metrics of one identity: Subgroup, BPSN and BNSP AUC, and the AEGs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,19 +14,19 @@ BIAS_AUCS: tuple[BiasAuc, ...] = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """A value that does not exist, and why.
+    """An undefined value and the reason.
 
     Attributes
     ----------
     term : str
-        Which value: ``"overall_auc"``, one of the five cells of an identity, or, without a
-        subgroup, the power mean of that name.
+        The undefined value: ``"overall_auc"``, one of the five cells of an identity, or the power mean
+        of that name if `subgroup` is None.
     subgroup : str or None
         The identity; None for the overall AUC and for a power mean.
     reason : str
-        A clause that says which rows are missing.
+        A clause that states which rows are missing.
     affects_score : bool
-        Whether it enters the score: not the AEGs, nor identities outside the score.
+        Whether the value enters the score. AEGs and identities outside the score do not.
     """
 
     term: Term
@@ -41,20 +41,21 @@ class Undefined:
 
 @dataclass(frozen=True, slots=True)
 class SubgroupReport:
-    """One identity's line of the report; None is undefined.
+    """The metrics of one identity; undefined values are None.
 
     Attributes
     ----------
     name : str
         The identity.
     in_score : bool
-        Whether it enters the power means.
+        Whether the identity enters the power means.
     size, positives : int
-        Rows that mention it, and how many of them are positive.
+        Number of rows that mention the identity, and how many of them are positive.
     subgroup_auc, bpsn_auc, bnsp_auc : float or None
-        In [0, 1].
+        The three bias AUCs, in [0, 1].
     positive_aeg, negative_aeg : float or None
-        In [-0.5, 0.5]; above 0 the subgroup is scored higher than the background.
+        The average equality gaps, in [-0.5, 0.5]. Above 0, the subgroup is scored higher than the
+        background.
     """
 
     name: str
@@ -72,7 +73,7 @@ class SubgroupReport:
         return asdict(self)
 
 
-# The two sets of rows that each value compares, for the reason why it is undefined.
+# The two sets of rows that each value compares, used to state why a value is undefined.
 _COMPARED: dict[Term, tuple[str, str]] = {
     "overall_auc": ("positive rows", "negative rows"),
     "subgroup_auc": (
@@ -99,12 +100,12 @@ _COMPARED: dict[Term, tuple[str, str]] = {
 
 
 def overall_comparison(counts: PairCounts) -> Comparison:
-    """Return positive against negative rows of the whole split."""
+    """Return the comparison of all positive rows with all negative rows of the split."""
     return Comparison(counts.overall_wins, counts.positives, counts.negatives)
 
 
 def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comparison]:
-    """Return the five comparisons of one identity, by the name of their cell."""
+    """Return the five comparisons of one identity by cell."""
     n1, n0 = identity.positives, identity.negatives
     background1, background0 = counts.positives - n1, counts.negatives - n0
     return {
@@ -117,7 +118,7 @@ def comparisons(counts: PairCounts, identity: IdentityCounts) -> dict[Cell, Comp
 
 
 def reason(term: Term, comparison: Comparison) -> str:
-    """Say which rows an undefined comparison would need."""
+    """Describe which rows are missing from an undefined comparison."""
     missing = [
         rows
         for rows, size in zip(_COMPARED[term], (comparison.first, comparison.second), strict=True)
@@ -127,7 +128,7 @@ def reason(term: Term, comparison: Comparison) -> str:
 
 
 def subgroup_report(identity: IdentityCounts, cells: dict[Cell, Comparison]) -> SubgroupReport:
-    """Return the line of one identity from its comparisons."""
+    """Create the report of one identity from its comparisons."""
     return SubgroupReport(
         name=identity.name,
         in_score=identity.in_score,

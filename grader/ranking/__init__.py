@@ -1,1 +1,1 @@
-"""Ranking by value: order of teams, counted submissions, comparison of versions."""
+"""Pure ranking functions: order of teams, counted submissions, comparison of versions."""

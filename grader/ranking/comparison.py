@@ -1,8 +1,8 @@
 """Comparison of two rankings: score and rank changes, top k, selections.
 
-The same function ranks both scoring versions, from the same submissions, selections and disqualifications,
-so that every difference comes from the scores. Before the close, the private board is the one that would
-result if the competition closed now.
+The same function ranks both scoring versions, from the same submissions, selections and disqualifications, so
+every difference comes from the scores. Before the close, the private leaderboard is the one that would result
+if the competition closed now.
 """
 
 import heapq
@@ -21,7 +21,7 @@ class ScorePair:
     Attributes
     ----------
     before, after : Scored or None
-        Its displayed scores; None where it has none.
+        Its displayed scores, or None if it has none.
     """
 
     before: Scored | None
@@ -29,12 +29,12 @@ class ScorePair:
 
     @property
     def known(self) -> Scored:
-        """The submission as it is under either version.
+        """The submission under either version.
 
         Raises
         ------
         ValueError
-            If it has scores under neither.
+            If it has no scores under either version.
         """
         known = self.after or self.before
         if known is None:
@@ -43,14 +43,14 @@ class ScorePair:
 
     @property
     def public_change(self) -> int | None:
-        """By how many units of 0.00001 the displayed public score rises, None where one is missing."""
+        """The change of the displayed public score in units of 0.00001, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
         return self.after.public_units - self.before.public_units
 
     @property
     def private_change(self) -> int | None:
-        """By how many units of 0.00001 the displayed private score rises, None where one is missing."""
+        """The change of the displayed private score in units of 0.00001, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
         return self.after.private_units - self.before.private_units
@@ -58,7 +58,7 @@ class ScorePair:
 
 @dataclass(frozen=True, slots=True)
 class TeamChange:
-    """A team on one leaderboard under both scoring versions; None where it is missing."""
+    """A team on one leaderboard under both scoring versions; None if it is missing."""
 
     team_id: int
     before: Standing | None
@@ -66,21 +66,21 @@ class TeamChange:
 
     @property
     def rank_change(self) -> int | None:
-        """By how many places the team rises."""
+        """The number of ranks gained, or None if the team is missing under one version."""
         if self.before is None or self.after is None:
             return None
         return self.before.rank - self.after.rank
 
     @property
     def score_change(self) -> int | None:
-        """By how many units of 0.00001 its displayed score rises."""
+        """The change of the displayed score in units of 0.00001, or None if one is missing."""
         if self.before is None or self.after is None:
             return None
         return self.after.entry.score_units - self.before.entry.score_units
 
     @property
     def is_other_submission(self) -> bool:
-        """Whether another submission represents the team."""
+        """Whether a different submission represents the team."""
         return (
             self.before is not None
             and self.after is not None
@@ -90,12 +90,12 @@ class TeamChange:
 
 @dataclass(frozen=True, slots=True)
 class BoardChange:
-    """One board under both scoring versions.
+    """One leaderboard under both scoring versions.
 
     Attributes
     ----------
     teams : tuple of TeamChange
-        In the order of the new ranks; then those that are on the board no more, by the old ones.
+        In the order of the new ranks, followed by the teams that left the leaderboard, by their old ranks.
     """
 
     teams: tuple[TeamChange, ...]
@@ -106,29 +106,29 @@ class BoardChange:
         return tuple(team for team in self.teams if team.rank_change != 0)
 
     def entering(self, top: int) -> tuple[TeamChange, ...]:
-        """Return who is among the first `top` after and was not before."""
+        """Return the teams that are among the first `top` only after the change."""
         return tuple(team for team in self.teams if _is_in(team.after, top) and not _is_in(team.before, top))
 
     def leaving(self, top: int) -> tuple[TeamChange, ...]:
-        """Return who was among the first `top` before and is not after."""
+        """Return the teams that are among the first `top` only before the change."""
         return tuple(team for team in self.teams if _is_in(team.before, top) and not _is_in(team.after, top))
 
     def most_moved(self, count: int) -> list[TeamChange]:
-        """Return the `count` teams with the largest changes of rank, either way, the largest first."""
+        """Return the `count` teams with the largest rank changes up or down, largest first."""
         moves = [(abs(change), team) for team in self.teams if (change := team.rank_change)]
         return [team for _, team in heapq.nlargest(count, moves, key=lambda move: move[0])]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionChange:
-    """A team whose submissions that compete on the private leaderboard change.
+    """A team whose competing submissions on the private leaderboard change.
 
-    Picks stay; the places that a team left free are filled with its best public scores, which change.
+    Selected submissions are kept. The remaining slots are filled by public score, which changes.
 
     Attributes
     ----------
     entering, leaving : tuple of int
-        Ids of the submissions that compete only after, and only before.
+        Ids of the submissions that compete only after, and only before, the change.
     """
 
     team_id: int
@@ -138,17 +138,17 @@ class SelectionChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All that changes from one scoring version to another.
+    """All changes from one scoring version to another.
 
     Attributes
     ----------
     public, private : BoardChange
     selections : tuple of SelectionChange
-        Of the teams on the boards, by their id.
+        Changes for the teams on the leaderboards, by team id.
     scored_before, scored_after, changed : int
-        How many submissions have scores under each version, and how many a displayed score that changes.
+        Number of submissions with scores under each version, and of those whose displayed score changes.
     largest : tuple of ScorePair
-        The submissions whose displayed scores change most, on either split, the largest change first.
+        The submissions with the largest changes of a displayed score on either split, largest first.
     """
 
     public: BoardChange
@@ -172,13 +172,13 @@ def compare(
     Parameters
     ----------
     pairs : iterable of ScorePair
-        Every submission with scores under either version, in any order; also those that rank nobody.
+        Every submission with scores under either version, in any order, including unranked submissions.
     disqualified : collection of int
-        Ids of the teams that stand on no board.
+        Ids of the teams to exclude from the leaderboards.
     selection_count : int
-        How many submissions of a team compete on the private leaderboard.
+        Number of submissions of a team that compete on the private leaderboard.
     largest_count : int
-        How many of the largest changes of scores are kept.
+        Number of the largest score changes to keep.
     """
     everything = list(pairs)
     before, after = (

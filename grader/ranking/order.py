@@ -1,10 +1,10 @@
-"""Score rounding (decimals shown), rank order of teams, and tie-breaks.
+"""Rounding of scores, rank order of teams, and tie-breaking.
 
-A score is displayed with 5 decimals and stored as an integer number of 0.00001. A term has 4 decimals, and
-a cell of a per-identity table has 2, as in the papers. Rounding is half even on the exact value of the
+A score is displayed with 5 decimals and stored as an integer in units of 0.00001. A term has 4 decimals, and
+a cell of a per-identity table has 2, as in the papers. Rounding is half to even on the exact value of the
 float.
 
-Teams are ranked by the displayed score, higher first. Equal scores are ordered by earlier acceptance, then
+Teams are ranked by the displayed score, highest first. Equal scores are ordered by earlier acceptance, then
 by lower submission id. Ranks run from 1 to n and are never shared, so that everyone can check the order.
 """
 
@@ -17,20 +17,21 @@ from typing import Any, NamedTuple
 
 SCORE_DECIMALS = 5
 _UNITS = 100_000.0
-_CLEARLY_NEARER = 0.49  # than to a tie, whatever the product was rounded to
+# Within this distance of an integer, the product is not a tie, however it was rounded.
+_CLEARLY_NEARER = 0.49
 TERM_DECIMALS = 4
 CELL_DECIMALS = 2
 AUTOMATIC_SELECTION_COUNT = 2
 
 
 class Column(NamedTuple):
-    """A column that entries are ordered by: its name, in `Entry` as in the table, and its direction."""
+    """A column of the rank order: its name, in `Entry` and in the table, and its direction."""
 
     name: str
     is_highest_first: bool = False
 
 
-# The one rule of order. Each column decides among entries that are equal in those before it.
+# This is the only definition of the order. Each column breaks the ties of the preceding columns.
 COLUMNS = (Column("score_units", is_highest_first=True), Column("submitted_at"), Column("submission_id"))
 _values = attrgetter(*(column.name for column in COLUMNS))
 
@@ -42,11 +43,11 @@ class Entry:
     Attributes
     ----------
     team_id, submission_id : int
-        Whose it is, and which.
+        Ids of the team and of the submission.
     score_units : int
         The displayed score in units of 0.00001.
     submitted_at : datetime
-        When the file was accepted; a rescoring does not change it.
+        Time of acceptance, which a rescoring does not change.
     """
 
     team_id: int
@@ -57,26 +58,27 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An entry with its rank: one line of a leaderboard."""
+    """An entry with its rank: one row of a leaderboard."""
 
     rank: int
     entry: Entry
 
 
 def round_half_even(value: float, decimals: int) -> Decimal:
-    """Round the exact value of a float.
+    """Round the exact value of a float, half to even.
 
     Parameters
     ----------
     value : float
         A finite number.
     decimals : int
-        Digits after the point.
+        Digits after the decimal point.
 
     Returns
     -------
     Decimal
-        The nearest multiple of ``10**-decimals``; of two equally near ones the even one. Never minus zero.
+        The nearest multiple of ``10**-decimals``, or the even one of two equally near multiples. Never minus
+        zero.
     """
     return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN) + 0
 
@@ -85,20 +87,21 @@ def score_units(score: float) -> int:
     """Return a score as displayed, in units of 0.00001."""
     scaled = score * _UNITS
     nearest = round(scaled)
-    if abs(scaled - nearest) < _CLEARLY_NEARER:  # a board of 100,000 submissions rounds each of them
+    # This shortcut matters for leaderboards of 100,000 submissions, which round every score.
+    if abs(scaled - nearest) < _CLEARLY_NEARER:
         return nearest
     return int(round_half_even(score, SCORE_DECIMALS).scaleb(SCORE_DECIMALS))
 
 
 def score_text(units: int, decimals: int = SCORE_DECIMALS) -> str:
-    """Return the text of a score given in units of 0.00001, by default with five decimals: ``0.93412``."""
+    """Return a score in units of 0.00001 as text, by default with five decimals: ``0.93412``."""
     return f"{Decimal(units).scaleb(-SCORE_DECIMALS):.{decimals}f}"
 
 
 def error_text(error: float) -> str:
-    """Return a standard error with one digit, two after a leading 1: ``0.003``, ``0.0014``."""
+    """Return a standard error with one digit, or two after a leading 1: ``0.003``, ``0.0014``."""
     exact, rounded = f"{error:.1e}", f"{error:.0e}"
-    if not exact.startswith("1"):  # 0.0096 is rounded to 0.01, which is 0.010
+    if not exact.startswith("1"):  # 0.0096 rounds to 0.01, written as 0.010
         exact = f"{float(rounded):.1e}"
     return f"{Decimal(exact if exact.startswith('1') else rounded):f}"
 
@@ -109,12 +112,12 @@ def signed_text(units: int) -> str:
 
 
 def rounded_term(term: float) -> float:
-    """Return a term of the score as displayed: 4 decimals."""
+    """Return a term of the score as displayed, with 4 decimals."""
     return float(round_half_even(term, TERM_DECIMALS))
 
 
 def rounded_cell(value: float | None) -> float | None:
-    """Return a cell of a per-identity table as displayed: 2 decimals, None where undefined."""
+    """Return a cell of a per-identity table as displayed, with 2 decimals; None if undefined."""
     return None if value is None else float(round_half_even(value, CELL_DECIMALS))
 
 
@@ -125,24 +128,24 @@ def order(entry: Entry) -> tuple[Any, ...]:
 
 
 def best(entries: Iterable[Entry]) -> Entry | None:
-    """Return the entry that represents a team, None if there is none."""
+    """Return the entry that represents a team, or None if there is none."""
     return min(entries, key=order, default=None)
 
 
 def rank(entries: Iterable[Entry], *, first_rank: int = 1) -> list[Standing]:
-    """Rank entries, of which each team has one.
+    """Rank entries, one for each team.
 
     Parameters
     ----------
     entries : iterable of Entry
-        In any order.
+        Entries in any order.
     first_rank : int
-        Rank of the best of them, for a page of a longer board.
+        Rank of the best entry, for a page of a longer leaderboard.
 
     Returns
     -------
     list of Standing
-        Best first, ranks without gaps.
+        Best first, with consecutive ranks.
     """
     return [Standing(place, entry) for place, entry in enumerate(sorted(entries, key=order), first_rank)]
 
@@ -153,24 +156,24 @@ def select_automatically(
     picked: Iterable[int] = (),
     count: int = AUTOMATIC_SELECTION_COUNT,
 ) -> tuple[int, ...]:
-    """Choose the submissions of one team that compete on the private leaderboard.
+    """Choose a team's submissions that compete on the private leaderboard.
 
     Parameters
     ----------
     public_entries : iterable of Entry
-        The team's scored submissions with their true public scores, whatever the mode of feedback shows.
+        The team's scored submissions with their exact public scores, regardless of the feedback mode.
     picked : iterable of int
-        Ids of the submissions that the team picked itself; they are kept, in their order. Of more than
-        `count`, which a merge can leave, the best by public score are kept.
+        Ids of the submissions that the team selected itself. They are kept in their order. If a merger leaves
+        more than `count`, the best of them by public score are kept.
     count : int
-        How many may compete.
+        Maximum number of submissions that compete.
 
     Returns
     -------
     tuple of int
-        The picked ids and, where they are fewer than `count`, the best others by public score. Private
-        scores play no part. In a coarse mode the choice follows from hidden public scores, so nobody is shown
-        it before the reveal.
+        The selected ids, filled up to `count` with the best other submissions by public score. Private scores
+        are not used. In a coarse mode, the choice depends on hidden public scores, so it is not shown before
+        the reveal.
     """
     ranked = [entry.submission_id for entry in sorted(public_entries, key=order)]
     asked = tuple(picked)
@@ -181,6 +184,6 @@ def select_automatically(
 
 
 def private_entry(private_entries: Iterable[Entry], selected: Iterable[int]) -> Entry | None:
-    """Return the better of a team's selected submissions on the private split, None if none is there."""
+    """Return the best of a team's selected submissions on the private split, or None."""
     chosen = set(selected)
     return best(entry for entry in private_entries if entry.submission_id in chosen)

@@ -1,8 +1,8 @@
-"""Counted submissions of each team, and both leaderboards made from them.
+"""Counted submissions of each team, and the two leaderboards computed from them.
 
-These functions define every number of a leaderboard. The database stores each team's entry as a row, so
-that a page does not compute 10,000 entries. Tests compare these rows with these functions after random
-histories.
+These functions define every number on a leaderboard. The database stores each team's entry as a row, so a
+page need not compute 10,000 entries. Tests compare these rows with the results of these functions after
+random histories.
 """
 
 import enum
@@ -16,9 +16,10 @@ from grader.ranking.order import AUTOMATIC_SELECTION_COUNT, Entry, Standing
 
 
 class SubmissionKind(enum.StrEnum):
-    """`normal` ranks its team; the others are scored and never do.
+    """Kinds of submissions; only `normal` ones are ranked, but all are scored.
 
-    `late` came after the close, `benchmark` is shown unranked, `hidden` is for organizers only.
+    `late` submissions arrive after the reveal, `benchmark` ones are shown without a rank, and `hidden` ones
+    are visible only to organizers.
     """
 
     NORMAL = "normal"
@@ -34,18 +35,18 @@ class Scored:
     Attributes
     ----------
     submission_id, team_id : int
-        Which it is, and whose it is now: a merge moves submissions to another team.
+        Ids of the submission and of its current team, which a merger can change.
     submitted_at : datetime
-        When the file was accepted.
+        The time at which the file was accepted.
     public_units, private_units : int
         The scores in units of 0.00001.
     kind : SubmissionKind
-        Whether it ranks.
+        The kind, which determines whether the submission is ranked.
     is_selected : bool
-        Whether its team picked it for the private leaderboard.
+        Whether its team selected it for the private leaderboard.
     shown_units : int or None
-        The public score as the mode of feedback shows it, None where it shows none. The public leaderboard
-        uses this alone, the automatic selection `public_units`.
+        The public score as the feedback mode displays it, or None if hidden. The public leaderboard uses only
+        this score; the automatic selection uses `public_units`.
     """
 
     submission_id: int
@@ -59,20 +60,20 @@ class Scored:
 
     @property
     def public(self) -> Entry | None:
-        """The entry that it would be on the public leaderboard, None where its score is not shown."""
+        """Its entry for the public leaderboard, or None if its score is hidden."""
         if self.shown_units is None:
             return None
         return Entry(self.team_id, self.submission_id, self.shown_units, self.submitted_at)
 
     @property
     def private(self) -> Entry:
-        """The entry that it would be on the private leaderboard."""
+        """Its entry for the private leaderboard."""
         return Entry(self.team_id, self.submission_id, self.private_units, self.submitted_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A submission that competes on the private leaderboard: selected by its team or chosen automatically."""
+    """A submission that competes on the private leaderboard, and whether its team selected it."""
 
     submission_id: int
     is_picked: bool
@@ -85,9 +86,9 @@ class Boards:
     Attributes
     ----------
     public, private : tuple of Standing
-        Best first.
+        Standings, best first.
     choices : mapping of int to tuple of Choice
-        By team, what competes on the private leaderboard and why.
+        Submissions that compete on the private leaderboard, by team id.
     """
 
     public: tuple[Standing, ...]
@@ -108,14 +109,14 @@ def compute(
     scored : iterable of Scored
         The scored submissions, in any order.
     disqualified : collection of int
-        Ids of the teams that stand on no board; the others close up.
+        Ids of the teams to exclude from the leaderboards; the other teams move up.
     selection_count : int
-        How many submissions of a team compete on the private leaderboard.
+        Number of submissions of a team that compete on the private leaderboard.
 
     Returns
     -------
     Boards
-        Each team's best entry, ranked; of normal submissions only.
+        The best entry of each team among its normal submissions, ranked.
     """
     teams = _by_team(scored, disqualified)
     choices = {team_id: choose(own, selection_count=selection_count) for team_id, own in teams.items()}
@@ -134,7 +135,7 @@ def compute(
 
 
 def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_COUNT) -> tuple[Choice, ...]:
-    """Return which normal submissions of one team compete on the private leaderboard, and why."""
+    """Return the normal submissions of one team that compete on the private leaderboard."""
     ranking = [each for each in own if each.kind is SubmissionKind.NORMAL]
     picked = {each.submission_id for each in ranking if each.is_selected}
     entries = [
@@ -147,20 +148,20 @@ def choose(own: Iterable[Scored], *, selection_count: int = AUTOMATIC_SELECTION_
 def ranks_at(
     scored: Iterable[Scored], moment: datetime, *, disqualified: Collection[int] = ()
 ) -> dict[int, int]:
-    """Return the public rank of each team by what was accepted before `moment`."""
+    """Return the public rank of each team, from the files accepted before `moment`."""
     teams = _by_team((each for each in scored if each.submitted_at < moment), disqualified)
     entries = (order.best(_public(own)) for own in teams.values())
     return {line.entry.team_id: line.rank for line in order.rank(entry for entry in entries if entry)}
 
 
 def place(entry: Entry, board: Iterable[Standing]) -> int:
-    """Return the rank that an entry has, or would have for its team, among a leaderboard's other teams."""
+    """Return the rank that an entry has, or would have, among a leaderboard's other teams."""
     own = order.order(entry)
     return 1 + sum(order.order(line.entry) < own for line in board if line.entry.team_id != entry.team_id)
 
 
 def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry | None:
-    """Return the best private entry of a team among the submissions that did not compete, None without."""
+    """Return a team's best private entry among the submissions that did not compete, or None."""
     chosen = {choice.submission_id for choice in choices}
     return order.best(
         each.private
@@ -170,7 +171,7 @@ def best_unselected(own: Iterable[Scored], choices: Iterable[Choice]) -> Entry |
 
 
 def improvements(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries of one team that were its best when they came, in order of time."""
+    """Return the entries of one team that improved its best score on arrival, oldest first."""
     steps: list[Entry] = []
     for entry in sorted(entries, key=lambda each: (each.submitted_at, each.submission_id)):
         if not steps or entry.score_units > steps[-1].score_units:

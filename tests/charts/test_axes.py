@@ -1,4 +1,4 @@
-"""Where values lie on an axis, and which of them are marked."""
+"""Axes: positions of values and tick marks."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -15,7 +15,7 @@ starts = st.integers(0, 20 * 365 * 86400).map(
 lengths = st.integers(60, 6 * 365 * 86400).map(lambda seconds: timedelta(seconds=seconds))
 
 
-def test_a_value_lies_on_its_axis_in_proportion():
+def test_position_on_an_axis_is_proportional_to_the_value():
     axis = Axis("x", -1, 3)
     assert [axis.place(value, 10, 50) for value in (-1, 0, 3)] == [10, 20, 50]
     assert axis.place(1, 50, 10) == 30
@@ -34,7 +34,7 @@ def test_a_value_lies_on_its_axis_in_proportion():
     assert (nothing.low, nothing.high) == (-0.05, 1.05)
 
 
-def test_marks_are_written_shortly_unless_the_axis_says_otherwise():
+def test_tick_labels_are_short_unless_the_axis_defines_a_format():
     texts = [text for _, text in Axis("x", 0, 2000).marks()]
     assert texts == ["0", "500", "1,000", "1,500", "2,000"]
     halves = Axis("x", 0, 1, write=lambda value: f"{value:.2f}").marks()
@@ -42,14 +42,14 @@ def test_marks_are_written_shortly_unless_the_axis_says_otherwise():
 
 
 @given(starts, lengths)
-def test_times_are_marked_at_round_moments_of_one_step(start: datetime, length: timedelta):
+def test_time_ticks_are_round_and_equally_spaced(start: datetime, length: timedelta):
     moments = [at for at, _ in time_marks(start, start + length)]
     assert len(moments) <= TIME_MARKS + 1
     assert all(start <= at <= start + length for at in moments)
     assert {later - at for at, later in pairwise(moments)} <= set(TIME_STEPS)
 
 
-def test_a_mark_has_the_time_and_at_midnight_the_day():
+def test_time_tick_shows_the_time_or_at_midnight_the_day():
     evening = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
     texts = [text for _, text in time_marks(evening, evening + timedelta(hours=1))]
     assert texts == ["23:30", "23:45", "2 Mar", "00:15", "00:30"]
@@ -58,7 +58,7 @@ def test_a_mark_has_the_time_and_at_midnight_the_day():
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1))
-def test_a_robust_floor_lies_between_the_lowest_value_and_the_median(values: list[int]):
+def test_robust_floor_is_between_the_lowest_value_and_the_median(values: list[int]):
     floor = robust_floor(values, least=1)
     assert min(values) <= floor <= sorted(values)[(len(values) - 1) // 2]
     assert len(values) > 3 or floor == min(values)

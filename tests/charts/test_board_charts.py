@@ -1,4 +1,4 @@
-"""The charts of a leaderboard: every team's line lies in the picture, and shows its displayed values."""
+"""Charts of a leaderboard: lines stay inside the chart and show displayed values."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ HOSTILE = 'a "b" <script>&'
 
 @st.composite
 def teams(draw: st.DrawFn) -> list[Steps]:
-    """Teams with one to four rising scores, best first."""
+    """Generate teams with one to four increasing scores, best first."""
     found = []
     for number in range(draw(st.integers(1, 12))):
         units = sorted(draw(st.sets(st.integers(0, 100_000), min_size=1, max_size=4)))
@@ -52,12 +52,13 @@ def test_steps_go_right_or_up_inside_the_area_and_end_at_its_edge(shown: list[St
         assert all(a == c or b == d for (a, b), (c, d) in pairwise(places))
         assert all(a <= c and b >= d for (a, b), (c, d) in pairwise(places))
         assert places[-1][0] == AREA.right
-    lasts = [places[-1][1] for places in reversed(drawn)]  # the best is drawn last
+    # The best team is rendered last.
+    lasts = [places[-1][1] for places in reversed(drawn)]
     assert lasts == sorted(lasts)
 
 
 @given(teams())
-def test_a_floor_is_named_exactly_where_a_score_lies_below_it(shown: list[Steps]):
+def test_floor_is_named_only_if_a_score_is_below_it(shown: list[Steps]):
     chart = step_chart(shown, until=NOON)
     assert chart is not None
     lowest = min(team.steps[0].score_units for team in shown)
@@ -66,7 +67,7 @@ def test_a_floor_is_named_exactly_where_a_score_lies_below_it(shown: list[Steps]
     assert chart.floor is None or sorted(ends)[(len(ends) - 1) // 2] >= round(float(chart.floor) * 100_000)
 
 
-def test_baselines_do_not_push_the_best_teams_together_in_any_chart():
+def test_baselines_do_not_compress_the_best_teams_in_any_chart():
     good = [93_000 + 60 * place for place in range(9)]
     units = [*good, 50_000, 39_000, 44_000]
     steps = step_chart(
@@ -84,7 +85,7 @@ MANY = [Slope(rank, 1 + rank * 7 % 1009, f"Team {rank}", rank == 500) for rank i
 
 
 @given(ranks, st.integers(0, 20), st.randoms(use_true_random=False))
-def test_a_slope_leads_from_the_public_to_the_private_rank_the_better_above(
+def test_slope_connects_public_and_private_ranks_with_the_best_at_the_top(
     public_ranks: list[int], own: int, chance: object
 ):
     shown = [Slope(rank, public, f"Team {rank}", rank == own) for rank, public in enumerate(public_ranks, 1)]
@@ -101,7 +102,7 @@ def test_a_slope_leads_from_the_public_to_the_private_rank_the_better_above(
     assert all(0 < y < height for line in drawn for _, y in line)
 
 
-def test_of_many_teams_the_first_the_own_and_the_most_moved_have_names_that_do_not_overlap():
+def test_labels_of_the_first_own_and_most_moved_teams_do_not_overlap():
     svg = slope_chart(MANY)
     assert svg is not None
     labels = re.findall(r'<text class="label ([^"]*)" x="[^"]*" y="([^"]*)">(\d+)\.', svg)
@@ -113,12 +114,12 @@ def test_of_many_teams_the_first_the_own_and_the_most_moved_have_names_that_do_n
     assert svg.count('class="slope quiet"') == 1 and len(svg) < 30_000
 
 
-def test_without_teams_there_is_no_chart():
+def test_no_teams_have_no_chart():
     assert step_chart([], until=NOON) is None
     assert slope_chart([]) is None
 
 
-def test_names_are_only_text_and_the_pictures_have_no_styles():
+def test_names_are_escaped_and_charts_have_no_styles():
     steps = step_chart([Steps(1, HOSTILE, True, [Entry(1, 1, 5, NOON)])], until=NOON)
     slopes = slope_chart([Slope(1, 2, HOSTILE, False)])
     assert steps is not None and slopes is not None
@@ -145,14 +146,14 @@ def test_names_are_only_text_and_the_pictures_have_no_styles():
         }
 
 
-def test_a_long_name_is_shortened():
+def test_long_name_is_shortened():
     assert shortened("a" * NAME_LENGTH) == "a" * NAME_LENGTH
     assert shortened("a" * (NAME_LENGTH + 1)) == "a" * (NAME_LENGTH - 1) + "…"
     assert shortened("name " * 9) == "name name name name n…"
 
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0, 20))
-def test_labels_keep_their_order_and_a_gap_where_there_is_room(wanted: list[float], gap: float):
+def test_labels_keep_their_order_and_a_gap_if_there_is_space(wanted: list[float], gap: float):
     places = spread(wanted, gap=gap, lowest=0, highest=100)
     assert all(-1e-6 <= place <= 100 + 1e-6 for place in places)
     kept = min(gap, 100 / max(1, len(wanted) - 1))
@@ -161,7 +162,7 @@ def test_labels_keep_their_order_and_a_gap_where_there_is_room(wanted: list[floa
     assert [places[each] for each in order] == sorted(places)
 
 
-def test_the_colours_begin_again_after_ten_teams():
+def test_colours_repeat_after_ten_teams():
     shown = [Steps(rank, "t", False, [Entry(rank, rank, 99 - rank, NOON)]) for rank in range(1, 13)]
     chart = step_chart(shown, until=NOON)
     assert chart is not None
@@ -170,7 +171,7 @@ def test_the_colours_begin_again_after_ten_teams():
 
 
 @given(teams(), st.integers(0, 10**5))
-def test_a_crowd_is_a_band_inside_the_picture_and_never_falls_out_of_order(shown: list[Steps], until: int):
+def test_crowd_is_an_ordered_band_inside_the_chart(shown: list[Steps], until: int):
     others = [team.steps for team in shown] * 15
     chart = step_chart(shown[:3], until=NOON + until * MINUTE, others=others)
     narrow = step_chart(shown[:3], until=NOON, others=others, is_narrow=True)
@@ -183,7 +184,7 @@ def test_a_crowd_is_a_band_inside_the_picture_and_never_falls_out_of_order(shown
     assert "narrow" in narrow.svg and 'viewBox="0 0 360' in narrow.svg
 
 
-def test_one_team_alone_at_one_moment_is_a_line_with_a_point_and_marks_of_both_axes():
+def test_single_entry_is_rendered_as_a_point_with_ticks_on_both_axes():
     chart = step_chart([Steps(1, "Ann", True, [Entry(1, 1, 90_000, NOON)])], until=NOON)
     assert chart is not None and chart.svg.count("<circle") == 1
     assert chart.svg.count('class="tick"') >= 2 and chart.svg.count('class="level-text"') >= 2
@@ -194,7 +195,7 @@ spots = st.lists(st.builds(Spot, values, values), min_size=1, max_size=40)
 
 
 @given(spots)
-def test_the_front_has_whom_no_other_team_beats_in_both(shown: list[Spot]):
+def test_front_contains_the_teams_that_no_other_team_dominates(shown: list[Spot]):
     best = [shown[place] for place in front(shown)]
     for spot in shown:
         assert any(each.overall >= spot.overall and each.worst >= spot.worst for each in best)
@@ -214,9 +215,7 @@ def drawn(shown: list[Spot], *, is_narrow: bool = False) -> tuple[Cloud, str]:
 
 
 @given(spots, st.booleans())
-def test_the_chart_of_accuracy_and_fairness_draws_each_team_once_or_says_how_many_lie_outside(
-    shown: list[Spot], is_narrow: bool
-):
+def test_frontier_chart_shows_each_team_once_or_counts_those_outside(shown: list[Spot], is_narrow: bool):
     found, svg = drawn(shown, is_narrow=is_narrow)
     assert svg.count('class="dot"') + found.outside == len(shown)
     assert svg.count('class="dot best"') == len(front(shown))

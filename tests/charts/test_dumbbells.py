@@ -1,4 +1,4 @@
-"""Dumbbells: a ring where a value was, a dot where it is, on one axis."""
+"""Dumbbell charts: a ring at the old value and a dot at the new one."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -11,7 +11,7 @@ from grader.charts.row_pictures import WIDTH, dumbbell, scale, shared_axis
 @pytest.mark.parametrize(
     ("before", "after", "css"), [(0.8, 0.9, "rose"), (0.9, 0.8, "fell"), (0.8, 0.8, "same")]
 )
-def test_a_dumbbell_says_by_its_class_whether_a_value_rose(before: float, after: float, css: str):
+def test_dumbbell_class_shows_whether_a_value_rose(before: float, after: float, css: str):
     axis = shared_axis([0.7, 0.95])
     drawn = dumbbell(before, after, axis)
     ET.fromstring(drawn)
@@ -21,7 +21,7 @@ def test_a_dumbbell_says_by_its_class_whether_a_value_rose(before: float, after:
     assert 0 < was < WIDTH
 
 
-def test_equal_values_have_an_axis_too():
+def test_equal_values_have_a_valid_axis():
     axis = shared_axis([0.5, 0.5])
     assert axis.high - axis.low == pytest.approx(0.01)
     assert "0.5" in scale(axis)

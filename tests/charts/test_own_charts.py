@@ -1,4 +1,4 @@
-"""The pictures of a team's own files: every dot lies in the picture, and the line is the best so far."""
+"""Charts of a team's own files: dots inside the chart, and a line at the best score so far."""
 
 import re
 from itertools import pairwise
@@ -18,7 +18,7 @@ def places(text: str) -> list[tuple[float, float]]:
 
 
 @given(scores, st.none() | st.integers(0, 100_000))
-def test_every_dot_and_the_line_of_the_best_lie_in_the_picture(units: list[int], leader: int | None):
+def test_every_dot_and_the_best_line_are_inside_the_chart(units: list[int], leader: int | None):
     chart = trend_chart(units, leader=leader)
     assert chart is not None
     ElementTree.fromstring(chart.svg)
@@ -33,7 +33,7 @@ def test_every_dot_and_the_line_of_the_best_lie_in_the_picture(units: list[int],
     assert ("leader" in chart.svg) is (leader is not None)
 
 
-def test_no_file_draws_nothing_and_of_very_many_the_newest_are_drawn():
+def test_no_files_have_no_chart_and_only_the_newest_of_many_are_shown():
     assert trend_chart([]) is None
     chart = trend_chart([99_000, *range(2 * MOST_DOTS)])
     assert chart is not None
@@ -42,7 +42,7 @@ def test_no_file_draws_nothing_and_of_very_many_the_newest_are_drawn():
     assert len(chart.svg) < 40_000
 
 
-def test_cells_of_a_shade_are_one_path_and_names_are_escaped():
+def test_cells_of_equal_shade_share_a_path_and_names_are_escaped():
     svg = cell_picture([["h0", "h3", "h10"], ["h3", "undefined", "h10"]], 'Weakest: "<b>", BPSN 0.31')
     tree = ElementTree.fromstring(svg)
     shades = {path.get("class"): path.get("d", "").count("M") for path in tree if path.get("class")}

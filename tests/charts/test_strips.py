@@ -1,4 +1,4 @@
-"""Strip charts: every team, change and day lies inside the picture, and the own team is marked."""
+"""Strip charts: every mark is inside the chart, and the viewer's team is highlighted."""
 
 import re
 from datetime import date, timedelta
@@ -15,7 +15,7 @@ SCORES = st.dictionaries(st.integers(0, 100_000), st.integers(1, 300), max_size=
 
 
 @given(SCORES, st.data())
-def test_every_team_lies_inside_the_picture(scores: dict[int, int], data: st.DataObject):
+def test_every_team_is_inside_the_chart(scores: dict[int, int], data: st.DataObject):
     own = data.draw(st.none() | st.sampled_from(sorted(scores))) if scores else None
     chart = strip_chart(scores, own=own)
     if chart is None:
@@ -43,7 +43,7 @@ def test_few_teams_are_dots_and_many_are_bars():
     assert len(chart.svg) < 6_000
 
 
-def test_a_few_low_scores_do_not_push_the_others_together():
+def test_few_low_scores_do_not_compress_the_others():
     scores = {50_000: 2} | {93_000 + 100 * place: 1 for place in range(15)}
     chart = strip_chart(scores, own=93_000)
     assert chart is not None
@@ -60,7 +60,7 @@ def _tags(scores: dict[int, int]) -> set[str]:
 
 
 @given(st.lists(st.integers(-100_000, 100_000), max_size=300))
-def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]):
+def test_every_change_is_inside_the_chart_on_its_side(units: list[int]):
     svg = change_strip(units)
     if svg is None:
         assert not units
@@ -76,26 +76,26 @@ def test_every_change_is_drawn_inside_the_picture_on_its_side(units: list[int]):
     assert len(marks) == len(units) or {mark.tag for mark in marks} == {"rect"}
 
 
-def test_few_teams_are_dots_many_are_bars_and_the_ends_are_told():
+def test_few_changes_are_dots_many_are_bars_and_the_range_is_described():
     few, many = change_strip([-1200, 0, 300]), change_strip([place % 700 - 350 for place in range(10_000)])
     assert few is not None and many is not None
     assert few.count("<circle") == 3 and ">-0.01200<" in few and ">+0.01200<" in few
-    assert "Score changes from -0.01200 to +0.00300: 1 fall, 1 rise" in few
+    assert "Score changes from -0.01200 to +0.00300: 1 lower, 1 higher" in few
     assert "<circle" not in many and len(many) < 8_000
 
 
 @given(FILES)
-def test_each_day_with_files_has_its_bars_inside_the_picture(files: list[tuple[int, int]]):
+def test_each_day_with_files_has_its_bars_inside_the_chart(files: list[tuple[int, int]]):
     shown = [(FIRST + timedelta(place), good, bad) for place, (good, bad) in enumerate(files)]
     svg = ElementTree.fromstring(day_bars(shown))
     bars = svg.findall("g/rect")
     assert len(bars) == sum((good > 0) + (bad > 0) for good, bad in files)
     assert all(0 <= float(bar.get("y", "")) <= DAYS_FOOT for bar in bars)
     sent = sum(good + bad for good, bad in files)
-    assert f"{sent:,} sent" in svg.get("aria-label", "")
+    assert f"{sent:,} uploaded" in svg.get("aria-label", "")
 
 
-def test_the_best_score_rises_to_the_right_edge():
+def test_best_score_line_rises_and_ends_at_the_right_edge():
     assert best_line([], until=FIRST) is None
     svg = best_line([(FIRST, 90_000), (FIRST + timedelta(3), 91_000)], until=FIRST + timedelta(10))
     assert svg is not None and ">0.90000<" in svg and ">0.91000<" in svg

@@ -1,4 +1,4 @@
-"""Cells, blanks, values at the threshold and overlaps of a solution."""
+"""Cells, blanks, threshold values and overlaps of a solution."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from grader.metrics.anatomy import count_cells, near_threshold, overlaps, unanno
 LABELS = np.array([1, 1, 1, 0, 0, 0], bool)
 
 
-def test_the_cells_of_an_identity_are_counted_with_their_background():
+def test_cells_of_an_identity_are_counted_with_their_background():
     [cell] = count_cells(prepare(LABELS, {"a": [1, 1, 0, 1, 0, 0]}))
     assert (cell.positives, cell.negatives) == (2, 1)
     assert (cell.background_positives, cell.background_negatives) == (1, 2)
@@ -26,21 +26,21 @@ def test_the_cells_of_an_identity_are_counted_with_their_background():
         ([1, 0, 0, 1, 1, 1], {"bnsp_error"}),
     ],
 )
-def test_an_auc_without_rows_on_one_side_is_undefined(mentions: list[int], undefined: set[str]):
+def test_auc_without_rows_on_one_side_is_undefined(mentions: list[int], undefined: set[str]):
     [cell] = count_cells(prepare(LABELS, {"a": mentions}))
     errors = ("subgroup_error", "bpsn_error", "bnsp_error")
     assert {name for name in errors if getattr(cell, name) is None} == undefined
     assert not cell.is_defined
 
 
-def test_a_row_is_unannotated_if_every_identity_is_blank():
+def test_row_is_unannotated_if_every_identity_is_blank():
     blank = np.nan
     identities = {"a": np.array([blank, blank, 0.0]), "b": np.array([blank, 1.0, blank])}
     assert unannotated(identities, 3).tolist() == [True, False, False]
     assert unannotated({}, 2).tolist() == [True, True]
 
 
-def test_values_at_and_a_hair_below_the_threshold_are_told_apart():
+def test_values_at_and_just_below_the_threshold_are_distinguished():
     found = near_threshold(np.array([0.5, 0.49999999999999994, 0.4, 0.6, np.nan, 0.5]), 0.5)
     assert (found.at, found.just_below) == (2, 1)
     assert found.largest_below == 0.49999999999999994
@@ -48,7 +48,7 @@ def test_values_at_and_a_hair_below_the_threshold_are_told_apart():
 
 
 def test_overlaps_are_shares_of_the_smaller_identity():
-    rows = 200_000  # more than are multiplied at once
+    rows = 200_000  # More rows than are multiplied in one block.
     number = np.arange(rows)
     members = {"even": number % 2 == 0, "fourth": number % 4 == 0, "odd": number % 2 == 1}
     [found] = overlaps(members, least_share=0.5)

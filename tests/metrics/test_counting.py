@@ -1,4 +1,4 @@
-"""Counting pairs against brute force: equality of integers, ties included."""
+"""Comparison of pair counts with brute force: the integers are equal, including ties."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def assert_counts_are_those_of_brute_force(labels, mentions, y_score):
 
 
 def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Draw scores from one of many kinds of distributions, most of them heavy with ties."""
+    """Generate scores from one of many distributions, most of them with many ties."""
     levels = int(rng.integers(1, 12))
     kind = rng.integers(0, 7)
     if kind == 0:
@@ -39,7 +39,8 @@ def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
         return rng.random(rows)
     if kind == 2:
         return rng.normal(size=rows) * 10.0 ** rng.integers(-300, 300, rows)
-    if kind == 3:  # neighbours that differ in their last bits only, and a range too wide to pack
+    # Neighbours that differ only in their last bits, and a range that is too wide to pack.
+    if kind == 3:
         neighbours = 1.0 + rng.integers(0, levels, rows) * 2.0**-52
         return np.where(rng.random(rows) < 0.2, rng.choice([0.0, -1e300]), neighbours)
     if kind == 4:
@@ -50,7 +51,7 @@ def random_scores(rng: np.random.Generator, rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_count_is_the_integer_that_brute_force_finds(seed):
+def test_every_count_equals_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     for _ in range(200):
         rows = int(rng.integers(1, 40))
@@ -62,11 +63,11 @@ def test_every_count_is_the_integer_that_brute_force_finds(seed):
         assert_counts_are_those_of_brute_force(labels, mentions, random_scores(rng, rows))
 
 
-def test_predictions_that_differ_in_their_last_bits_are_put_in_order():
+def test_predictions_that_differ_in_their_last_bits_are_ordered():
     rng = np.random.default_rng(0)
     rows = 100_000
     labels = rng.random(rows) < 0.1
-    # All but a few predictions share their leading bits, as those of a saturated model do.
+    # All but a few predictions share their leading bits, like those of a saturated model.
     y_score = 1.0 - rng.integers(0, 4000, rows) * 2.0**-53
     y_score[:10] = 1e-300
     _, dense_ranks = np.unique(y_score, return_inverse=True)
@@ -74,7 +75,7 @@ def test_predictions_that_differ_in_their_last_bits_are_put_in_order():
     assert count_pairs(split, y_score) == count_pairs(split, dense_ranks)
 
 
-def test_more_rows_and_identities_than_fit_into_narrow_keys_give_the_same_counts():
+def test_counts_are_equal_beyond_the_limits_of_narrow_keys():
     rng = np.random.default_rng(0)
     rows, identities = 2**20, 2**9
     labels = rng.random(rows) < 0.1
@@ -88,7 +89,7 @@ def test_more_rows_and_identities_than_fit_into_narrow_keys_give_the_same_counts
     assert count_pairs(many, y_score).identities[-3:] == count_pairs(few, y_score).identities
 
 
-def test_threads_may_share_a_prepared_split():
+def test_threads_can_share_a_prepared_split():
     rng = np.random.default_rng(0)
     split = prepare(rng.random(20_000) < 0.1, {"cat": rng.random(20_000) < 0.3})
     predictions = [np.round(rng.random(20_000), decimals) for decimals in (1, 2, 3, 17)] * 10
@@ -97,20 +98,20 @@ def test_threads_may_share_a_prepared_split():
         assert list(pool.map(lambda y_score: count_pairs(split, y_score), predictions)) == alone
 
 
-def test_counting_leaves_the_predictions_alone():
+def test_counting_does_not_modify_the_predictions():
     y_score = np.array([0.3, -0.0, -2.0, 0.3])
     before = y_score.tobytes()
     count_pairs(prepare([1, 0, 1, 0], {"cat": [1, 1, 0, 0]}), y_score)
     assert y_score.tobytes() == before
 
 
-def test_the_counts_survive_json_text():
+def test_counts_survive_a_json_round_trip():
     counts = count_pairs(prepare([1, 0, 1], {"a": [1, 1, 0]}), [0.5, 0.2, 0.2])
     assert PairCounts.from_dict(json.loads(json.dumps(counts.as_dict()))) == counts
 
 
 @pytest.mark.parametrize("spoil", [{"rows": 3}, {"identities": [{"name": "a"}]}])
-def test_other_data_is_not_taken_for_counts(spoil):
+def test_other_data_is_rejected_as_counts(spoil):
     data = count_pairs(prepare([1, 0, 1], {}), [0.5, 0.2, 0.2]).as_dict()
     with pytest.raises(ValueError, match="missing or unknown keys"):
         PairCounts.from_dict({**data, **spoil} if "identities" in spoil else spoil)

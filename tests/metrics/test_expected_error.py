@@ -1,4 +1,4 @@
-"""The standard errors that a solution's counts promise."""
+"""Expected standard errors, computed from the counts of a solution."""
 
 import math
 
@@ -11,12 +11,12 @@ from grader.metrics.expected_error import auc_standard_error, score_standard_err
 IDENTITIES = ("a", "b", "c")
 
 
-def test_the_error_of_one_auc_is_hanley_and_mcneils():
-    # Their Table III: an area of 0.893 between 51 abnormal and 58 normal images.
+def test_error_of_one_auc_equals_that_of_hanley_and_mcneil():
+    # Table III of their paper: an area of 0.893 for 51 abnormal and 58 normal images.
     assert auc_standard_error(51, 58, 0.893) == pytest.approx(0.032, abs=0.001)
 
 
-def test_an_auc_without_both_classes_has_no_error():
+def test_auc_without_both_classes_has_no_error():
     assert auc_standard_error(0, 5) is None
     assert auc_standard_error(5, 0) is None
 
@@ -24,7 +24,7 @@ def test_an_auc_without_both_classes_has_no_error():
 @pytest.mark.parametrize(
     ("positives", "negatives", "auc"), [(3, 5, 0.8), (1, 1, 0.6), (2, 9, 1.0), (7, 2, 0.0)]
 )
-def test_the_error_of_an_auc_is_the_formula_of_its_docstring(positives: int, negatives: int, auc: float):
+def test_error_of_an_auc_follows_the_documented_formula(positives: int, negatives: int, auc: float):
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     of_rows = (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)
     expected = math.sqrt((auc * (1 - auc) + of_rows) / (positives * negatives))
@@ -35,11 +35,12 @@ LABELS = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 1], bool)
 MEMBERS = {
     "a": np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], bool),
     "b": np.array([1, 1, 0, 0, 1, 1, 1, 0, 0, 0], bool),
-    "c": np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], bool),  # undefined, and not in the score
+    # This identity is undefined and not part of the score.
+    "c": np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], bool),
 }
 
 
-def test_the_error_of_a_score_is_summed_over_its_rows():
+def test_error_of_a_score_is_summed_over_its_rows():
     wanted, auc = Weights(0.1, 0.2, 0.3, 0.4), 0.7
     settings = MetricSettings(weights=wanted)
     pulls = []
@@ -67,7 +68,7 @@ def test_the_error_of_a_score_is_summed_over_its_rows():
 @pytest.mark.parametrize(
     "cell", ["positive, inside", "negative, inside", "positive, outside", "negative, outside"]
 )
-def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str):
+def test_score_with_an_empty_cell_has_no_error(cell: str):
     label, place = cell.split(", ")
     labels = np.array([1, 1, 0, 0], bool)
     member = np.array([1, 0, 1, 0], bool)
@@ -78,58 +79,59 @@ def test_a_cell_without_rows_leaves_the_score_without_an_error(cell: str):
     assert score_standard_error(prepare(~ones, {"a": ones}), MetricSettings()) is None
 
 
-def test_teams_swap_as_the_normal_law_says_and_without_any_error_only_equal_ones():
-    # Phi(-1) where the difference is one standard error of it
+def test_swap_probability_follows_the_normal_distribution():
+    # Phi(-1): the difference equals its standard error.
     assert swap_probability(-0.02, 0.01, 1 - 2.0) == pytest.approx(0.15865525393145707, rel=1e-12)
     assert swap_probability(0.01 * math.sqrt(0.4), 0.01) == pytest.approx(0.15865525393145707, rel=1e-12)
     assert (swap_probability(0.0, 0.0), swap_probability(1e-9, 0.0)) == (0.5, 0.0)
     assert (swap_probability(0.0, 0.1, 1.0), swap_probability(0.1, 0.1, 1.0)) == (0.5, 0.0)
 
 
-def test_a_model_that_knows_nothing_has_the_error_of_the_rank_sum():
+def test_random_model_has_the_error_of_the_rank_sum():
     expected = math.sqrt((40 + 60 + 1) / (12 * 40 * 60))
     assert auc_standard_error(40, 60, 0.5) == pytest.approx(expected)
 
 
 def simulated_error(labels: np.ndarray, members: dict[str, np.ndarray], draws: int = 300) -> float:
-    """The spread of the score over draws of predictions whose every AUC is 0.9 (negative exponentials)."""
+    """Return the deviation of the score over simulated exponential predictions with AUCs of 0.9."""
     generator = np.random.default_rng(5)
     split = prepare(labels, members)
     settings = MetricSettings(power=1.0)
     scores = []
     for _ in range(draws):
-        # P(positive > negative) = r / (1 + r) for exponentials whose means are as r to 1
+        # For exponentials whose means have the ratio r, P(positive > negative) = r / (1 + r).
         predictions = generator.exponential(np.where(labels, 9.0, 1.0))
         scores.append(report(count_pairs(split, predictions), settings).score)
     return float(np.std(scores))
 
 
-def test_the_error_of_a_score_is_what_drawing_predictions_again_and_again_shows():
+def test_error_of_a_score_agrees_with_simulation():
     generator = np.random.default_rng(3)
     labels = generator.random(3000) < 0.3
     members = {
         name: generator.random(3000) < share for name, share in zip("abc", (0.1, 0.2, 0.4), strict=True)
     }
-    members["c"] |= members["a"]  # a is inside c
+    # Make a subset relation: a is inside c.
+    members["c"] |= members["a"]
     expected = score_standard_error(prepare(labels, members), MetricSettings())
     assert expected == pytest.approx(simulated_error(labels, members), rel=0.15)
 
 
-def test_a_score_that_is_the_overall_auc_alone_has_the_error_of_an_auc():
+def test_error_of_a_score_of_only_the_overall_auc_is_that_of_the_auc():
     labels = np.arange(4000) % 2 == 0
     split = prepare(labels, {"a": np.arange(4000) % 7 == 0})
     settings = MetricSettings(weights=Weights(overall_auc=1.0, subgroup_auc=0, bpsn_auc=0, bnsp_auc=0))
     assert score_standard_error(split, settings) == pytest.approx(auc_standard_error(2000, 2000), rel=0.01)
 
 
-def test_an_undefined_cell_has_no_error():
+def test_undefined_cell_has_no_error():
     labels = np.arange(40) % 2 == 0
     assert score_standard_error(prepare(labels, {"a": labels}), MetricSettings()) is None
     assert score_standard_error(prepare(labels, {}), MetricSettings()) is None
 
 
-def test_teams_that_are_equal_swap_half_the_time_and_teams_far_apart_never():
+def test_equal_teams_swap_half_the_time_and_distant_teams_never():
     assert swap_probability(0.0, 0.01) == 0.5
     assert swap_probability(1.0, 0.01) < 1e-9
-    # 0.43 standard errors of the difference: one in three
+    # A difference of 0.43 standard errors has a probability of one third.
     assert swap_probability(0.002, 0.002 / 0.4307 / math.sqrt(0.4)) == pytest.approx(1 / 3, abs=0.001)

@@ -1,4 +1,4 @@
-"""What must hold for any data: Hypothesis looks for a counterexample."""
+"""Properties that hold for any data, tested with Hypothesis."""
 
 import numpy as np
 from hypothesis import given
@@ -23,13 +23,13 @@ def columns(table):
 
 
 @given(tables, st.randoms(use_true_random=False))
-def test_the_order_of_the_rows_changes_no_bit(table, random):
+def test_row_order_does_not_change_the_report(table, random):
     shuffled = random.sample(table, len(table))
     assert bias_report(*columns(table)) == bias_report(*columns(shuffled))
 
 
 @given(tables)
-def test_the_order_of_the_identities_changes_no_bit_of_the_score(table):
+def test_identity_order_does_not_change_the_score(table):
     labels, y_score, identities = columns(table)
     backwards = dict(reversed(identities.items()))
     one, other = bias_report(labels, y_score, identities), bias_report(labels, y_score, backwards)
@@ -46,7 +46,7 @@ def test_only_the_order_of_the_predictions_counts(table):
 
 
 @given(tables)
-def test_bpsn_and_bnsp_mirror_each_other_when_labels_and_predictions_are_turned_around(table):
+def test_bpsn_and_bnsp_swap_when_labels_and_predictions_are_inverted(table):
     labels, y_score, identities = columns(table)
     one = bias_report(labels, y_score, identities)
     mirrored = bias_report(~labels, -y_score, identities)
@@ -57,7 +57,7 @@ def test_bpsn_and_bnsp_mirror_each_other_when_labels_and_predictions_are_turned_
 
 
 @given(tables, st.sampled_from([-5.0, 0.0, 2.0]))
-def test_a_report_is_the_same_from_stored_counts(table, power):
+def test_report_of_stored_counts_is_identical(table, power):
     labels, y_score, identities = columns(table)
     settings = MetricSettings(power=power, undefined="skip")
     split = prepare(labels, identities)
@@ -67,7 +67,7 @@ def test_a_report_is_the_same_from_stored_counts(table, power):
 
 
 @given(tables)
-def test_everything_lies_in_its_range(table):
+def test_every_value_is_in_its_range(table):
     result = bias_report(*columns(table), settings=MetricSettings(undefined="skip"))
     for subgroup in result.subgroups:
         aucs = (subgroup.subgroup_auc, subgroup.bpsn_auc, subgroup.bnsp_auc)

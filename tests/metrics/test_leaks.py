@@ -1,4 +1,4 @@
-"""What row number, id or hash give away: clear leaks are found, chance is not."""
+"""Leaks of labels through row numbers, ids or hashes: clear leaks are found, chance is not."""
 
 import numpy as np
 import pytest
@@ -15,21 +15,21 @@ def leak(values: np.ndarray, hidden: np.ndarray):
     return VisibleOrder.of(values).leak(hidden)
 
 
-def test_what_chance_gives_never_leaves_the_values_of_an_auc():
+def test_chance_interval_stays_within_the_range_of_an_auc():
     assert by_chance(0.0204) == "0.5 ± 0.041"
     assert by_chance(0.2499) == "0.5 ± 0.500"
     for error in (0.25, 0.3205):
-        assert by_chance(error) == "any: too few rows"
+        assert by_chance(error) == "any AUC, because there are too few rows"
 
 
 @pytest.mark.parametrize("descends", [False, True])
-def test_rows_sorted_by_the_truth_are_a_leak(descends: bool):
+def test_rows_sorted_by_label_are_a_leak(descends: bool):
     hidden = np.arange(ROWS) >= ROWS // 2
     found = leak(np.arange(ROWS)[:: -1 if descends else 1], hidden)
     assert (found.auc, found.verdict) == (0.0 if descends else 1.0, Verdict.LEAK)
 
 
-def test_chance_is_clean_a_hundred_times_over():
+def test_random_labels_are_clean_a_hundred_times():
     generator = np.random.default_rng(1)
     rows = np.arange(ROWS)
     for share in (0.5, 0.1, 0.01):
@@ -37,7 +37,7 @@ def test_chance_is_clean_a_hundred_times_over():
             assert leak(rows, generator.random(ROWS) < share).verdict is Verdict.CLEAN
 
 
-def test_a_small_but_certain_order_is_noteworthy_and_blocks_nothing():
+def test_small_but_significant_order_is_noteworthy_but_no_leak():
     generator = np.random.default_rng(2)
     rows = np.arange(50_000)
     hidden = generator.random(50_000) < 0.5 + 0.12 * (rows / 50_000 - 0.5)
@@ -50,13 +50,13 @@ def test_few_rows_prove_nothing():
     assert leak(np.arange(8), np.arange(8) >= 4).verdict is not Verdict.LEAK
 
 
-def test_one_class_gives_nothing_away():
+def test_one_class_has_no_leak():
     assert leak(np.arange(5), np.ones(5, bool)) is None
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_the_auc_is_the_metrics_own(rows: list[tuple[int, bool]]):
+def test_auc_equals_that_of_the_metric(rows: list[tuple[int, bool]]):
     values, hidden = (np.array(column) for column in zip(*rows, strict=True))
     found = leak(values, hidden)
     expected = bias_report(hidden, values.astype(float), {}).overall_auc
@@ -68,7 +68,7 @@ def groups_leak(codes: np.ndarray, hidden: np.ndarray):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1])
-def test_a_bit_that_no_order_shows_is_a_leak_as_groups(share: float):
+def test_bit_that_no_order_reveals_is_a_leak_as_groups(share: float):
     ids = np.arange(ROWS)
     hidden = ids % 10 < 10 * share
     assert leak(ids, hidden).verdict is Verdict.CLEAN
@@ -78,21 +78,21 @@ def test_a_bit_that_no_order_shows_is_a_leak_as_groups(share: float):
 
 @pytest.mark.parametrize("group_count", [2, 16, 100, 256])
 @pytest.mark.parametrize("share", [0.5, 0.05])
-def test_chance_is_clean_in_groups_though_their_best_order_is_chosen(group_count: int, share: float):
+def test_random_groups_are_clean_despite_their_optimal_order(group_count: int, share: float):
     generator = np.random.default_rng(3)
     for _ in range(100):
         codes = generator.integers(0, group_count, ROWS)
         assert groups_leak(codes, generator.random(ROWS) < share).verdict is Verdict.CLEAN
 
 
-def test_one_group_and_one_class_give_nothing_away():
+def test_one_group_or_one_class_has_no_leak():
     assert groups_leak(np.zeros(9, int), np.arange(9) > 4) is None
     assert groups_leak(np.arange(9), np.zeros(9, bool)) is None
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
-def test_the_auc_of_groups_is_that_of_their_shares(rows: list[tuple[int, bool]]):
+def test_auc_of_groups_equals_that_of_their_shares(rows: list[tuple[int, bool]]):
     codes, hidden = (np.array(column) for column in zip(*rows, strict=True))
     found = groups_leak(codes, hidden)
     shares = np.array([hidden[codes == code].mean() for code in codes])

@@ -1,4 +1,4 @@
-"""scikit-learn and scipy compute the same numbers in their own ways."""
+"""Comparison of metrics with independent implementations in scikit-learn and scipy."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def data(request):
     return labels, y_score if decimals is None else np.round(y_score, decimals), identities
 
 
-def test_every_auc_is_that_of_scikit_learn(data):
+def test_every_auc_equals_that_of_scikit_learn(data):
     labels, y_score, identities = data
     report = bias_report(labels, y_score, identities)
     assert report.overall_auc == pytest.approx(roc_auc_score(labels, y_score), abs=1e-13)
@@ -35,7 +35,7 @@ def test_every_auc_is_that_of_scikit_learn(data):
             assert getattr(subgroup, name) == pytest.approx(expected, abs=1e-13)
 
 
-def test_every_gap_is_one_half_minus_the_mann_whitney_u_of_scipy(data):
+def test_every_gap_follows_from_the_mann_whitney_u_of_scipy(data):
     labels, y_score, identities = data
     for subgroup in bias_report(labels, y_score, identities).subgroups:
         inside = identities[subgroup.name]
@@ -46,7 +46,7 @@ def test_every_gap_is_one_half_minus_the_mann_whitney_u_of_scipy(data):
             assert value == pytest.approx(expected, abs=1e-13)
 
 
-def test_the_score_is_the_formula_of_the_evaluation_page(data):
+def test_score_follows_the_formula_of_the_evaluation_page(data):
     report = bias_report(*data)
     means = [
         pmean([getattr(subgroup, name) for subgroup in report.subgroups], -5)

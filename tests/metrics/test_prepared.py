@@ -1,4 +1,4 @@
-"""Preparing a split: what is positive, what mentions an identity, and how it is stored."""
+"""Prepared splits: positive labels, identity mentions and storage."""
 
 import pickle
 
@@ -10,24 +10,24 @@ from grader.metrics import MetricSettings, PreparedSplit, count_pairs, prepare
 JUST_BELOW_HALF = 0.49999999999999994
 
 
-def test_a_label_of_one_half_is_positive_and_the_number_below_it_is_not():
+def test_label_of_exactly_one_half_is_positive():
     split = prepare([0.5, JUST_BELOW_HALF, 0.3 + 0.2, 1.0, 0.0], {})
     assert split.labels.tolist() == [True, False, True, True, False]
 
 
-def test_an_identity_is_mentioned_from_one_half_on_and_never_in_a_blank():
+def test_identity_is_mentioned_from_one_half_and_never_in_a_blank():
     split = prepare([1, 1, 1, 1], {"cat": [0.5, JUST_BELOW_HALF, np.nan, 1.0]})
     assert split.members[0].tolist() == [0, 3]
 
 
-def test_a_blank_is_background_so_it_counts_as_a_zero():
+def test_blank_counts_as_background_like_a_zero():
     y_score = [0.9, 0.1, 0.8, 0.3, 0.2]
     blank = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, np.nan, np.nan, 0]})
     zero = prepare([1, 0, 1, 0, 1], {"cat": [1, 1, 0, 0, 0]})
     assert count_pairs(blank, y_score) == count_pairs(zero, y_score)
 
 
-def test_the_thresholds_are_settings():
+def test_thresholds_are_configurable():
     settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
     split = prepare([0.7, 0.8], {"cat": [0.1, 0.09]}, settings=settings)
     assert split.labels.tolist() == [False, True]
@@ -35,11 +35,11 @@ def test_the_thresholds_are_settings():
 
 
 @pytest.mark.parametrize("values", [[True, False], [1, 0], np.array([1, 0], np.int8)])
-def test_booleans_and_integers_are_labels(values):
+def test_booleans_and_integers_are_valid_labels(values):
     assert prepare(values, {"cat": values}).labels.tolist() == [True, False]
 
 
-def test_nullable_columns_are_labels_and_identities():
+def test_nullable_columns_are_valid_labels_and_identities():
     import pandas as pd
 
     labels = pd.Series([1, 0, 1], dtype="Int64")
@@ -64,7 +64,7 @@ def split() -> PreparedSplit:
     ],
     ids=["bytes", "pickle"],
 )
-def test_a_stored_split_counts_the_same(split, copied):
+def test_stored_split_has_the_same_counts(split, copied):
     y_score = np.random.default_rng(4).random(101)
     before = count_pairs(split, y_score)
     again = copied(split)
@@ -76,18 +76,18 @@ def test_equal_splits_are_stored_as_equal_bytes(split):
     assert PreparedSplit.from_bytes(split.to_bytes()).to_bytes() == split.to_bytes()
 
 
-def test_a_split_without_identities_is_stored_too():
+def test_split_without_identities_can_be_stored():
     split = PreparedSplit.from_bytes(prepare([1, 0, 1], {}).to_bytes())
     assert (split.rows, split.positives, split.names) == (3, 2, ())
 
 
 @pytest.mark.parametrize("blob", [b"", b"anything", b"PK\x03\x04 broken"])
-def test_another_blob_is_refused(blob):
-    with pytest.raises(ValueError, match="does not hold a prepared split"):
+def test_other_blob_is_rejected(blob):
+    with pytest.raises(ValueError, match="does not contain a prepared split"):
         PreparedSplit.from_bytes(blob)
 
 
-def test_a_prepared_split_cannot_be_changed(split):
+def test_prepared_split_is_immutable(split):
     with pytest.raises(ValueError, match="read-only"):
         split.labels[0] = True
 
@@ -97,18 +97,18 @@ def test_a_prepared_split_cannot_be_changed(split):
     [
         (([1, np.nan], {}), "`labels` must be finite, but 1 of 2 values are not; .* position 1"),
         (([[1, 0]], {}), "`labels` must be one-dimensional"),
-        ((["yes", "no"], {}), "`labels` must hold numbers or booleans"),
+        ((["yes", "no"], {}), "`labels` must contain numbers or booleans"),
         (([1, 0], {"cat": [1]}), r"`identities\['cat'\]` must have 2 values, not 1"),
         (([1, 0], {"cat": [1, np.inf]}), r"`identities\['cat'\]` must be finite or blank"),
-        (([1, 0], {"cat": [1, "no"]}), r"`identities\['cat'\]` must hold numbers"),
-        (([1, 0], {"cat": [None, object()]}), r"`identities\['cat'\]` must hold numbers"),
+        (([1, 0], {"cat": [1, "no"]}), r"`identities\['cat'\]` must contain numbers"),
+        (([1, 0], {"cat": [None, object()]}), r"`identities\['cat'\]` must contain only numbers"),
     ],
 )
-def test_a_wrong_argument_is_named(arguments, message):
+def test_invalid_argument_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         prepare(*arguments)
 
 
-def test_an_unknown_identity_cannot_be_in_the_score():
+def test_unknown_identity_in_the_score_is_rejected():
     with pytest.raises(ValueError, match="unknown identities: dog"):
         prepare([1, 0], {"cat": [1, 0]}, in_score=["dog"])

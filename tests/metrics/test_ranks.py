@@ -1,4 +1,4 @@
-"""Counting from dense ranks: the integers of `count_pairs`, on every split, whatever the predictions."""
+"""Pair counts from dense ranks: equal to `count_pairs` on every split for any predictions."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ predictions = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([0.0, -0.0, 5e-324, 1.0, np.nextafter(1.0, 2.0), -1.7e308, 1.7e308]),
 )
-# A row lies in one of the two splits or is ignored, as 0 says.
+# A row is in one of the two splits, or ignored if the value is 0.
 rows = st.tuples(st.integers(0, 2), st.booleans(), predictions, st.booleans(), st.booleans())
 
 
 @given(st.lists(rows, min_size=1, max_size=80))
-def test_the_counts_of_every_split_are_those_of_its_predictions(table):
+def test_counts_of_every_split_equal_those_of_its_predictions(table):
     usage, labels, y_score, cat, dog = map(np.array, zip(*table, strict=True))
     ranks = dense_ranks(y_score)
     for code in (0, 1, 2):
@@ -28,7 +28,7 @@ def test_the_counts_of_every_split_are_those_of_its_predictions(table):
 
 
 @pytest.mark.parametrize("levels", [2, 1000, 2**40])
-def test_many_rows_with_many_identities_are_counted_the_same(levels):
+def test_many_rows_with_many_identities_have_equal_counts(levels):
     rng = np.random.default_rng(levels)
     y_score = np.floor(rng.random(100_000) * levels) / levels
     labels = rng.random(y_score.size) < 0.1
@@ -41,20 +41,20 @@ def test_many_rows_with_many_identities_are_counted_the_same(levels):
 
 @given(st.lists(predictions, max_size=60))
 def test_ranks_are_those_of_the_distinct_values(values):
-    distinct = sorted(set(values))  # -0.0 equals 0.0 in a set, too
+    distinct = sorted(set(values))  # In a set, -0.0 also equals 0.0.
     assert dense_ranks(values).tolist() == [distinct.index(value) for value in values]
 
 
 @pytest.mark.parametrize(
     ("distinct", "kind"), [(256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)]
 )
-def test_ranks_have_the_smallest_type_that_holds_them(distinct, kind):
+def test_ranks_have_the_smallest_sufficient_type(distinct, kind):
     ranks = dense_ranks(np.arange(distinct)[::-1])
     assert ranks.dtype == kind
     assert (ranks[0], ranks[-1]) == (distinct - 1, 0)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_what_is_not_finite_has_no_rank(wrong):
+def test_non_finite_prediction_has_no_rank(wrong):
     with pytest.raises(ValueError, match="`predictions` must be finite"):
         dense_ranks([0.0, wrong])

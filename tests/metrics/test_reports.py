@@ -1,4 +1,4 @@
-"""The report: exact values, undefined ones with their reasons, and its two printed forms."""
+"""Reports: exact values, undefined values with their reasons, and both printed forms."""
 
 import json
 
@@ -43,25 +43,25 @@ def test_perfect_inverted_and_constant_predictions_score_exactly_one_zero_and_on
         assert set(all_aucs(report)) == {value}
 
 
-def test_a_single_auc_of_zero_makes_its_power_mean_zero_without_a_warning():
+def test_single_auc_of_zero_makes_its_power_mean_zero_without_a_warning():
     report = bias_report([1, 0, 1, 0], [0.1, 0.2, 0.9, 0.3], {"cat": [1, 1, 0, 0], "dog": [0, 0, 1, 1]})
     assert [subgroup.subgroup_auc for subgroup in report.subgroups] == [0.0, 1.0]
     assert report.power_means.subgroup_auc == 0.0
     assert report.score is not None
 
 
-def test_the_background_higher_gives_negative_gaps():
+def test_gaps_are_negative_if_the_background_scores_higher():
     report = bias_report([1, 0, 1, 0], [0.7, 0.2, 0.9, 0.4], {"cat": [1, 1, 0, 0]})
     assert report.subgroups[0].positive_aeg == -0.5
     assert report.subgroups[0].negative_aeg == -0.5
 
 
-def test_equal_scores_give_a_gap_of_exactly_zero():
+def test_equal_scores_have_a_gap_of_exactly_zero():
     report = bias_report([1, 0, 1, 0], [0.7, 0.2, 0.7, 0.2], {"cat": [1, 1, 0, 0]})
     assert (report.subgroups[0].positive_aeg, report.subgroups[0].negative_aeg) == (0.0, 0.0)
 
 
-def test_an_identity_nobody_mentions_has_no_values_and_a_reason_for_each():
+def test_unmentioned_identity_has_a_reason_for_each_undefined_value():
     report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
     cow = report.subgroups[1]
     assert (cow.size, cow.positives) == (0, 0)
@@ -85,7 +85,7 @@ def test_an_identity_nobody_mentions_has_no_values_and_a_reason_for_each():
     assert [cell.affects_score for cell in report.undefined] == [True, True, True, False, False]
 
 
-def test_an_identity_that_everybody_mentions_has_no_background():
+def test_identity_mentioned_in_every_row_has_no_background():
     report = bias_report(LABELS, PERFECT, {"all": [1] * 8})
     assert report.subgroups[0].subgroup_auc == 1.0
     assert {cell.term: cell.reason for cell in report.undefined}["bpsn_auc"] == (
@@ -93,7 +93,7 @@ def test_an_identity_that_everybody_mentions_has_no_background():
     )
 
 
-def test_skipping_leaves_undefined_cells_out_of_the_mean():
+def test_skip_excludes_undefined_cells_from_the_mean():
     identities = {"cat": OVERLAPPING["cat"], "cow": NOWHERE}
     y_score = [0.9, 0.1, 0.2, 0.8, 0.7, 0.6, 0.3, 0.4]
     skipped = bias_report(LABELS, y_score, identities, settings=MetricSettings(undefined="skip"))
@@ -102,13 +102,13 @@ def test_skipping_leaves_undefined_cells_out_of_the_mean():
     assert skipped.score == alone.score
 
 
-def test_a_mean_without_any_defined_cell_makes_the_score_undefined_even_when_skipping():
+def test_mean_without_defined_cells_makes_the_score_undefined_even_with_skip():
     settings = MetricSettings(undefined="skip")
     report = bias_report(LABELS, PERFECT, {"cow": NOWHERE}, settings=settings)
     assert (report.score, report.power_means.bpsn_auc) == (None, None)
 
 
-def test_an_identity_outside_the_score_is_reported_and_changes_nothing():
+def test_identity_outside_the_score_is_reported_without_an_effect():
     identities = {"cat": OVERLAPPING["cat"], "cow": NOWHERE}
     report = bias_report(LABELS, PERFECT, identities, in_score=["cat"])
     assert report.score == 1.0
@@ -116,7 +116,7 @@ def test_an_identity_outside_the_score_is_reported_and_changes_nothing():
     assert not any(cell.affects_score for cell in report.undefined)
 
 
-def test_without_identities_only_the_overall_auc_is_defined():
+def test_only_the_overall_auc_is_defined_without_identities():
     report = bias_report(LABELS, PERFECT, {})
     assert (report.overall_auc, report.score) == (1.0, None)
     assert {cell.reason for cell in report.undefined} == {"no identity enters the power mean."}
@@ -125,14 +125,14 @@ def test_without_identities_only_the_overall_auc_is_defined():
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_row_is_enough_for_a_report(label):
+def test_single_row_has_a_report(label):
     report = bias_report([label], [0.5], {"cat": [1]})
     assert (report.rows, report.positives, report.overall_auc) == (1, label, None)
     missing = "negative" if label else "positive"
     assert str(report.undefined[0]) == f"overall_auc is undefined: there are no {missing} rows."
 
 
-def test_no_row_at_all_is_a_report_without_values():
+def test_report_without_rows_has_no_values():
     report = bias_report([], [], {"cat": []})
     assert (report.rows, report.score, report.subgroups[0].size) == (0, None, 0)
 
@@ -143,15 +143,15 @@ def test_no_row_at_all_is_a_report_without_values():
         ([0.1, np.nan], "`y_score` must be finite, but 1 of 2 values are not; .* position 1"),
         ([-np.inf, 0.1], "`y_score` must be finite"),
         ([0.1], "`y_score` must have 2 values, not 1"),
-        (["a", "b"], "`y_score` must hold numbers"),
+        (["a", "b"], "`y_score` must contain numbers"),
     ],
 )
-def test_predictions_that_cannot_be_ranked_are_refused(y_score, message):
+def test_unrankable_predictions_are_rejected(y_score, message):
     with pytest.raises(ValueError, match=message):
         bias_report([1, 0], y_score, {})
 
 
-def test_predictions_are_compared_in_full_and_never_thresholded():
+def test_predictions_are_compared_in_full_precision_without_thresholds():
     next_to_one = np.nextafter(1.0, 0.0)
     assert bias_report([1, 0], [1.0, next_to_one], {}).overall_auc == 1.0
     assert bias_report([1, 0], [5e-324, 0.0], {}).overall_auc == 1.0
@@ -161,7 +161,7 @@ def test_predictions_are_compared_in_full_and_never_thresholded():
     assert bias_report([1, 0], float32_merges, {}).overall_auc == 1.0
 
 
-def test_four_hundred_thousand_rows_of_int32_do_not_overflow():
+def test_four_hundred_thousand_rows_do_not_overflow_int32():
     rows = np.arange(400_000, dtype=np.int32)
     labels = (rows % 2).astype(np.int32)
     report = bias_report(labels, rows, {"cat": (rows < 200_000).astype(np.int32)})
@@ -180,26 +180,26 @@ def test_four_hundred_thousand_rows_of_int32_do_not_overflow():
         ([1, 0], {"cat": [1, np.inf]}, r"`subgroups\['cat'\]` must be finite or blank"),
     ],
 )
-def test_an_argument_that_is_refused_is_called_by_its_name(y_true, subgroups, message):
+def test_invalid_argument_is_named(y_true, subgroups, message):
     with pytest.raises(ValueError, match=message):
         bias_report(y_true, [0.1, 0.2], subgroups)
 
 
-def test_identities_that_are_numbers_are_named_by_their_text():
+def test_numeric_identity_names_become_text():
     frame = pd.DataFrame([[1, 0], [1, 1], [0, 1], [0, 1]])
     report = bias_report([1, 0, 1, 0], [0.9, 0.2, 0.8, 0.4], frame)
     assert [subgroup.name for subgroup in report.subgroups] == ["0", "1"]
     assert str(report)
 
 
-def test_columns_of_a_frame_are_named():
+def test_data_frame_columns_are_selected_by_name():
     frame = pd.DataFrame({"target": LABELS, "model": PERFECT, **OVERLAPPING})
     report = bias_report("target", "model", ["cat", "dog"], data=frame)
     assert report == bias_report(LABELS, PERFECT, OVERLAPPING)
     assert report == bias_report(frame["target"], frame["model"], frame[["cat", "dog"]])
     with pytest.raises(TypeError, match="`y_score`"):
         bias_report("target", PERFECT, ["cat"], data=frame)
-    with pytest.raises(ValueError, match="`subgroups` names 'cow', which is no column of `data`"):
+    with pytest.raises(ValueError, match="`subgroups` contains 'cow', which is not a column of `data`"):
         bias_report("target", "model", ["cat", "cow"], data=frame)
     with pytest.raises(TypeError, match="`subgroups` must be a list of names"):
         bias_report("target", "model", "cat", data=frame)
@@ -207,7 +207,7 @@ def test_columns_of_a_frame_are_named():
         bias_report(LABELS, PERFECT, ["cat"])
 
 
-def test_the_json_of_a_split_has_the_keys_of_the_command():
+def test_json_of_a_split_has_the_keys_of_the_command():
     report = bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE})
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
     assert list(data) == ["rows", "positives", "score", "overall_auc", "power_means", "subgroups"]
@@ -227,14 +227,14 @@ def test_the_json_of_a_split_has_the_keys_of_the_command():
     assert data["subgroups"][1]["bpsn_auc"] is None
 
 
-def test_the_report_prints_every_identity_and_every_reason():
+def test_printed_report_contains_every_identity_and_reason():
     text = str(bias_report(LABELS, PERFECT, {"cat": OVERLAPPING["cat"], "cow": NOWHERE}))
     assert text.startswith("score - on 8 rows, 4 of them positive\n  overall_auc     1.00000\n")
     assert "cat             4          2          1.00" in text
     assert "subgroup_auc of cow is undefined: there are no positive rows" in text
 
 
-def test_the_score_of_known_aucs_is_the_weighted_sum_of_their_means():
+def test_score_of_known_aucs_is_the_weighted_sum_of_their_means():
     aucs = ([0.9, 0.8], [0.7, 0.95], [0.85, 0.99])
     expected = 0.25 * (0.93 + sum(power_mean(values, -5) for values in aucs))
     assert unintended_bias_score(0.93, *aucs) == pytest.approx(expected, rel=1e-15)
@@ -244,5 +244,5 @@ def test_the_score_of_known_aucs_is_the_weighted_sum_of_their_means():
 
 @pytest.mark.parametrize("aucs", [([], [0.5], [0.5]), ([0.5], [1.5], [0.5]), ([0.5], [0.5], [float("nan")])])
 def test_known_aucs_must_be_probabilities(aucs):
-    with pytest.raises(ValueError, match="must hold values between 0 and 1"):
+    with pytest.raises(ValueError, match="must contain values between 0 and 1"):
         unintended_bias_score(0.5, *aucs)

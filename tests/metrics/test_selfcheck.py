@@ -1,4 +1,4 @@
-"""A machine that computes other numbers says so, and the package stays light."""
+"""The self-check, which detects machines with different arithmetic, and light imports."""
 
 import subprocess
 import sys
@@ -8,18 +8,18 @@ import pytest
 from grader.metrics import check_golden_vectors, pair_counting, selfcheck
 
 
-def test_this_machine_computes_the_golden_vectors():
+def test_this_machine_reproduces_the_golden_vectors():
     check_golden_vectors()
 
 
-def test_a_machine_that_loses_ties_is_found_out(monkeypatch):
+def test_machine_that_loses_ties_is_detected(monkeypatch):
     monkeypatch.setattr(pair_counting, "_count_ties", lambda layout, workspace: layout.sizes * 0)
-    with pytest.raises(selfcheck.MetricDisagrees, match="No submission may be scored here"):
+    with pytest.raises(selfcheck.MetricDisagrees, match="Do not score submissions here"):
         check_golden_vectors()
 
 
 @pytest.mark.parametrize("package", ["grader.metrics", "grader.metrics.analysis"])
-def test_importing_the_metric_and_every_analysis_loads_numpy_and_nothing_heavier(package: str):
+def test_import_of_the_metric_and_every_analysis_loads_numpy_and_nothing_heavier(package: str):
     script = f"""
 import importlib, pkgutil, sys
 import numpy.random

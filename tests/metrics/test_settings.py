@@ -1,4 +1,4 @@
-"""Settings are checked when they are made and survive JSON."""
+"""Metric settings: validation and JSON round trips."""
 
 import json
 import math
@@ -8,7 +8,7 @@ import pytest
 from grader.metrics import MetricSettings, Weights
 
 
-def test_the_defaults_are_those_of_the_competition():
+def test_defaults_are_those_of_the_kaggle_competition():
     settings = MetricSettings()
     assert settings.power == -5
     assert set(settings.weights.as_dict().values()) == {0.25}
@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_the_competition():
         MetricSettings(power=0, weights=Weights(0.1, 0.2, 0.3, 0.4), label_threshold=0.7),
     ],
 )
-def test_settings_survive_json_text(settings):
+def test_settings_survive_a_json_round_trip(settings):
     text = json.dumps(settings.as_dict(), allow_nan=False)
     assert MetricSettings.from_dict(json.loads(text)) == settings
 
@@ -38,7 +38,7 @@ def test_weights_must_be_shares_that_sum_to_one(weights):
         Weights(*weights)
 
 
-def test_the_sum_of_weights_is_checked_within_rounding():
+def test_sum_of_weights_tolerates_rounding():
     Weights(0.1, 0.2, 0.3, 0.4)
     Weights(1 / 3, 1 / 3, 1 / 3, 0)
     with pytest.raises(ValueError, match="sum to 1"):
@@ -56,17 +56,17 @@ def test_the_sum_of_weights_is_checked_within_rounding():
         {"undefined": "zero"},
     ],
 )
-def test_a_wrong_setting_is_named(wrong):
+def test_invalid_setting_is_named(wrong):
     with pytest.raises(ValueError, match=f"`{next(iter(wrong))}`"):
         MetricSettings(**wrong)
 
 
-def test_weights_must_be_of_their_type():
+def test_weights_must_have_their_type():
     with pytest.raises(TypeError, match="`weights`"):
         MetricSettings(weights=[0.25] * 4)
 
 
 @pytest.mark.parametrize("data", [{"powre": -5}, {"weights": {"auc": 1}}])
-def test_an_unknown_key_is_refused(data):
+def test_unknown_key_is_rejected(data):
     with pytest.raises(ValueError, match="Unknown metric settings"):
         MetricSettings.from_dict(data)

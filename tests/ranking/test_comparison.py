@@ -1,4 +1,4 @@
-"""What changes between two scoring versions, over random boards and in small examples."""
+"""Differences between two scoring versions, for random leaderboards and small examples."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,8 @@ from grader.ranking.selection import Scored, SubmissionKind
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
 
-units = st.integers(0, 4)  # few values, so that ties are the rule
+# Few distinct values produce many ties.
+units = st.integers(0, 4)
 scores = st.one_of(st.none(), st.tuples(units, units))
 rows = st.lists(
     st.tuples(
@@ -44,7 +45,7 @@ def pairs_of(drawn: list[tuple[Any, ...]]) -> list[ScorePair]:
 
 
 def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
-    """Pairs of submissions 0, 1, …: team, score before, score after, the same on both splits."""
+    """Return submissions from (team, score before, score after), with equal splits."""
     return [
         pair(number, (team, SubmissionKind.NORMAL, False, number, (old, old), (new, new)))
         for number, (team, old, new) in enumerate(values)
@@ -52,9 +53,7 @@ def simple(*values: tuple[int, int, int]) -> list[ScorePair]:
 
 
 @given(rows, teams_out, st.integers(1, 3))
-def test_both_sides_are_the_boards_of_the_pure_function(
-    drawn: list[Any], out: set[int], selection_count: int
-):
+def test_both_sides_equal_the_computed_leaderboards(drawn: list[Any], out: set[int], selection_count: int):
     pairs = pairs_of(drawn)
     found = compare(pairs, disqualified=out, selection_count=selection_count)
     for side in ("before", "after"):
@@ -66,7 +65,7 @@ def test_both_sides_are_the_boards_of_the_pure_function(
 
 
 @given(rows, teams_out)
-def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int]):
+def test_version_has_no_difference_from_itself(drawn: list[Any], out: set[int]):
     same = [ScorePair(each.known, each.known) for each in pairs_of(drawn)]
     found = compare(same, disqualified=out)
     assert not (found.changed or found.largest or found.selections)
@@ -76,9 +75,7 @@ def test_a_version_differs_from_itself_in_nothing(drawn: list[Any], out: set[int
 
 
 @given(rows, teams_out, st.integers(1, TEAMS))
-def test_the_way_back_is_the_same_difference_with_the_sides_exchanged(
-    drawn: list[Any], out: set[int], top: int
-):
+def test_reverse_comparison_exchanges_the_sides(drawn: list[Any], out: set[int], top: int):
     pairs = pairs_of(drawn)
     there = compare(pairs, disqualified=out)
     back = compare([ScorePair(each.after, each.before) for each in pairs], disqualified=out)
@@ -93,7 +90,7 @@ def test_the_way_back_is_the_same_difference_with_the_sides_exchanged(
 
 
 @given(rows, teams_out, st.integers(1, TEAMS))
-def test_as_many_enter_the_top_as_leave_it_where_boards_are_long_enough(
+def test_equally_many_teams_enter_and_leave_the_top_of_long_leaderboards(
     drawn: list[Any], out: set[int], top: int
 ):
     found = compare(pairs_of(drawn), disqualified=out)
@@ -103,7 +100,7 @@ def test_as_many_enter_the_top_as_leave_it_where_boards_are_long_enough(
             assert len(board.entering(top)) == len(board.leaving(top))
 
 
-def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand():
+def test_changes_of_ranks_scores_and_the_top_are_correct_in_an_example():
     found = compare(simple((1, 90, 70), (2, 80, 80), (3, 60, 60)))
     changes = {team.team_id: (team.rank_change, team.score_change) for team in found.public.teams}
     assert changes == {2: (1, 0), 1: (-1, -20), 3: (0, 0)}
@@ -114,7 +111,7 @@ def test_ranks_scores_and_the_top_change_as_one_would_count_by_hand():
     assert [each.known.submission_id for each in found.largest] == [0]
 
 
-def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays():
+def test_automatic_selection_changes_and_a_selected_submission_stays():
     pairs = simple((1, 90, 50), (1, 80, 80), (1, 70, 70))
     found = compare(pairs, selection_count=1)
     assert [(each.team_id, each.entering, each.leaving) for each in found.selections] == [(1, (1,), (0,))]
@@ -123,7 +120,7 @@ def test_a_free_place_is_filled_with_another_submission_and_a_pick_stays():
     assert compare(picked, selection_count=1).selections == ()
 
 
-def test_a_team_without_scores_under_the_new_version_is_listed_as_gone():
+def test_team_without_scores_in_the_new_version_is_listed_as_gone():
     found: Difference = compare(
         [*simple((1, 90, 90)), pair(1, (2, SubmissionKind.NORMAL, False, 0, (95, 95), None))]
     )

@@ -30,13 +30,13 @@ def entry(submission_id: int, units: int, *, second: int = 0, team_id: int = 1) 
 
 
 @given(unit_floats)
-def test_rounding_a_score_takes_the_nearest_multiple_of_the_exact_value(score: float):
+def test_score_is_rounded_to_the_nearest_multiple_of_the_exact_value(score: float):
     error = abs(Fraction(order.score_units(score), 10**5) - Fraction(score))
     assert error <= Fraction(1, 2 * 10**5)
 
 
 @given(st.integers(0, 10**5 - 1), st.sampled_from([-1, 0, 1]))
-def test_beside_a_tie_a_score_rounds_as_decimals_do(below: int, side: int):
+def test_score_next_to_a_tie_is_rounded_like_a_decimal(below: int, side: int):
     tie = (below + 0.5) / 10**5
     score = math.nextafter(tie, side * math.inf) if side else tie
     assert order.score_units(score) == order.round_half_even(score, 5) * 10**5
@@ -48,29 +48,30 @@ def test_beside_a_tie_a_score_rounds_as_decimals_do(below: int, side: int):
         (0.5, 50000),
         (1.0, 100000),
         (0.0, 0),
-        (0.934125, 93412),  # the float is 0.93412499999999998…
-        (0.000005, 1),  # the float is 0.00000500000000000000040…
-        (0.000015, 2),  # the float is 0.00001500000000000000038…
+        # The floats are 0.93412499999999998…, 0.00000500000000000000040… and 0.00001500000000000000038….
+        (0.934125, 93412),
+        (0.000005, 1),
+        (0.000015, 2),
         (2.0**-5 + 2.0**-6 + 2.0**-10, 4785),
     ],
 )
-def test_scores_round_on_the_exact_value_of_the_float(score: float, units: int):
+def test_score_is_rounded_from_the_exact_value_of_the_float(score: float, units: int):
     assert order.score_units(score) == units
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.125, "0.12"), (0.375, "0.38"), (0.625, "0.62")])
-def test_exact_halves_round_to_the_even_digit(value: float, expected: str):
+def test_exact_half_is_rounded_to_the_even_digit(value: float, expected: str):
     assert order.round_half_even(value, 2) == Decimal(expected)
     assert order.rounded_cell(value) == float(expected)
 
 
-def test_nothing_is_ever_shown_as_minus_zero():
+def test_minus_zero_is_never_shown():
     assert str(order.round_half_even(-0.001, 2)) == "0.00"
     assert str(order.rounded_cell(-0.001)) == "0.0"
 
 
 @given(st.integers(0, 10**5))
-def test_a_displayed_score_has_five_decimals_and_comes_back(units: int):
+def test_displayed_score_has_five_decimals_and_can_be_parsed_back(units: int):
     text = order.score_text(units)
     assert len(text.partition(".")[2]) == 5
     assert order.score_units(float(text)) == units
@@ -84,42 +85,42 @@ def test_terms_have_four_decimals_and_cells_two():
 
 
 @given(boards)
-def test_ranks_run_from_one_without_gaps_and_are_never_shared(board: list[Entry]):
+def test_ranks_are_consecutive_from_one_and_never_shared(board: list[Entry]):
     assert [line.rank for line in order.rank(board)] == list(range(1, len(board) + 1))
 
 
 @given(boards, st.randoms())
-def test_the_ranking_does_not_depend_on_the_order_of_reading(board: list[Entry], dice: object):
+def test_ranking_does_not_depend_on_the_input_order(board: list[Entry], dice: object):
     shuffled = board.copy()
     dice.shuffle(shuffled)  # type: ignore[attr-defined]
     assert order.rank(shuffled) == order.rank(board)
 
 
-def test_higher_scores_come_first_then_earlier_acceptance_then_lower_ids():
+def test_higher_scores_come_first_then_earlier_submissions_then_lower_ids():
     board = [entry(4, 5, second=1), entry(3, 5, second=2), entry(2, 5, second=1), entry(9, 6, second=9)]
     assert [line.entry.submission_id for line in order.rank(board)] == [9, 2, 4, 3]
 
 
-def test_scores_that_differ_only_past_the_fifth_decimal_are_equal():
+def test_scores_that_differ_only_after_the_fifth_decimal_are_equal():
     early = entry(2, order.score_units(0.9000010), second=1)
     late = entry(1, order.score_units(0.9000049), second=2)
     assert order.best([late, early]) == early
 
 
-def test_a_page_of_a_board_starts_at_its_own_rank():
+def test_page_of_a_leaderboard_starts_at_its_own_rank():
     assert [line.rank for line in order.rank([entry(1, 9), entry(2, 8)], first_rank=51)] == [51, 52]
 
 
-def test_nobody_without_entries_has_a_best_one():
+def test_no_entries_have_no_best_one():
     assert order.best([]) is None
 
 
-def test_automatic_selection_takes_the_two_best_as_displayed():
+def test_automatic_selection_uses_the_two_best_displayed_scores():
     mine = [entry(1, 5), entry(2, 9), entry(3, 7), entry(4, 7, second=1)]
     assert order.select_automatically(mine) == (2, 3)
 
 
-def test_picked_submissions_are_kept_and_the_rest_filled_up():
+def test_selected_submissions_are_kept_and_the_rest_is_filled():
     mine = [entry(1, 5), entry(2, 9), entry(3, 7)]
     assert order.select_automatically(mine, picked=[1]) == (1, 2)
     assert order.select_automatically(mine, picked=[1, 3]) == (1, 3)
@@ -127,7 +128,7 @@ def test_picked_submissions_are_kept_and_the_rest_filled_up():
     assert order.select_automatically([entry(1, 5)]) == (1,)
 
 
-def test_the_private_entry_is_the_better_of_the_selected_ones():
+def test_private_entry_is_the_best_of_the_selected_ones():
     private = [entry(1, 9), entry(2, 5), entry(3, 6)]
     assert order.private_entry(private, [2, 3]) == entry(3, 6)
     assert order.private_entry(private, []) is None

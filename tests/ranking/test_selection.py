@@ -1,4 +1,4 @@
-"""Thousands of random histories of a competition: the boards against a slow and obvious version."""
+"""Comparison of leaderboards with a simple reference on thousands of random histories."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,8 +15,9 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEAMS = 5
 
 teams = st.integers(1, TEAMS)
-units = st.integers(0, 3)  # few values, so that ties are the rule
-scores = st.tuples(st.none() | units, units)  # of the public rows what is shown, which may be nothing
+units = st.integers(0, 3)  # Few distinct values produce many ties.
+# The first value is the displayed public score, which may be missing.
+scores = st.tuples(st.none() | units, units)
 kinds = st.sampled_from([SubmissionKind.NORMAL] * 4 + list(SubmissionKind))
 events = st.one_of(
     st.tuples(st.just("submit"), teams, kinds, st.integers(0, 2), scores),
@@ -35,7 +36,7 @@ histories = st.lists(events, max_size=24)
 
 @dataclass
 class Contest:
-    """What happened, as plain rows: one for each submission, with the team that owns it now."""
+    """The history as rows, one for each submission, with the team that owns it now."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     out: set[int] = field(default_factory=set)
@@ -52,7 +53,7 @@ class Contest:
         self.rows.append(row | self.scores(score))
 
     def scores(self, score: tuple[int, int]) -> dict[str, int]:
-        """What is shown orders the public leaderboard; the true score, in the opposite order, selects."""
+        """Return displayed and true scores; the true public scores are in reverse order."""
         return {"public": score[0], "true": 3 - (score[0] or 0), "private": score[1]}
 
     def select(self, number: int, picked: bool = True):
@@ -97,7 +98,7 @@ class Contest:
 
 
 def obvious_board(contest: Contest, split: str, count: int) -> list[tuple[int, int, int]]:
-    """Return (rank, team, submission) by insertion, one team after the other."""
+    """Return (rank, team, submission) by insertion of one team after another."""
     board: list[dict[str, Any]] = []
     for team in range(1, TEAMS + 1):
         own = [row for row in contest.rows if row["team"] == team and row["kind"] == "normal"]
@@ -148,9 +149,7 @@ def lines(board: tuple[Standing, ...]) -> list[tuple[int, int, int]]:
 
 @given(histories, st.integers(1, 3), st.randoms(use_true_random=False))
 @settings(max_examples=600, deadline=None)
-def test_both_boards_are_those_of_the_slow_and_obvious_version(
-    happened: list[tuple[Any, ...]], count: int, dice
-):
+def test_both_leaderboards_equal_those_of_the_reference(happened: list[tuple[Any, ...]], count: int, dice):
     contest = Contest().play(happened)
     scored = contest.scored()
     dice.shuffle(scored)
@@ -165,7 +164,7 @@ def test_both_boards_are_those_of_the_slow_and_obvious_version(
 
 @given(histories, st.integers(0, 20))
 @settings(max_examples=300, deadline=None)
-def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
+def test_ranks_at_a_time_equal_the_leaderboard_of_the_earlier_files(
     happened: list[tuple[Any, ...]], hours: int
 ):
     contest, moment = Contest().play(happened), NOON + timedelta(hours=hours)
@@ -176,7 +175,7 @@ def test_the_ranks_at_a_moment_are_the_board_of_what_had_come_by_then(
 
 @given(histories, scores, teams)
 @settings(max_examples=300, deadline=None)
-def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
+def test_rank_of_a_late_file_is_the_one_it_would_have_had(
     happened: list[tuple[Any, ...]], score: tuple[int, int], team: int
 ):
     shown, private = score
@@ -195,7 +194,7 @@ def test_the_place_of_a_late_file_is_the_one_it_would_have_taken(
 
 @given(histories)
 @settings(max_examples=300, deadline=None)
-def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
+def test_best_unselected_file_is_the_best_of_those_that_did_not_compete(
     happened: list[tuple[Any, ...]],
 ):
     contest = Contest().play(happened)
@@ -214,7 +213,7 @@ def test_the_best_unselected_file_is_the_best_of_those_that_did_not_compete(
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), units), max_size=12))
-def test_improvements_are_the_records_in_order_of_time(values: list[tuple[int, int]]):
+def test_improvements_are_the_records_in_chronological_order(values: list[tuple[int, int]]):
     entries = [
         Entry(1, number, score, NOON + timedelta(hours=hours)) for number, (hours, score) in enumerate(values)
     ]

@@ -1,6 +1,6 @@
-"""Bias analyses from the papers, in addition to the score; they need only NumPy.
+"""Bias analyses from the literature, in addition to the score; require only NumPy.
 
-Each module contains one analysis. All of them start from `Rows`.
+Each module contains one analysis. Most of them start from `Rows` or `Annotations`.
 """
 
 from grader.metrics.analysis.rows import Background, Rows

@@ -1,4 +1,4 @@
-"""Annotations: rows with several labels and identities, and the raters' fractions."""
+"""Annotations: rows with several labels and identities, and counts of rater fractions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,18 +18,18 @@ TENTHS = tuple(tenth / 10 for tenth in range(11))
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Several labels and identities of n rows, without any model. Made by `Annotations.of`.
+    """Labels and identities of n rows without predictions, created by `Annotations.of`.
 
     Attributes
     ----------
     labels, identities : mapping of str to ndarray of float64, each of shape (n,)
-        Usually the fraction of raters who said so; NaN is a blank. A row without a label takes no part
-        in what is said about that label.
+        Values of each row, usually the fraction of raters who assigned the label or identity; NaN is a
+        blank. Rows with a blank label are excluded from all analyses of that label.
     settings : MetricSettings
-        Holds the thresholds from which a value counts as true.
+        The metric settings that contain the thresholds.
     background : {"all", "annotated"}
-        Whether a row in which an identity is blank counts as one that does not mention it, as the score
-        has it, or takes no part in what is said about that identity.
+        The treatment of blank identities. With ``"all"``, a blank counts as no mention, as in the score.
+        With ``"annotated"``, rows with a blank identity are excluded from all analyses of that identity.
     """
 
     labels: Mapping[str, FloatArray]
@@ -46,16 +46,16 @@ class Annotations:
         settings: MetricSettings | None = None,
         background: Background = "all",
     ) -> "Annotations":
-        """Check the arrays and bring them into one form.
+        """Validate the arrays and convert them to a common form.
 
         Parameters
         ----------
         labels, identities : mapping of str to array_like, each of shape (n,)
             Booleans or finite numbers; NaN is a blank.
         settings : MetricSettings, optional
-            By default those of the Kaggle competition.
+            By default, the settings of the Kaggle competition.
         background : {"all", "annotated"}
-            What a blank identity means.
+            The treatment of blank identities, as described for `Annotations`.
 
         Returns
         -------
@@ -64,13 +64,13 @@ class Annotations:
         Raises
         ------
         ValueError
-            If there is no label, or an array has the wrong shape, length or content; the message names
-            the argument.
+            If there is no label, or an array has the wrong shape, length or content. The message contains
+            the argument's name.
         """
         if background not in get_args(Background):
             raise ValueError(f'`background` must be "all" or "annotated", not {background!r}.')
         if not labels:
-            raise ValueError("`labels` must hold at least one label.")
+            raise ValueError("`labels` must contain at least one label.")
         first = as_vector(f"labels[{next(iter(labels))!r}]", next(iter(labels.values())))
         return cls(
             labels=_columns("labels", labels, first.size),
@@ -86,45 +86,45 @@ class Annotations:
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """The labels, in the order they were given."""
+        """The names of the labels, in input order."""
         return tuple(self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The identities, in the order they were given."""
+        """The names of the identities, in input order."""
         return tuple(self.identities)
 
     @cached_property
     def positive(self) -> Mapping[str, BoolArray]:
-        """For each label, which rows have it, of shape (n,)."""
+        """For each label, a mask of the positive rows, of shape (n,)."""
         threshold = self.settings.label_threshold
         return {name: values >= threshold for name, values in self.labels.items()}
 
     @cached_property
     def labelled(self) -> Mapping[str, BoolArray]:
-        """For each label, in which rows it is not blank, of shape (n,)."""
+        """For each label, a mask of the rows in which it is not blank, of shape (n,)."""
         return {name: ~np.isnan(values) for name, values in self.labels.items()}
 
     @cached_property
     def members(self) -> Mapping[str, BoolArray]:
-        """For each identity, which rows mention it, of shape (n,)."""
+        """For each identity, a mask of the rows that mention it, of shape (n,)."""
         threshold = self.settings.identity_threshold
         return {name: values >= threshold for name, values in self.identities.items()}
 
     @cached_property
     def considered(self) -> Mapping[str, BoolArray]:
-        """For each identity, which rows take part in what is said about it, of shape (n,)."""
+        """For each identity, a mask of the rows included in its analyses, of shape (n,)."""
         if self.background == "all":
             return dict.fromkeys(self.identities, np.ones(self.size, np.bool_))
         return {name: ~np.isnan(values) for name, values in self.identities.items()}
 
     def rows(self, label: str, predictions: ArrayLike) -> Rows:
-        """Return the rows that have one of the labels, beside predictions of all rows.
+        """Return the rows in which a label is not blank, combined with their predictions.
 
         Raises
         ------
         ValueError
-            If there is not one finite prediction for each row.
+            If `predictions` does not contain one finite number for each row.
         """
         argument = f"predictions[{label!r}]"
         scores = as_vector(argument, predictions, rows=self.size)
@@ -135,7 +135,7 @@ class Annotations:
         return rows if labelled.all() else rows.where(labelled)
 
     def at(self, kept: BoolArray | IndexArray) -> "Annotations":
-        """Return only some of the rows: those that are true, or those of some numbers, in that order."""
+        """Return the rows selected by a mask, or by row numbers in that order."""
         return Annotations(
             {name: values[kept] for name, values in self.labels.items()},
             {name: values[kept] for name, values in self.identities.items()},
@@ -144,12 +144,12 @@ class Annotations:
         )
 
     def only(self, names: Sequence[str]) -> "Annotations":
-        """Return the same rows with some of the identities, in the order given."""
+        """Return the same rows with only the given identities, in that order."""
         identities = {name: self.identities[name] for name in names}
         return Annotations(self.labels, identities, self.settings, self.background)
 
     def mentioned_by(self, minimum_size: int) -> "Annotations":
-        """Return the same rows with the identities that at least so many of them mention."""
+        """Return the same rows with the identities mentioned in at least `minimum_size` rows."""
         return self.only([name for name, size in self.sizes().items() if size >= minimum_size])
 
     def sizes(self) -> dict[str, int]:
@@ -169,15 +169,15 @@ def _columns(argument: str, columns: Mapping[str, ArrayLike], rows: int) -> dict
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCount:
-    """How many rows of a column count as true from a threshold on.
+    """Number of rows of a column that reach a threshold.
 
     Attributes
     ----------
     threshold : float
     rows : int
-        With a value of at least the threshold.
+        Number of rows with a value of at least the threshold.
     share : float or None
-        Of the rows that are not blank; None without such rows.
+        Fraction of the non-blank rows; None if there are none.
     """
 
     threshold: float
@@ -187,17 +187,17 @@ class ThresholdCount:
 
 @dataclass(frozen=True, slots=True)
 class FractionCounts:
-    """The values of one column.
+    """Distribution of the values of one column.
 
     Attributes
     ----------
     name : str
     rows, blanks : int
-        Rows with a value, and without one.
+        Number of rows with and without a value.
     tenths : tuple of int
-        How many values are 0, 0.1, … 1 when rounded to tenths: the bars of Figure 5.
+        Number of values that round to 0, 0.1, …, 1, as shown by the bars of Figure 5.
     sweep : tuple of ThresholdCount
-        In the order of the thresholds.
+        The counts for each threshold, in input order.
     """
 
     name: str
@@ -214,15 +214,16 @@ class FractionCounts:
 def count_fractions(
     name: str, values: FloatArray, thresholds: Sequence[float] = TENTHS[1:]
 ) -> FractionCounts:
-    """Count the values of a column by tenths and from thresholds on.
+    """Count the values of a column by tenths and by threshold.
 
     Parameters
     ----------
     name : str
+        The name of the column, used in error messages.
     values : ndarray of float64, shape (n,)
-        In [0, 1]; NaN is a blank.
+        Values in [0, 1]; NaN is a blank.
     thresholds : sequence of float
-        Those to sweep over.
+        The thresholds to sweep over.
 
     Returns
     -------
@@ -235,8 +236,8 @@ def count_fractions(
 
     Notes
     -----
-    Hann, Kalil and Payne, Figure 5. A value halfway between two tenths goes to the even one, as NumPy
-    rounds. The thresholds are compared with the values themselves, not with the tenths.
+    Hann, Kalil and Payne, Figure 5. A value halfway between two tenths is rounded to the even tenth, as in
+    NumPy. The thresholds are compared with the original values, not with the rounded ones.
 
     Examples
     --------

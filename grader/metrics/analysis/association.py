@@ -1,4 +1,4 @@
-"""Association of identities with labels or predictions: mean, AUC, Pearson correlation."""
+"""Association of identities with labels or predictions: means, AUCs, Pearson correlations."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,16 +23,16 @@ Column = FloatArray | BoolArray
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """The mean prediction of one class of rows, inside and outside a subgroup.
+    """Mean prediction of one class of rows in a subgroup and in its background.
 
     Attributes
     ----------
     identity, label : str
     of : {"all", "positive", "negative"}
-        Which rows, by the truth of the label.
+        The class of the rows by label.
     subgroup_rows, background_rows : int
     subgroup_mean, background_mean : float or None
-        None without such rows.
+        Mean predictions; None if there are no such rows.
     """
 
     identity: str
@@ -45,7 +45,7 @@ class MeanScore:
 
     @property
     def difference(self) -> float | None:
-        """Mean of the subgroup minus mean of the background; None without either."""
+        """Mean of the subgroup minus mean of the background; None if either is undefined."""
         if self.subgroup_mean is None or self.background_mean is None:
             return None
         return self.subgroup_mean - self.background_mean
@@ -57,14 +57,14 @@ class MeanScore:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdAuc:
-    """The overall AUC where a label counts as true from another threshold on.
+    """Overall AUC for one label threshold.
 
     Attributes
     ----------
     threshold : float
     positives : int
     overall_auc : float or None
-        None where all rows are of one class.
+        The overall AUC; None if all rows are in one class.
     """
 
     threshold: float
@@ -88,12 +88,12 @@ def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[Mea
     Returns
     -------
     tuple of MeanScore
-        Label by label, identity by identity: all rows, the positive and the negative ones.
+        For each label and identity, the means of all, positive and negative rows.
 
     Raises
     ------
     ValueError
-        If a prediction is of no label, or is not one finite number for each row.
+        If `predictions` contains an unknown label or does not contain one finite number for each row.
 
     Examples
     --------
@@ -112,21 +112,22 @@ def mean_scores(annotations: Annotations, predictions: Predictions) -> tuple[Mea
 
 
 def threshold_aucs(rows: Rows, thresholds: Sequence[float] = TENTHS[1:]) -> tuple[ThresholdAuc, ...]:
-    """Return the overall AUC for each threshold from which the label could count as true.
+    """Return the overall AUC for each of several label thresholds.
 
     Parameters
     ----------
     rows : Rows
     thresholds : sequence of float
+        The label thresholds.
 
     Returns
     -------
     tuple of ThresholdAuc
-        In the order of the thresholds.
+        The results in the order of the thresholds.
 
     Notes
     -----
-    Hann, Kalil and Payne, section 3.2, choose 0.5 over 0.1 because models do better at it.
+    Hann, Kalil and Payne, section 3.2, choose 0.5 over 0.1 because models perform better with it.
     """
     found = []
     for threshold in thresholds:
@@ -154,7 +155,10 @@ def _mean_scores_of(label: str, rows: Rows) -> list[MeanScore]:
 
 
 def _sums(by_class: FloatArray, positive: BoolArray, kept: BoolArray) -> dict[Class, tuple[int, float]]:
-    """Count and add up the predictions of some rows, by class; two products are faster than picking rows."""
+    """Count and sum the predictions of selected rows by class.
+
+    Matrix products are faster than selecting the rows.
+    """
     of_positive, of_negative = (by_class @ kept.astype(np.float64)).tolist()
     positives, size = int(np.count_nonzero(kept & positive)), int(np.count_nonzero(kept))
     return {
@@ -165,24 +169,25 @@ def _sums(by_class: FloatArray, positive: BoolArray, kept: BoolArray) -> dict[Cl
 
 
 def label_correlations(annotations: Annotations, reading: Reading = "fractions") -> Matrix:
-    """Correlate every identity with every label.
+    """Compute the Pearson correlation of every identity with every label.
 
     Parameters
     ----------
     annotations : Annotations
-        A row in which either is blank takes no part; with the background ``"all"`` a blank identity is 0.
+        The labels and identities. Rows in which either is blank are excluded; with the background ``"all"``,
+        a blank identity counts as 0.
     reading : {"fractions", "binarized"}
-        Whether the values stand as they are, or count as 1 from the threshold on and as 0 below.
+        Whether to use the original values, or 1 for values of at least the threshold and 0 for lower values.
 
     Returns
     -------
     Matrix
-        Values in [-1, 1]; None where fewer than two rows are left or one side is constant.
+        Correlations in [-1, 1]; None if fewer than two rows remain or either column is constant.
 
     Notes
     -----
-    Hann, Kalil and Payne, Figures 1 and 2, which do not say which reading they take. The binarized one is
-    computed from exact counts; the last bits of the other may depend on the order of the rows.
+    Hann, Kalil and Payne do not state which values Figures 1 and 2 use. The binarized correlation is computed
+    from exact counts. The last bits of the other correlation may depend on the order of the rows.
 
     Examples
     --------
@@ -203,7 +208,7 @@ def prediction_correlations(
     predictions: Predictions,
     reading: Reading = "fractions",
 ) -> Matrix:
-    """Correlate every identity with what a model predicts for every label.
+    """Compute the Pearson correlation of every identity with the predictions of every label.
 
     Parameters
     ----------
@@ -211,17 +216,17 @@ def prediction_correlations(
     predictions : mapping of str to array_like, or array_like, shape (n,)
         As in `label_matrices`.
     reading : {"fractions", "binarized"}
-        How the identities are read; predictions are never binarized.
+        The form of the identity values, as in `label_correlations`. Predictions are never binarized.
 
     Returns
     -------
     Matrix
-        As of `label_correlations`, which it is to be held against.
+        Correlations that can be compared with those of `label_correlations`.
 
     Raises
     ------
     ValueError
-        If a prediction is of no label, or is not one finite number for each row.
+        If `predictions` contains an unknown label or does not contain one finite number for each row.
 
     Notes
     -----
@@ -246,7 +251,10 @@ def _correlations(
     present: Mapping[str, BoolArray],
     what: str,
 ) -> Matrix:
-    """Correlate the identities with columns, which `what` names in a reason, where both are present."""
+    """Correlate the identities with columns over the rows in which both are present.
+
+    Reasons for undefined cells call the columns `what`.
+    """
     is_exact = all(column.dtype == np.bool_ for column in columns.values())
     found: dict[tuple[str, str], float | str] = {}
     for names, considered in _alike(annotations.considered):
@@ -254,7 +262,8 @@ def _correlations(
             kept = considered & there
             picked = {label: columns[label][kept] for label in labels}
             others = {} if is_exact else {label: _standardized(picked[label]) for label in labels}
-            for name in names:  # one at a time: a training set has gigabytes of them
+            # Identities are processed one at a time, because all of them together can exceed the memory.
+            for name in names:
                 first = _mentions(annotations, name, reading)[kept]
                 one = None if is_exact else _standardized(first)
                 for label in labels:
@@ -264,7 +273,7 @@ def _correlations(
 
 
 def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
-    """Return an identity as it is read, blanks as no mention."""
+    """Return the values of an identity as fractions or booleans, with blanks as no mention."""
     if reading == "binarized":
         return annotations.members[name]
     values = annotations.identities[name]
@@ -272,7 +281,7 @@ def _mentions(annotations: Annotations, name: str, reading: Reading) -> Column:
 
 
 def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
-    """Group the names that have the same rows, so that the rows are selected once."""
+    """Group the names with equal masks, so that their rows are selected only once."""
     together: dict[bytes, list[str]] = {}
     for name, mask in masks.items():
         together.setdefault(np.packbits(mask).tobytes(), []).append(name)
@@ -281,16 +290,16 @@ def _alike(masks: Mapping[str, BoolArray]) -> list[tuple[list[str], BoolArray]]:
 
 def _reason(first: Column, what: str) -> str:
     if first.size < 2:
-        return "there are fewer than two rows that have both."
+        return "fewer than two rows have both values."
     return f"the {'identity' if _is_constant(first) else what} is the same in all rows."
 
 
 def _standardized(column: Column) -> FloatArray | None:
-    """Return the values with mean 0 and length 1; None where they are constant."""
+    """Return the values scaled to mean 0 and Euclidean norm 1, or None if they are constant."""
     values = column.astype(np.float64)
     if values.size < 2 or _is_constant(values):
         return None
-    scaled = values / np.abs(values).max()  # so that no square overflows or vanishes
+    scaled = values / np.abs(values).max()  # Scaling prevents overflow and underflow of the squares.
     centred = scaled - scaled.mean()
     centred /= np.abs(centred).max()
     standardized: FloatArray = centred / np.sqrt(centred @ centred)
@@ -302,7 +311,7 @@ def _product(first: FloatArray | None, second: FloatArray | None) -> float | Non
 
 
 def _phi(first: Column, second: Column) -> float | None:
-    """Return Pearson's r of two columns of truth values, from exact counts."""
+    """Return Pearson's r of two boolean columns, computed from exact counts."""
     rows, ones, others = first.size, int(first.sum()), int(second.sum())
     variances = ones * (rows - ones) * others * (rows - others)
     if not variances:

@@ -1,4 +1,4 @@
-"""Data audit of a solution without a model: label shares, co-mentions and PPMI."""
+"""Model-free data audit of a solution: label shares, co-mentions and PPMI."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,18 @@ UNITS: tuple[Unit, ...] = ("comments", "pairs")
 
 @dataclass(frozen=True, slots=True)
 class CoMentions:
-    """Identities that share rows.
+    """Counts of rows that mention several identities.
 
     Attributes
     ----------
     identities : tuple of str
     rows : tuple of tuple of int
-        Rows that mention both; on the diagonal, rows that mention the identity.
+        Number of rows that mention both identities; on the diagonal, rows that mention the identity.
     identities_per_row : tuple of int
-        How many rows mention 0, 1, 2, … identities.
+        Number of rows that mention 0, 1, 2, … identities.
     mean_by_identity : mapping of str to float or None
-        Mean number of identities, itself included, in the rows that mention it; None without rows.
+        For each identity, the mean number of identities (including itself) in the rows that mention it; None
+        if it has no rows.
     """
 
     identities: tuple[str, ...]
@@ -47,27 +48,27 @@ class CoMentions:
 
     @property
     def mentions(self) -> int:
-        """Number of mentions in all rows."""
+        """Total number of mentions in all rows."""
         return sum(number * rows for number, rows in enumerate(self.identities_per_row))
 
     @property
     def mean(self) -> float | None:
-        """Mean number of identities in a row; None without rows."""
+        """Mean number of identities per row; None if there are no rows."""
         rows = sum(self.identities_per_row)
         return self.mentions / rows if rows else None
 
     @property
     def mean_where_any(self) -> float | None:
-        """Mean number of identities in the rows that mention any; None without such rows."""
+        """Mean number of identities in rows that mention any; None if there are no such rows."""
         rows = sum(self.identities_per_row[1:])
         return self.mentions / rows if rows else None
 
     def together(self, first: str, second: str) -> int:
-        """Return how many rows mention both."""
+        """Return the number of rows that mention both identities."""
         return self.rows[self.identities.index(first)][self.identities.index(second)]
 
     def share(self, of: str, other: str) -> float | None:
-        """Return which share of the rows that mention the first identity mention the other too."""
+        """Return the share of the rows mentioning the first identity that also mention the other."""
         size = self.together(of, of)
         return self.together(of, other) / size if size else None
 
@@ -84,13 +85,13 @@ class CoMentions:
 
 
 def co_mentions(annotations: Annotations) -> CoMentions:
-    """Count which identities are mentioned together.
+    """Count the rows that mention several identities together.
 
     Parameters
     ----------
     annotations : Annotations
-        Its labels play no part. With the background ``"annotated"`` a row that is blank in every identity
-        is not counted; with ``"all"`` it mentions none.
+        The identities; labels are ignored. A row in which every identity is blank is not counted with the
+        background ``"annotated"``, and counts as mentioning no identity with ``"all"``.
 
     Returns
     -------
@@ -99,8 +100,8 @@ def co_mentions(annotations: Annotations) -> CoMentions:
 
     Notes
     -----
-    Hann, Kalil and Payne, section 4.2.2: 2.007 identities in a comment on average, 3.804 where it
-    mentions ``homosexual_gay_or_lesbian``.
+    Hann, Kalil and Payne, section 4.2.2, report 2.007 identities per comment on average, and 3.804 for
+    comments that mention ``homosexual_gay_or_lesbian``.
 
     Examples
     --------
@@ -131,30 +132,30 @@ def co_mentions(annotations: Annotations) -> CoMentions:
 
 
 def ppmi(annotations: Annotations, unit: Unit = "comments") -> Matrix:
-    r"""Say how much more often each identity and label meet than if they were independent.
+    r"""Compute the positive pointwise mutual information (PPMI) of each identity and label.
 
     .. math:: PPMI = \max\left(0, \ln \frac{P(identity, label)}{P(identity) P(label)}\right)
 
     Parameters
     ----------
     annotations : Annotations
-        Identities and labels are true from their thresholds on.
+        The identities and labels, which count as present if they reach their thresholds.
     unit : {"comments", "pairs"}
-        What a probability is a share of. Of comments: each row is drawn once, whatever it mentions. Of
-        pairs: each meeting of an identity and a label is drawn once, so that a comment counts as often as
-        it mentions identities times the labels it has, and not at all without either.
+        The unit of the probabilities. With ``"comments"``, each row counts once. With ``"pairs"``, each
+        co-occurrence of an identity and a label counts once. A comment then counts as often as its number of
+        identities times its number of labels.
 
     Returns
     -------
     Matrix
-        In natural units, 0 where they meet less often than that or never; None where a probability of
-        the denominator is 0.
+        The PPMI in nats: 0 if identity and label occur together no more often than if they were independent;
+        None if a probability in the denominator is 0.
 
     Notes
     -----
-    Hann, Kalil and Payne, Figure 3, does not name its reading. Its values are those of pairs, in natural
-    units: with comments, ``heterosexual`` and ``toxicity`` could not print 0 where 24 % of the comments
-    are toxic against 8 % overall, and in bits the shares of the labels would exceed 1.
+    Hann, Kalil and Payne do not state the unit of Figure 3. Its values match pairs in nats. With comments,
+    the value for ``heterosexual`` and ``toxicity`` could not be 0, because 24 % of these comments are toxic
+    compared with 8 % overall. If the unit were bits, the implied shares of the labels would exceed 1.
 
     Examples
     --------
@@ -174,17 +175,17 @@ def ppmi(annotations: Annotations, unit: Unit = "comments") -> Matrix:
 
 
 def ppmi_of_counts(counts: Counts) -> Matrix:
-    """Return the PPMI of pairs from the number of meetings of each identity and label.
+    """Compute the PPMI of pairs from the co-occurrence count of each identity and label.
 
     Parameters
     ----------
     counts : mapping of (str, str) to int
-        By identity and label; every identity has every label.
+        The count for every combination of identity and label.
 
     Returns
     -------
     Matrix
-        As of `ppmi`.
+        The PPMI, as returned by `ppmi`.
     """
     identities = dict.fromkeys(identity for identity, _ in counts)
     labels = dict.fromkeys(label for _, label in counts)
@@ -226,25 +227,28 @@ def _meetings(annotations: Annotations) -> Counts:
 
 
 def _positive_log(observed: int, expected: int) -> float:
-    """Return the logarithm of a ratio of integers, 0 below 1; the comparison and the ratio are exact."""
+    """Return the logarithm of a ratio of integers, or 0 if the ratio is below 1.
+
+    The integers are compared exactly, without rounding.
+    """
     return math.log(observed / expected) if observed > expected else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class MeanLabel:
-    """The mean fraction of a label in the rows that mention an identity, or in all rows.
+    """Mean fraction of a label in the rows that mention an identity, or in all rows.
 
     Attributes
     ----------
     identity : str or None
-        None for all rows.
+        The identity; None for all rows.
     label : str
     rows, positives : int
-        Rows with the label's fraction known, and how many of them are positive.
+        Number of rows in which the label is not blank, and how many of them are positive.
     mean : float or None
-        Over these rows; None without any.
+        Mean over these rows; None if there are none.
     mean_of_positives : float or None
-        Over the positive ones alone; None without any.
+        Mean over the positive rows only; None if there are none.
     """
 
     identity: str | None
@@ -261,23 +265,23 @@ class MeanLabel:
 
 @dataclass(frozen=True, slots=True)
 class DataAudit:
-    """Everything that is said about a solution without a model.
+    """Results of the model-free audit of a solution.
 
     Attributes
     ----------
     rows : int
     settings : MetricSettings
-        The thresholds.
+        The metric settings; only the thresholds are used.
     background : {"all", "annotated"}
-        What a blank identity means.
+        The treatment of blank identities.
     correlations : mapping of Reading to Matrix
-        ``"fractions"`` and ``"binarized"``.
+        Correlations of identities and labels, for ``"fractions"`` and ``"binarized"`` values.
     ppmi : mapping of Unit to Matrix
-        ``"comments"`` and ``"pairs"``.
+        PPMI of identities and labels, for ``"comments"`` and ``"pairs"``.
     labels, identities : tuple of FractionCounts
         The distribution of each column.
     mean_labels : tuple of MeanLabel
-        For all rows and then for each identity, each label.
+        The mean of each label, first over all rows and then for each identity.
     co_mentions : CoMentions
     """
 
@@ -308,14 +312,14 @@ class DataAudit:
 
 
 def audit(annotations: Annotations, *, thresholds: Sequence[float] = TENTHS[1:]) -> DataAudit:
-    """Describe a solution without any model.
+    """Audit the labels and identities of a solution without a model.
 
     Parameters
     ----------
     annotations : Annotations
         Labels and identities in [0, 1].
     thresholds : sequence of float
-        Those to sweep over.
+        The thresholds to sweep over.
 
     Returns
     -------
@@ -328,7 +332,7 @@ def audit(annotations: Annotations, *, thresholds: Sequence[float] = TENTHS[1:])
 
     Notes
     -----
-    Hann, Kalil and Payne, section 3: Figures 1, 2, 3 and 5; the means of section 4.2.1.
+    Hann, Kalil and Payne, section 3 (Figures 1, 2, 3 and 5) and the means in section 4.2.1.
     """
     return DataAudit(
         rows=annotations.size,
@@ -344,7 +348,7 @@ def audit(annotations: Annotations, *, thresholds: Sequence[float] = TENTHS[1:])
 
 
 def mean_labels(annotations: Annotations) -> tuple[MeanLabel, ...]:
-    """Return the mean fraction of each label, in all rows and then in those of each identity.
+    """Return the mean fraction of each label, first over all rows and then for each identity.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Counterfactual pairs: how often a model scores each row of a pair higher."""
+"""Counterfactual pairs: how often a model scores one row of a pair higher than the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,17 +16,18 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PairRate:
-    """How often one role is scored higher than the other: a bar of Figure 11.
+    """Rate at which one role is scored higher than the other; one bar of Figure 11.
 
     Attributes
     ----------
     label : str
-        What was predicted.
+        The predicted label.
     group : str
         The group of the row with the first role, or ``"combined"``.
     pairs : int
     higher, tied : int
-        Pairs in which the first role has the higher prediction, and in which both have the same.
+        Number of pairs in which the first role has the higher prediction, and in which both predictions
+        are equal.
     """
 
     label: str
@@ -37,12 +38,12 @@ class PairRate:
 
     @property
     def rate(self) -> float | None:
-        """Share of pairs in which the first role is higher, ties one half; None without pairs."""
+        """Share of pairs in which the first role is higher; ties count 1/2. None without pairs."""
         return (2 * self.higher + self.tied) / (2 * self.pairs) if self.pairs else None
 
     @property
     def share_tied(self) -> float | None:
-        """Share of pairs that are ties; None without pairs."""
+        """Share of pairs that are ties; None if there are no pairs."""
         return self.tied / self.pairs if self.pairs else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -52,15 +53,15 @@ class PairRate:
 
 @dataclass(frozen=True, slots=True)
 class RoleScores:
-    """The predictions of the rows with one role: a cell of Tables 2 and 3.
+    """Summary of the predictions of the rows with one role; one cell of Tables 2 and 3.
 
     Attributes
     ----------
     label, group, role : str
-        The group is that of the row itself, or ``"combined"``.
+        The label, the group of the row itself or ``"combined"``, and the role.
     rows : int
     mean, deviation : float or None
-        The deviation is that of a sample, with n - 1; None where there are too few rows.
+        Mean and sample standard deviation (denominator n - 1); None if there are too few rows.
     """
 
     label: str
@@ -77,16 +78,16 @@ class RoleScores:
 
 @dataclass(frozen=True, slots=True)
 class PairReport:
-    """What a model does with counterfactual pairs.
+    """Predictions of a model for counterfactual pairs.
 
     Attributes
     ----------
     roles : tuple of str
-        The first is the one that rates are of.
+        The two roles. Rates state how often the first role is scored higher.
     rates : tuple of PairRate
-        Label by label: each group, and then all pairs.
+        For each label, the rate of each group, followed by that of all pairs.
     scores : tuple of RoleScores
-        Label by label: each group, and then all rows; both roles of each.
+        For each label, the scores of both roles in each group, followed by those of all rows.
     """
 
     roles: tuple[str, str]
@@ -108,12 +109,12 @@ class PairReport:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The rows of pairs, side by side.
+    """Row numbers of matched pairs.
 
     Attributes
     ----------
     first, second : ndarray of int64, shape (pairs,)
-        Row numbers of the two roles, in the order of the first.
+        Row numbers of the first and the second role, ordered by those of the first role.
     """
 
     first: IndexArray
@@ -126,10 +127,11 @@ def match_pairs(pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]
     Parameters
     ----------
     pair : sequence of str, n of them
-        Which pair a row belongs to; rows with an empty text belong to none and are left out.
+        The pair of each row. Rows with an empty string belong to no pair and are ignored.
     role : sequence of str, n of them
+        The role of each row.
     roles : (str, str)
-        Each pair has one row of each.
+        The two roles; each pair must have one row of each.
 
     Returns
     -------
@@ -138,8 +140,8 @@ def match_pairs(pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]
     Raises
     ------
     ValueError
-        If a pair does not have exactly one row of each role; all kinds of fault are named, with the
-        first five pairs of each.
+        If a pair does not have exactly one row of each role. The message contains all kinds of errors, with
+        the first five pairs of each kind.
 
     Examples
     --------
@@ -150,7 +152,7 @@ def match_pairs(pair: Sequence[str], role: Sequence[str], roles: tuple[str, str]
     if len(pair) != len(role):
         raise ValueError(f"`role` must have {len(pair)} values, not {len(role)}.")
     if roles[0] == roles[1]:
-        raise ValueError(f"`roles` must be two different ones, not {roles[0]!r} twice.")
+        raise ValueError(f"`roles` must contain two different roles, not {roles[0]!r} twice.")
     rows: dict[str, dict[str, list[int]]] = {}
     for number, (name, of) in enumerate(zip(pair, role, strict=True)):
         if name:
@@ -171,19 +173,19 @@ def compare_pairs(
     *,
     roles: tuple[str, str] = ("anti", "pro"),
 ) -> PairReport:
-    """Say how often a model scores one role of a pair higher than the other.
+    """Measure how often a model scores one role of a pair higher than the other.
 
     Parameters
     ----------
     pair, role : sequence of str, n of them
         As in `match_pairs`.
     group : sequence of str, n of them, optional
-        The group of each row, such as the gender of its pronoun. A pair is counted in the group of its row
+        The group of each row, such as the gender of its pronoun. A pair is assigned to the group of its row
         with the first role.
     predictions : mapping of str to array_like, each of shape (n,)
-        Finite, for each label that was predicted.
+        Finite predictions for each predicted label.
     roles : (str, str)
-        The rate is that of the first being higher.
+        The two roles. The rate states how often the first role is scored higher.
 
     Returns
     -------
@@ -196,8 +198,9 @@ def compare_pairs(
 
     Notes
     -----
-    Hann, Kalil and Payne, section 4.3, on WinoBias (Zhao et al. 2018). The rows need no label. A rate near
-    one half over all pairs says little: with groups of equal size 0.9 and 0.1 give it as well.
+    Hann, Kalil and Payne, section 4.3, on WinoBias (Zhao et al. 2018). The rows require no labels. A rate
+    near one half over all pairs does not exclude bias, because rates of 0.9 and 0.1 in two groups of equal
+    size also average to one half.
 
     Examples
     --------
@@ -235,7 +238,7 @@ def compare_pairs(
 def _groups(
     group: Sequence[str] | None, matched: Matched, size: int
 ) -> dict[str, tuple[BoolArray, BoolArray]]:
-    """Return for each group which pairs have it in their first row and which in their second."""
+    """Return for each group two masks: pairs with their first and their second row in it."""
     everything = np.ones(matched.first.size, np.bool_)
     combined = {COMBINED: (everything, everything)}
     if group is None:
@@ -247,9 +250,9 @@ def _groups(
     both = [str(name) for name in np.concatenate([firsts, seconds])]
     if "" in both:
         count = both.count("")
-        raise ValueError(f"`group` must be given in every row of a pair; {count} have none.")
+        raise ValueError(f"`group` must have a value in every row of a pair. Rows without a value: {count}.")
     if COMBINED in both:
-        raise ValueError(f"`group` must not be {COMBINED!r}, which names all pairs together.")
+        raise ValueError(f"`group` must not be {COMBINED!r}, which is reserved for all pairs together.")
     return {name: (firsts == name, seconds == name) for name in sorted(set(both))} | combined
 
 
@@ -274,9 +277,9 @@ def _faults(rows: Mapping[str, Mapping[str, list[int]]], roles: tuple[str, str])
         missing = [name for name, found in rows.items() if role not in found]
         repeated = [name for name, found in rows.items() if len(found.get(role, ())) > 1]
         if missing:
-            yield f"Pairs without a row of the role {role!r}: {_listed(missing)}."
+            yield f"Pairs without a row for the role {role!r}: {_listed(missing)}."
         if repeated:
-            yield f"Pairs with several rows of the role {role!r}: {_listed(repeated)}."
+            yield f"Pairs with several rows for the role {role!r}: {_listed(repeated)}."
     strange = [name for name, found in rows.items() if found.keys() - set(roles)]
     if strange:
         yield f"Pairs with a role that is neither {roles[0]!r} nor {roles[1]!r}: {_listed(strange)}."

@@ -1,4 +1,4 @@
-"""Equality gap curve over thresholds (Figure 2 of Borkan et al., 2019)."""
+"""Equality Gap curve over all thresholds (Borkan et al., 2019, Figure 2)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ LabelClass = Literal["positive", "negative"]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdMark:
-    """One threshold on the curve.
+    """Rates at one threshold of the curve.
 
     Attributes
     ----------
     threshold : float
         Rows with ``prediction >= threshold`` pass.
     subgroup_rate, background_rate : float
-        Share of the rows of each set that pass.
+        Share of the subgroup rows and of the background rows that pass.
     """
 
     threshold: float
@@ -33,7 +33,7 @@ class ThresholdMark:
 
     @property
     def equality_gap(self) -> float:
-        """The subgroup's rate minus the background's: above 0 the subgroup is passed more often."""
+        """The subgroup's rate minus the background's; above 0, the subgroup passes more often."""
         return self.subgroup_rate - self.background_rate
 
     def as_dict(self) -> dict[str, float]:
@@ -48,21 +48,23 @@ class ThresholdMark:
 
 @dataclass(frozen=True, eq=False)
 class EqualityCurve:
-    """The curve through (subgroup's rate, background's rate) of every threshold, from (0, 0) to (1, 1).
+    """Curve of the background's rate against the subgroup's rate over all thresholds.
+
+    The curve runs from (0, 0) to (1, 1).
 
     Attributes
     ----------
     name : str
         The identity.
     label_class : {"positive", "negative"}
-        Which rows are looked at. The rates are true positive rates of positive rows, and false
-        positive rates of negative ones, so that in both a higher rate means higher predictions.
+        The class of the rows. The rates are true positive rates for positive rows and false positive rates
+        for negative rows. For both classes, a higher rate means higher predictions.
     thresholds : ndarray of float64, shape (k,)
         The distinct predictions of both sets, descending.
     passed : ndarray of int64, shape (k,)
-        Rows of both sets together with ``prediction >= threshold``.
+        Number of rows of both sets with ``prediction >= threshold``.
     places : ndarray of int64, shape (subgroup_rows,)
-        Where in `thresholds` the predictions of the subgroup stand, ascending.
+        Ascending indices into `thresholds` of the predictions of the subgroup.
     """
 
     name: str
@@ -73,32 +75,32 @@ class EqualityCurve:
 
     @property
     def subgroup_rows(self) -> int:
-        """Rows of the subgroup in this class."""
+        """Number of subgroup rows in this class."""
         return self.places.size
 
     @property
     def background_rows(self) -> int:
-        """Rows of the background in this class."""
+        """Number of background rows in this class."""
         return int(self.passed[-1]) - self.places.size
 
     @property
     def x(self) -> FloatArray:
-        """The subgroup's rates, of shape (k + 1,), beginning at 0."""
+        """The subgroup's rates, of shape (k + 1,), starting with 0."""
         subgroup, _ = self._passed_at(np.arange(self.thresholds.size))
         return np.concatenate(([0.0], subgroup / self.subgroup_rows))
 
     @property
     def y(self) -> FloatArray:
-        """The background's rates, of shape (k + 1,), beginning at 0."""
+        """The background's rates, of shape (k + 1,), starting with 0."""
         _, background = self._passed_at(np.arange(self.thresholds.size))
         return np.concatenate(([0.0], background / self.background_rows))
 
     @cached_property
     def bends(self) -> IndexArray:
-        """The thresholds at which the curve may bend, by their place, the last one among them.
+        """Indices of the thresholds at which the curve may bend, including the last threshold.
 
-        It does so before and at a prediction of the subgroup; from there to the next one only the
-        background's rate moves, straight upwards.
+        The curve can bend only immediately before and at a prediction of the subgroup. Elsewhere, only the
+        background's rate changes, so the curve is vertical.
         """
         distinct = self.places[np.diff(self.places, prepend=-1) > 0]
         pairs = np.stack([distinct - 1, distinct], axis=1).ravel()
@@ -107,16 +109,16 @@ class EqualityCurve:
 
     @cached_property
     def _passed(self) -> tuple[IndexArray, IndexArray]:
-        """How many rows of the subgroup and of the background pass the thresholds at the bends."""
+        """Numbers of subgroup and background rows that pass the thresholds at the bends."""
         return self._passed_at(self.bends)
 
     @cached_property
     def comparison(self) -> Comparison:
-        r"""The area under the curve as an exact count: background rows above rows of the subgroup.
+        r"""The area under the curve as an exact count of background rows above subgroup rows.
 
-        A step of the curve is a trapezoid of the width of the subgroup's rows at a threshold and
-        the mean height of the background's rows before and after it. Doubled, that counts 2 for
-        each of the background's rows above them and 1 for each tie.
+        Each step of the curve is a trapezoid. Its width is the number of subgroup rows at a threshold, and
+        its height is the mean number of background rows before and after the step. Twice its area counts 2
+        for each background row above a subgroup row and 1 for each tie.
         """
         subgroup, background = self._passed
         heights = np.concatenate(([0], background))
@@ -125,20 +127,20 @@ class EqualityCurve:
 
     @property
     def aeg(self) -> float:
-        """The signed area between the diagonal and the curve, in [-0.5, 0.5]: the AEG of the class."""
+        """The AEG of the class: signed area between the diagonal and the curve, in [-0.5, 0.5]."""
         gap = self.comparison.gap
-        assert gap is not None  # noqa: S101 - a curve without rows is not made
+        assert gap is not None  # noqa: S101 - curves without rows are not created
         return gap
 
     def at(self, threshold: float) -> ThresholdMark:
-        """Return the rates at any threshold, whether a row has that prediction or not."""
+        """Return the rates at any threshold, which need not equal a prediction."""
         place = int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1
         return (
             self._mark(float(threshold), place) if place >= 0 else ThresholdMark(float(threshold), 0.0, 0.0)
         )
 
     def widest(self) -> ThresholdMark:
-        """Return the threshold with the largest Equality Gap in either direction, the highest of equals."""
+        """Return the threshold with the largest absolute Equality Gap; ties go to the highest one."""
         subgroup, background = self._passed
         gaps = np.abs(subgroup / self.subgroup_rows - background / self.background_rows)
         place = int(self.bends[np.argmax(gaps)])
@@ -147,16 +149,16 @@ class EqualityCurve:
     def meets_diagonal(self) -> bool:
         """Return whether the rates are equal somewhere between the two ends of the curve.
 
-        Between two thresholds the curve is a straight line: the rates of a decision by lot between
-        them.
+        Between two thresholds the curve is a straight line, which represents a random choice between the
+        two thresholds.
         """
         ours, theirs = self._passed
         signs = np.sign(ours[:-1] * self.background_rows - theirs[:-1] * self.subgroup_rows)
-        # One straight line from end to end is the diagonal itself.
+        # A curve that is one straight line from end to end is the diagonal itself.
         return signs.size == 0 or bool((signs == 0).any() or (signs[1:] != signs[:-1]).any())
 
     def points(self, most: int = 200) -> list[tuple[float, float]]:
-        """Return at most so many points where the curve bends, the ends among them, for drawing it."""
+        """Return at most `most` points for rendering the curve: a selection of bends and both ends."""
         kept = np.linspace(0, self.bends.size, min(self.bends.size + 1, most)).round().astype(np.int64)
         xs, ys = (
             passed[kept[1:] - 1] / rows
@@ -165,7 +167,7 @@ class EqualityCurve:
         return [(0.0, 0.0), *zip(xs.tolist(), ys.tolist(), strict=True)]
 
     def _passed_at(self, places: IndexArray) -> tuple[IndexArray, IndexArray]:
-        """Return how many rows of the subgroup and of the background pass some of the thresholds."""
+        """Return the numbers of subgroup and background rows that pass the given thresholds."""
         subgroup = np.searchsorted(self.places, places, side="right")
         return subgroup, self.passed[places] - subgroup
 
@@ -178,7 +180,7 @@ class EqualityCurve:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data, with the curve thinned out to what can be drawn."""
+        """Return JSON-ready data, with the curve reduced to the points required for rendering."""
         return {
             "identity": self.name,
             "class": self.label_class,
@@ -191,9 +193,9 @@ class EqualityCurve:
 
 
 def equality_curve(rows: Rows, name: str, label_class: LabelClass) -> EqualityCurve | None:
-    r"""Return the curve of one identity and class, or None where one of the two sets is empty.
+    r"""Return the curve of one identity and class, or None if either set is empty.
 
-    With :math:`x(t)` the subgroup's and :math:`y(t)` the background's rate at threshold t,
+    If :math:`x(t)` is the subgroup's rate and :math:`y(t)` the background's rate at threshold t, then
 
     .. math:: \mathrm{AEG} = \tfrac12 - \int_0^1 y\,dx = \int_0^1 (x - y)\,dx
 
@@ -210,9 +212,9 @@ def equality_curve(rows: Rows, name: str, label_class: LabelClass) -> EqualityCu
 
     Notes
     -----
-    Borkan et al. (2019), Definitions 2 to 4 and Theorem 3.1. Definition 2 has the opposite sign of
-    the other two, which their tables follow and so do we; read literally it integrates over
-    thresholds, which is a difference of mean predictions. Theorem 3.1 holds for the area.
+    Borkan et al. (2019), Definitions 2 to 4 and Theorem 3.1. Definition 2 has the opposite sign of the
+    other two definitions, which their tables and this function follow. Taken literally, Definition 2
+    integrates over thresholds, which yields a difference of mean predictions. Theorem 3.1 holds for the area.
     """
     return next(equality_curves(rows.only([name]), (label_class,)), None)
 
@@ -220,9 +222,9 @@ def equality_curve(rows: Rows, name: str, label_class: LabelClass) -> EqualityCu
 def equality_curves(
     rows: Rows, label_classes: Sequence[LabelClass] = ("positive", "negative")
 ) -> Iterator[EqualityCurve]:
-    """Yield the curves of all identities, class by class, where both sets have rows.
+    """Yield the curves of all identities for which both sets have rows, class by class.
 
-    One at a time, because together they may take more memory than all the rest of a report.
+    The curves are yielded one at a time, because together they can use more memory than the rest of a report.
     """
     ranks = dense_ranks(rows.predictions)
     predictions = np.empty(int(ranks.max(initial=0)) + 1)

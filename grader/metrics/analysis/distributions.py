@@ -14,11 +14,14 @@ from grader.metrics.prepared import BoolArray, FloatArray, IndexArray, as_vector
 BINS = 50
 _LARGEST = float(np.finfo(np.float64).max)
 _NOTHING = 1e-13
-_SMALLEST_WIDTH = 1e-290  # whose inverse is a number
+_SMALLEST_WIDTH = 1e-290  # The inverse of a smaller width could overflow.
 
 
 def mean(values: FloatArray) -> float | None:
-    """Return the mean; None without values. The last bit may depend on their order."""
+    """Return the mean, or None if there are no values.
+
+    The last bit may depend on the order of the values.
+    """
     if not values.size:
         return None
     largest = power_of_two_near(values)
@@ -26,7 +29,7 @@ def mean(values: FloatArray) -> float | None:
 
 
 def deviation(values: FloatArray) -> float | None:
-    """Return the standard deviation of a sample (n - 1 in the denominator); None below two values."""
+    """Return the sample standard deviation (denominator n - 1); None for n < 2."""
     if values.size < 2:
         return None
     if values.min() == values.max():
@@ -36,23 +39,25 @@ def deviation(values: FloatArray) -> float | None:
 
 
 def power_of_two_near(values: FloatArray) -> float:
-    """Return a power of two near the largest absolute value: to divide by it loses nothing."""
+    """Return a power of two near the largest absolute value; dividing by it is exact."""
     _, exponent = np.frexp(np.abs(values).max())
     return float(2.0 ** min(max(int(exponent), -1000), 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The predictions of one set of rows.
+    """Histogram of the predictions of one set of rows.
 
     Attributes
     ----------
     edges : tuple of float
-        Of b bins, b + 1 ascending numbers. A bin holds its lower edge, and the last one both.
+        The b + 1 ascending edges of b bins. Each bin includes its lower edge; the last bin also includes
+        its upper edge.
     counts : tuple of int
-        Rows in each bin; each row is in one.
+        Number of rows in each bin. Each row is in exactly one bin.
     mean, deviation : float or None
-        Of the predictions themselves, the deviation that of the whole set; None without rows.
+        Mean and population standard deviation (denominator n) of the predictions; None if there are no
+        rows.
     """
 
     edges: tuple[float, ...]
@@ -67,7 +72,7 @@ class Distribution:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Share of the rows in each bin, so that sets of different sizes can be compared."""
+        """Share of the rows in each bin, for comparing sets of different sizes."""
         return tuple(count / self.rows for count in self.counts) if self.rows else (0.0,) * len(self.counts)
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,7 +82,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDistributions:
-    """Background and subgroup of one identity by class, in the same bins."""
+    """Histograms of the background and the subgroup of one identity by class, with common bins."""
 
     name: str
     background_negative: Distribution
@@ -97,14 +102,14 @@ class ScoreDistributions:
 
 
 def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -> Distribution:
-    """Sort predictions into bins.
+    """Compute the histogram of predictions.
 
     Parameters
     ----------
     predictions : array_like, shape (n,)
         Finite numbers.
     edges : sequence of float, optional
-        The edges of the bins, ascending, that hold all predictions; by default `even_edges`.
+        Ascending bin edges that enclose all predictions; by default, the result of `even_edges`.
 
     Returns
     -------
@@ -113,7 +118,7 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
     Raises
     ------
     ValueError
-        If a prediction is not finite, or lies outside the edges.
+        If a prediction is not finite or is outside the edges.
     """
     values = as_vector("predictions", predictions)
     refuse_where(~np.isfinite(values), "predictions", "finite")
@@ -123,7 +128,10 @@ def distribution(predictions: ArrayLike, edges: Sequence[float] | None = None) -
 
 
 def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
-    """Return the edges of bins of one width: from 0 to 1 where that holds all, else what is needed."""
+    """Return the edges of bins of equal width, from 0 to 1 or over the range of the predictions.
+
+    The range from 0 to 1 is used if it contains all predictions.
+    """
     lowest, highest = (float(predictions.min()), float(predictions.max())) if predictions.size else (0.0, 1.0)
     if lowest >= 0 and highest <= 1:
         lowest, highest = 0.0, 1.0
@@ -135,7 +143,7 @@ def even_edges(predictions: FloatArray, bins: int = BINS) -> tuple[float, ...]:
 
 
 def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistributions:
-    """Return the distributions of background and subgroup by class, in the same bins.
+    """Return the distributions of the background and the subgroup by class, with common bins.
 
     Parameters
     ----------
@@ -143,7 +151,7 @@ def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistrib
     name : str
         An identity of the rows.
     bins : int
-        From the lowest to the highest prediction of all rows, or from 0 to 1 (`even_edges`).
+        Number of bins, with the edges of `even_edges` for all rows.
 
     Returns
     -------
@@ -153,7 +161,7 @@ def score_distributions(rows: Rows, name: str, bins: int = BINS) -> ScoreDistrib
 
 
 def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributions]:
-    """Yield the distributions of each identity, as `score_distributions` returns them for one."""
+    """Yield the distributions of each identity, as returned by `score_distributions`."""
     edges = even_edges(rows.predictions, bins)
     measure = _Measure(edges, _even_bins(rows.predictions, edges), rows.predictions)
     members = {name: np.flatnonzero(mentions) for name, mentions in rows.members.items()}
@@ -169,7 +177,7 @@ def all_distributions(rows: Rows, bins: int = BINS) -> Iterator[ScoreDistributio
 
 
 class _Measure:
-    """The predictions of a report in their bins, scaled so that no square overflows."""
+    """Binned predictions, scaled so that squares do not overflow."""
 
     def __init__(self, edges: tuple[float, ...], bins: IndexArray, predictions: FloatArray) -> None:
         self.edges = edges
@@ -178,11 +186,11 @@ class _Measure:
         self.values = predictions / self.scale
 
     def of(self, rows: BoolArray) -> "_ClassMeasure":
-        """Return the rows of one class."""
+        """Return the measure of one class of rows."""
         return _ClassMeasure(self, rows)
 
     def distribution(self, counts: IndexArray, mean: float, deviation: float) -> Distribution:
-        """Return a distribution from its counts and the moments of the scaled values."""
+        """Create a distribution from its counts and the moments of the scaled values."""
         is_empty = not counts.any()
         return Distribution(
             edges=self.edges,
@@ -192,14 +200,14 @@ class _Measure:
         )
 
     def directly(self, rows: IndexArray) -> Distribution:
-        """Return the distribution of some rows."""
+        """Compute the distribution of a subset of rows directly."""
         counts = np.bincount(self.bins[rows], minlength=len(self.edges) - 1)
         values = self.values[rows]
         return self.distribution(counts, *((values.mean(), values.std()) if values.size else (0.0, 0.0)))
 
 
 class _ClassMeasure:
-    """Sums over a class, so that a background is the class less the subgroup and need not be looked at."""
+    """Sums over a class, from which a background is computed by subtracting the subgroup."""
 
     def __init__(self, measure: _Measure, rows: BoolArray) -> None:
         self._measure = measure
@@ -212,30 +220,34 @@ class _ClassMeasure:
         self._squares = float(np.square(values - self._center).sum())
 
     def divided(self, members: IndexArray) -> tuple[Distribution, Distribution]:
-        """Return the distributions of the background of some members, and of those of this class."""
+        """Return the distributions of the background and of the subgroup within this class."""
         subgroup = members[self._rows[members]]
         values = self._measure.values[subgroup]
         counts = self._counts - np.bincount(self._measure.bins[subgroup], minlength=self._counts.size)
         size = max(int(counts.sum()), 1)
-        # What remains of a difference of sums below their last bits is nothing.
+        # A difference of sums that is within their rounding error is treated as 0.
         left = self._sum - float(values.sum())
         mean = left / size if abs(left) > _NOTHING * self._size else 0.0
         centered = values - self._center
         squares = (self._squares - float(np.square(centered).sum())) / size
-        offset = float(centered.sum()) / size  # the centered values of the whole class add up to nothing
+        # The centered values of the whole class sum to 0.
+        offset = float(centered.sum()) / size
         variance = squares - offset * offset
         deviation = math.sqrt(variance) if variance > _NOTHING * (self._squares / size + offset**2) else 0.0
         return self._measure.distribution(counts, mean, deviation), self._measure.directly(subgroup)
 
 
 def _bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
-    """Return the bin of each prediction."""
+    """Return the bin number of each prediction."""
     bins: IndexArray = np.searchsorted(edges, predictions, side="right") - 1
     return np.minimum(bins, len(edges) - 2)
 
 
 def _even_bins(predictions: FloatArray, edges: Sequence[float]) -> IndexArray:
-    """Return the same where all bins have one width: by a division, and one step where rounding misled it."""
+    """Return the bin number of each prediction for bins of equal width.
+
+    A division finds the bin; a correction by one bin compensates for rounding.
+    """
     most, bounds = len(edges) - 2, np.array(edges)
     width = edges[-1] / 2 - edges[0] / 2
     if width < _SMALLEST_WIDTH or not (bounds[1:] > bounds[:-1]).all():

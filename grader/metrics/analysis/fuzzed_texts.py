@@ -1,4 +1,4 @@
-"""Fuzzed texts against the originals: effect of exchanged identity words on every metric."""
+"""Comparison of original and fuzzed texts: effect of exchanged identity words on metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,11 +29,12 @@ ORIGINAL_AND_FUZZED = ("original", "fuzzed")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value on both sets; None is undefined.
+    """One metric on the original and the fuzzed set.
 
     Attributes
     ----------
     original, fuzzed : float or None
+        The value on each set; None if undefined.
     """
 
     original: float | None
@@ -41,7 +42,7 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """Fuzzed minus original: below 0 where the metric fell; None without either."""
+        """Fuzzed minus original value; None if either is undefined."""
         if self.original is None or self.fuzzed is None:
             return None
         return self.fuzzed - self.original
@@ -53,16 +54,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ScoreShift:
-    """How the predictions of the rows moved, from the original row to its twin.
+    """Change of the predictions from each original row to its fuzzed twin.
 
     Attributes
     ----------
     label : str
     rows : int
     raised, lowered : int
-        Rows whose fuzzed twin has a higher prediction, and a lower one; the others have the same.
+        Number of rows whose fuzzed twin has a higher or a lower prediction. The remaining rows have equal
+        predictions.
     mean, mean_absolute : float or None
-        Of the fuzzed minus the original prediction; None without rows.
+        Mean difference and mean absolute difference, fuzzed minus original prediction; None if there are
+        no rows.
     """
 
     label: str
@@ -79,17 +82,18 @@ class ScoreShift:
 
 @dataclass(frozen=True, slots=True)
 class FuzzedReport:
-    """Every metric on an original and a fuzzed set.
+    """All metrics on an original and a fuzzed set.
 
     Attributes
     ----------
     original, fuzzed : LabelMatrices
+        The metrics of each set.
     terms : mapping of str to mapping of str to Change
-        For each label the four terms of the score, and the ``"score"`` itself, over the identities that
-        both sets have and neither has too few rows of. One that is None has its reason among the undefined
-        cells of the tables, unless there is no such identity. The overall AUCs are Table 4.
+        For each label, the four terms of the score and the ``"score"`` itself, over the identities that
+        have enough rows in both sets. The tables of the two sets contain the reasons for undefined values,
+        unless there is no such identity. The overall AUCs are those of Table 4.
     shifts : tuple of ScoreShift
-        One for each label; empty where rows have no twins.
+        The prediction shift of each label; empty if the rows are not twins.
     """
 
     original: LabelMatrices
@@ -99,11 +103,11 @@ class FuzzedReport:
 
     @property
     def overall_aucs(self) -> dict[str, Change]:
-        """The overall AUC of each label: Table 4."""
+        """The overall AUC of each label, as in Table 4."""
         return {label: changes["overall_auc"] for label, changes in self.terms.items()}
 
     def differences(self, cell: Cell) -> Matrix:
-        """Return fuzzed minus original of one metric, for each identity and label of both sets."""
+        """Return fuzzed minus original values of one metric, by identity and label in both sets."""
         return self.fuzzed.matrix(cell).minus(self.original.matrix(cell))
 
     def as_dict(self) -> dict[str, Any]:
@@ -134,15 +138,15 @@ def compare_fuzzed(
     Parameters
     ----------
     original, fuzzed : Annotations
-        Labels and identities of the two sets; they may have different rows. What only one has is measured
-        there and in no difference.
+        Labels and identities of the two sets, which may have different rows. Labels and identities that
+        only one set has are measured on that set and excluded from the differences.
     original_predictions, fuzzed_predictions : mapping of str to array_like, or array_like
         As in `label_matrices`.
     are_twins : bool
-        Whether row i of one set is row i of the other in other words, so that predictions can be compared
-        row by row.
+        Whether row i of the fuzzed set is the counterpart of row i of the original set, so that
+        predictions can be compared row by row.
     minimum_size : int
-        As in `label_matrices`, in each set.
+        As in `label_matrices`, applied to each set.
 
     Returns
     -------
@@ -151,18 +155,20 @@ def compare_fuzzed(
     Raises
     ------
     ValueError
-        As `label_matrices`, or if twins are not equally many or no label was predicted on both sets.
+        If `label_matrices` raises it, twins have different numbers of rows, or no label was predicted on
+        both sets.
 
     Notes
     -----
-    Hann, Kalil and Payne, section 4.4 and Table 4. They say that all six AUCs fall; the obscene one rises.
+    Hann, Kalil and Payne, section 4.4 and Table 4. Their text states that all six AUCs decrease, but in the
+    table the AUC of obscene increases.
     """
     ours, theirs = by_labels(original, original_predictions), by_labels(fuzzed, fuzzed_predictions)
     labels = [label for label in ours if label in theirs]
     if not labels:
         raise ValueError("No label was predicted on both the original and the fuzzed set.")
     if are_twins and original.size != fuzzed.size:
-        raise ValueError(f"Twins must be equally many, not {original.size} and {fuzzed.size} rows.")
+        raise ValueError(f"Twins must have the same number of rows, not {original.size} and {fuzzed.size}.")
     original_sizes, fuzzed_sizes = original.sizes(), fuzzed.sizes()
     names = [
         name
@@ -191,16 +197,17 @@ def compare_twins(
     roles: tuple[str, str] = ORIGINAL_AND_FUZZED,
     minimum_size: int = 0,
 ) -> FuzzedReport:
-    """Measure a model on a set that holds rows together with their fuzzed twins.
+    """Measure a model on a set that contains rows together with their fuzzed twins.
 
     Parameters
     ----------
     annotations : Annotations
     predictions : mapping of str to array_like, or array_like, shape (n,)
+        As in `label_matrices`.
     pair, role : sequence of str, n of them
-        As in `match_pairs`: rows without a pair are left out.
+        As in `match_pairs`; rows without a pair are ignored.
     roles : (str, str)
-        What original and fuzzed rows are called.
+        The names of the original and the fuzzed role.
     minimum_size : int
         As in `compare_fuzzed`.
 
@@ -211,7 +218,7 @@ def compare_twins(
     Raises
     ------
     ValueError
-        If a row has no twin, or as `compare_fuzzed`.
+        If a row has no twin, or `compare_fuzzed` raises it.
     """
     if len(pair) != annotations.size:
         raise ValueError(f"`pair` must have {annotations.size} values, not {len(pair)}.")
@@ -236,7 +243,7 @@ def _predictions_at(rows: IndexArray, predictions: Predictions, size: int) -> Pr
 
 
 def _terms(rows: Rows) -> dict[str, float | None]:
-    """Return the terms of the score and the score, from exact counts."""
+    """Return the four terms and the score, computed from exact counts."""
     counted = count(rows)
     with localcontext(EXACT):
         overall = counted.overall.exact_auc

@@ -1,13 +1,13 @@
-r"""DeLong influence of each row on the score, for variances.
+r"""DeLong influence of each row on the score, for variance estimates.
 
-An AUC that compares sets A and B is a mean over their rows: of the placement :math:`V(a)`, the fraction of
-B below a, and of :math:`V(b)`, the fraction of A above b. The influence of a row is its centered placement
-over the size of its set, and the variance is the sum of their squares, each set's times n / (n - 1). The
-influence on a sum of AUCs is the sum of the influences, and the influence on a smooth function of AUCs is
-the sum weighted by its derivatives. A row that mentions two identities therefore counts once in the
-variance of the score.
+An AUC that compares sets A and B is the mean of the placements of either set: :math:`V(a)` is the fraction of
+B below a, and :math:`V(b)` is the fraction of A above b. The influence of a row is its centered placement
+divided by the size of its set. The variance is the sum of the squared influences, multiplied by n / (n - 1)
+for each set. The influence on a sum of AUCs is the sum of the influences. The influence on a smooth function
+of AUCs is the sum weighted by the derivatives. A row that mentions two identities therefore counts once in
+the variance of the score.
 
-Placement counts are doubled, so that a tie, which counts one half, is an integer.
+Placement counts are doubled so that ties, which count as one half, are integers.
 """
 
 import math
@@ -31,14 +31,14 @@ CELLS: tuple[Cell, ...] = (*BIAS_AUCS, "positive_aeg", "negative_aeg")
 
 @dataclass(frozen=True, eq=False)
 class ClassTable:
-    """How many rows of one class lie below each rank, and at or below it.
+    """Number of rows of one class below each rank, and at or below it.
 
     Attributes
     ----------
     size : int
-        Rows of the class.
+        Number of rows in the class.
     below, up_to : ndarray of int64, shape (ranks,)
-        By rank.
+        Number of rows below each rank, and at or below it.
     """
 
     size: int
@@ -47,39 +47,39 @@ class ClassTable:
 
     @classmethod
     def of(cls, at: Counts) -> "ClassTable":
-        """Sum up how many rows of a class lie at each rank."""
+        """Create a table from the number of rows of a class at each rank."""
         up_to = np.cumsum(at)
         return cls(int(up_to[-1]) if at.size else 0, up_to - at, up_to)
 
     def doubled(self, ranks: Counts) -> Counts:
-        """Return the doubled placements of some ranks: twice the rows below, plus the rows at it."""
+        """Return doubled placements of ranks: twice the rows below, plus the rows at the rank."""
         found: Counts = self.below[ranks]
         found += self.up_to[ranks]
         return found
 
     def at(self, ranks: Counts) -> "ClassTable":
-        """Return the lines of some ranks, of the same class: each is looked up once."""
+        """Return a table of the same class that contains only the given ranks."""
         return ClassTable(self.size, self.below[ranks], self.up_to[ranks])
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The rows of one class of a subgroup by distinct rank, placed among the ranks of its other class.
+    """Distinct ranks of one class of a subgroup, with counts of both classes at each rank.
 
     Attributes
     ----------
     size, other_size : int
-        Rows of this class of the subgroup, and of the other one.
+        Number of subgroup rows in this class, and in the other class.
     ranks : ndarray of int64, shape (distinct,)
-        Ascending.
+        The distinct ranks, ascending.
     counts : ndarray of int64, shape (distinct,)
-        Rows at each rank.
+        Number of rows at each rank.
     below, other_below : ndarray of int64, shape (distinct,)
-        Rows of this class, and of the other, below each rank.
+        Number of subgroup rows of this class, and of the other class, below each rank.
     not_above, other_not_above : ndarray of int64, shape (distinct,)
-        Those at or below it.
+        Number of subgroup rows of this class, and of the other class, at or below each rank.
     everybody, others : ClassTable
-        All rows of this class, and of the other, at these ranks.
+        Counts of all rows of this class, and of the other class, for these ranks.
     """
 
     size: int
@@ -95,7 +95,7 @@ class Steps:
 
     @classmethod
     def of(cls, ranks: Counts, other: Counts, everybody: ClassTable, others: ClassTable) -> "Steps":
-        """Lay out sorted ranks against the sorted ranks of the other class, and against all rows of both."""
+        """Create steps from the sorted ranks of both classes and the tables of all rows."""
         below = np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1]])) if ranks.size else ranks[:0]
         not_above = np.append(below[1:], ranks.size) if ranks.size else below
         distinct = ranks[below]
@@ -113,41 +113,41 @@ class Steps:
         )
 
     def by_row(self, by_rank: Counts) -> Counts:
-        """Return for each row, in ascending order, what belongs to its rank."""
+        """Expand values by rank to values by row, in ascending order of rank."""
         return by_rank if self.ranks.size == self.size else np.repeat(by_rank, self.counts)
 
     @property
     def doubled_in_other(self) -> Counts:
-        """Doubled placements in the other class of the subgroup, by rank."""
+        """Doubled placements among the subgroup rows of the other class, by rank."""
         return self.other_below + self.other_not_above
 
     @property
     def doubled_in_background(self) -> Counts:
-        """Doubled placements in the background rows of the same class, by rank."""
+        """Doubled placements among the background rows of the same class, by rank."""
         return self.everybody.below + self.everybody.up_to - (self.below + self.not_above)
 
     @property
     def doubled_in_other_background(self) -> Counts:
-        """Doubled placements in the background rows of the other class, by rank."""
+        """Doubled placements among the background rows of the other class, by rank."""
         return self.others.below + self.others.up_to - self.doubled_in_other
 
     def spread(self, doubled: Counts, doubled_size: int, mean: float) -> float:
-        """Return the sum of squares of the rows' placements in another set, as fractions, about a mean."""
+        """Return the sum of squared deviations of the rows' placements, as fractions, from a mean."""
         return weighted_squares(self.counts, doubled / doubled_size - mean)
 
     def spread_of_background(self, mean: float) -> float:
-        """Return the same for the background rows of the same class and their placements in these rows."""
+        """Return the sum of squared placement deviations of background rows of the same class."""
         return self._spread(self.everybody, self.below, self.not_above, self.size, mean)
 
     def spread_of_other_background(self, mean: float) -> float:
-        """Return the same for the background rows of the other class and their placements in these rows."""
+        """Return the sum of squared placement deviations of background rows of the other class."""
         return self._spread(self.others, self.other_below, self.other_not_above, self.other_size, mean)
 
     def _spread(
         self, among: ClassTable, below: Counts, not_above: Counts, subgroup_size: int, mean: float
     ) -> float:
-        # A background row's placement is a step function of its rank, which changes only at the ranks
-        # of these rows: between two of them the rows need only be counted, not visited.
+        # The placement of a background row is a step function of its rank that changes only at the ranks
+        # of the subgroup rows. Background rows between two steps therefore need only be counted.
         up_to = among.up_to - not_above
         under = among.below - below
         between = under.copy()
@@ -163,7 +163,7 @@ class Steps:
 
 
 def weighted_squares(weights: Counts, values: FloatArray) -> float:
-    """Return the sum of weighted squares."""
+    """Return the weighted sum of squares."""
     return float((values * values * weights).sum())
 
 
@@ -176,7 +176,7 @@ class Members(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """The rows that are compared, prepared once for all submissions on a split."""
+    """Row sets for comparisons, prepared once for all submissions on a split."""
 
     split: PreparedSplit
 
@@ -192,7 +192,7 @@ class Sets:
 
     @cached_property
     def ranked(self) -> RankedSplit:
-        """The split in its own order, for counting from ranks."""
+        """The split as a `RankedSplit` of its own rows, for counting from ranks."""
         return RankedSplit.of(self.split, np.arange(self.split.rows))
 
     @cached_property
@@ -209,10 +209,10 @@ class Influences:
     Attributes
     ----------
     overall_auc, score : ndarray of float64, shape (rows,), or None
-        What each row adds to the error; the variance is the sum of the squares. None where the
-        value is undefined or a compared set has fewer than 2 rows.
-    power_means : mapping of str to the same
-        The three other terms.
+        The influence of each row; the variance is the sum of the squares. None if the value is undefined or a
+        compared set has fewer than 2 rows.
+    power_means : mapping of BiasAuc to ndarray of float64, shape (rows,), or None
+        The influences on the other three terms.
     variances : mapping of str to mapping of Cell to float or None
         For each identity, the variance of its five cells.
     """
@@ -223,7 +223,7 @@ class Influences:
     variances: Mapping[str, Mapping[Cell, float | None]]
 
     def standard_errors(self) -> dict[str, float]:
-        """Return the standard errors of the score and its terms, to two digits; not those that are 0."""
+        """Return the nonzero standard errors of the score and its terms, to two significant digits."""
         found: dict[str, FloatArray | None] = {"score": self.score, "overall_auc": self.overall_auc}
         found |= {str(term): each for term, each in self.power_means.items()}
         errors = {
@@ -233,29 +233,29 @@ class Influences:
 
 
 def influences(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> Influences:
-    """Return the influence of every row on the terms and the score of a submission.
+    """Compute the influence of every row on the terms and the score of a submission.
 
     Parameters
     ----------
     sets : Sets
-        The split.
+        The row sets of the split.
     ranks : ndarray of unsigned integers, shape (rows,)
-        `dense_ranks` of the predictions.
+        The `dense_ranks` of the predictions.
     report : BiasReport
-        The values of the same predictions on the same split.
+        The report for the same predictions on the same split.
     settings : MetricSettings
-        Those that the report was made with.
+        The settings of the report.
 
     Returns
     -------
     Influences
-        Undefined cells have no variance, and what needs them has no influences.
+        The influences. Undefined cells have no variance, and terms that depend on them have no influences.
     """
     return _Computation(sets, ranks, report, settings).run()
 
 
 class _Places(NamedTuple):
-    """The rows of one identity by rank, with their positions."""
+    """Row numbers of one identity sorted by rank, with the steps of each class."""
 
     positive_rows: IndexArray
     negative_rows: IndexArray
@@ -264,7 +264,7 @@ class _Places(NamedTuple):
 
 
 class _Computation:
-    """One submission's influences: two tables of the classes, and one pass over the identities."""
+    """Computation of one submission's influences in one pass over the identities."""
 
     def __init__(self, sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> None:
         self._sets = sets
@@ -280,7 +280,7 @@ class _Computation:
         self._of_negative_background = _Background(at.size)
 
     def run(self) -> Influences:
-        """Return everything."""
+        """Return the influences and variances."""
         slopes = {term: _slopes(self._report, term, self._settings) for term in BIAS_AUCS}
         variances: dict[str, Mapping[Cell, float | None]] = {}
         for members, line in zip(self._sets.members, self._report.subgroups, strict=True):
@@ -329,12 +329,12 @@ class _Computation:
         return found
 
     def _add(self, places: _Places, line: SubgroupReport, slopes: Mapping[BiasAuc, "_Slopes"]) -> None:
-        """Add the influence of one identity's AUCs on its rows and, by rank, on all background rows."""
+        """Add the influences of subgroup and background rows on one identity's AUCs."""
         positive, negative = places.positive, places.negative
         n1, n0 = positive.size, negative.size
         b1, b0 = self._positive.size - n1, self._negative.size - n0
         if min(n1, n0, b1, b0) < 2:
-            return  # then no term with this identity is known
+            return  # No term that includes this identity has influences.
         rows1, rows0 = places.positive_rows, places.negative_rows
         of_positive = positive.by_row(positive.doubled_in_other) / (2 * n0)
         of_negative = 1 - negative.by_row(negative.doubled_in_other) / (2 * n1)
@@ -348,7 +348,8 @@ class _Computation:
             influence[rows0] += slope * _share(n0) * (1 - negative.by_row(doubled) / (2 * b1) - auc)
             share = slope * _share(b1)
             self._of_positive_background.add(negative, share / n0, -share * auc)
-            influence[rows1] -= share * (of_positive - auc)  # they are no background
+            # Subgroup rows are not part of the background, so the step function added above is canceled.
+            influence[rows1] -= share * (of_positive - auc)
         if (slope := slopes["bnsp_auc"].get(line.name)) is not None and line.bnsp_auc is not None:
             auc, influence = line.bnsp_auc, self._of_means["bnsp_auc"]
             doubled = positive.doubled_in_other_background
@@ -396,7 +397,7 @@ _Slopes = Mapping[str, float]
 
 
 class _Background:
-    """The influences of background rows: a sum of step functions of the rank, one for each identity."""
+    """Influences of background rows as a sum of step functions of the rank, one per identity."""
 
     def __init__(self, rank_count: int) -> None:
         self._rank_count = rank_count
@@ -405,13 +406,16 @@ class _Background:
         self._constant = 0.0
 
     def add(self, steps: Steps, height: float, constant: float) -> None:
-        """Add `constant`, and `height` for each row above its rank (half of it at the rank)."""
+        """Add a step function of the rank.
+
+        Its value is `constant`, plus `height` for each row below the rank and half of it for each row at it.
+        """
         self._ranks.append(steps.ranks)
         self._heights.append(height * steps.counts)
         self._constant += constant
 
     def by_rank(self) -> FloatArray:
-        """Return the sum at every rank."""
+        """Return the sum of the step functions at every rank."""
         if not self._ranks:
             return np.zeros(self._rank_count)
         heights = np.bincount(
@@ -424,7 +428,7 @@ class _Background:
 
 
 def _gap_variance(steps: Steps, gap: float | None) -> float | None:
-    """Return the variance of the AUC of a background against a subgroup of the same class."""
+    """Return the variance of the AUC that compares background and subgroup rows of one class."""
     size, background = steps.size, steps.everybody.size - steps.size
     if gap is None or min(size, background) < 2:
         return None
@@ -435,7 +439,7 @@ def _gap_variance(steps: Steps, gap: float | None) -> float | None:
 
 
 def _slopes(report: BiasReport, term: BiasAuc, settings: MetricSettings) -> _Slopes:
-    """Return how a power mean moves with each of its values; empty where it does not move smoothly."""
+    """Return the derivatives of a power mean by identity; empty if it is not differentiable."""
     values = {line.name: getattr(line, term) for line in report.subgroups if line.in_score}
     defined = {name: value for name, value in values.items() if value is not None}
     mean = getattr(report.power_means, term)
@@ -452,5 +456,5 @@ def _is_known(term: BiasAuc, slopes: _Slopes, variances: Mapping[str, Mapping[Ce
 
 
 def _share(size: int) -> float:
-    """Return what one row of a set weighs, so that the sum of squares has n - 1 in its denominator."""
+    """Return the weight of one row of a set that yields a variance with the denominator n - 1."""
     return 1 / math.sqrt(size * (size - 1))

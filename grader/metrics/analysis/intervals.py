@@ -1,4 +1,4 @@
-"""Confidence intervals of AUCs, scores and whole reports, with a bootstrap as a check."""
+"""Confidence intervals for AUCs, scores and reports, with a bootstrap for validation."""
 
 import math
 from collections.abc import Mapping
@@ -25,22 +25,23 @@ CHECKED_AUCS = (0.6, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its standard error and interval; None is undefined.
+    """A metric with its standard error and confidence interval; undefined values are None.
 
     Attributes
     ----------
     value : float or None
-        The metric on the rows there are.
+        The metric on the observed rows.
     standard_error : float or None
-        Of another draw of rows of the same sizes. None where a compared set has fewer than 2 rows.
+        Standard error over samples with the same number of rows in each set. None if a compared set has
+        fewer than 2 rows.
     low, high : float or None
-        The interval. None without a standard error, and where that is 0: at the ends of the scale
-        (an AUC of 0 or 1), or where all compared rows are ties. The rows then differ in nothing,
-        and do not tell how far off another draw would be.
+        Bounds of the confidence interval. None if the standard error is None or 0, or the value is 0 or 1.
+        A standard error of 0 means that the rows do not vary, for example because all compared rows are
+        ties, so the sampling error cannot be estimated.
     is_checked : bool
-        Whether the interval is in the range where its coverage was checked: at least 50 rows in
-        each compared set, and for AUCs a value between 0.6 and 0.95 (for an AEG, the AUC between
-        0.05 and 0.95 that it derives from; for a mean, each of its values).
+        Whether the interval is in the range in which its coverage was validated: at least 50 rows in each
+        compared set, and an AUC between 0.6 and 0.95. For an AEG, the underlying AUC must be between 0.05
+        and 0.95. For a power mean, the condition applies to each of its values.
     """
 
     value: float | None
@@ -55,7 +56,7 @@ class Estimate:
 
 
 class Jsonable(Protocol):
-    """A value that returns JSON-ready data."""
+    """Object that can be converted to JSON-ready data."""
 
     def as_dict(self) -> dict[str, Any]: ...
 
@@ -66,7 +67,7 @@ NOTHING = Estimate(None, None, None, None, is_checked=False)
 
 
 def quantile(level: float) -> float:
-    """Return how many standard errors a two-sided normal interval of this level reaches.
+    """Return the half-width of a two-sided normal interval in standard errors.
 
     Raises
     ------
@@ -81,21 +82,22 @@ def quantile(level: float) -> float:
 def logit_interval(
     value: float, standard_error: float, level: float = LEVEL
 ) -> tuple[float, float] | tuple[None, None]:
-    r"""Return the interval of a value in (0, 1) that is symmetric on the logit scale.
+    r"""Return the confidence interval of a value in (0, 1), symmetric on the logit scale.
 
     Parameters
     ----------
     value : float
         An AUC, a power mean or a score.
     standard_error : float
-        Its standard error, on its own scale.
+        Its standard error, on the original scale.
     level : float
-        The share of intervals that should hold the true value.
+        The confidence level, in (0, 1).
 
     Returns
     -------
     tuple of float
-        Never outside 0..1. Where the value is 0 or 1, or the error 0, nothing is known: (None, None).
+        The lower and upper bound, always in [0, 1]; (None, None) if the value is 0 or 1 or the standard
+        error is 0.
 
     Notes
     -----
@@ -114,7 +116,7 @@ def logit_interval(
 
 
 def estimate(value: float, variance: float | None, *, is_checked: bool, level: float = LEVEL) -> Estimate:
-    """Return the estimate of an AUC, a power mean or a score."""
+    """Create the estimate of an AUC, a power mean or a score."""
     if variance is None:
         return Estimate(value, None, None, None, is_checked=False)
     error = math.sqrt(variance)
@@ -123,16 +125,16 @@ def estimate(value: float, variance: float | None, *, is_checked: bool, level: f
 
 
 def gap_estimate(auc: Estimate, gap: float) -> Estimate:
-    """Return the estimate of an AEG, which is one half minus an AUC, by that AUC's interval."""
+    """Create the estimate of an AEG from that of its AUC; the AEG is one half minus the AUC."""
     low = None if auc.high is None else 0.5 - auc.high
     high = None if auc.low is None else 0.5 - auc.low
     return Estimate(gap, auc.standard_error, low, high, auc.is_checked)
 
 
 def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
-    """Return whether the coverage of a cell's interval was checked for such a value and such compared sets.
+    """Return whether the coverage of a cell's interval was validated for this value and size.
 
-    An AEG is looked at by the AUC that it derives from, which lies about one half.
+    For an AEG, the underlying AUC is tested, which is typically close to one half.
     """
     lowest, highest = CHECKED_AUCS
     auc, lowest = (0.5 - value, 1 - highest) if cell in GAPS else (value, lowest)
@@ -140,13 +142,13 @@ def is_checked_cell(cell: Cell, value: float, sizes: tuple[int, int]) -> bool:
 
 
 def is_checked_overall(values: BiasReport) -> bool:
-    """Return the same for the overall AUC."""
+    """Return whether the coverage of the interval was validated for this overall AUC."""
     sizes = values.positives, values.rows - values.positives
     return values.overall_auc is not None and is_checked_cell("subgroup_auc", values.overall_auc, sizes)
 
 
 def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple[int, int]]:
-    """Return how many rows are in the two sets behind each cell of an identity."""
+    """Return the sizes of the two compared sets for each cell of an identity."""
     n1, n0 = line.positives, line.size - line.positives
     return by_cell(n1, n0, values.positives - n1, values.rows - values.positives - n0)
 
@@ -154,7 +156,7 @@ def compared_sizes(values: BiasReport, line: SubgroupReport) -> dict[Cell, tuple
 def by_cell(
     subgroup1: Rows, subgroup0: Rows, background1: Rows, background0: Rows
 ) -> dict[Cell, tuple[Rows, Rows]]:
-    """Return the two sets behind each cell, given positive (1) and negative (0) rows."""
+    """Return the two compared sets of each cell, given positive (1) and negative (0) rows."""
     return {
         "subgroup_auc": (subgroup1, subgroup0),
         "bpsn_auc": (background1, subgroup0),
@@ -165,7 +167,7 @@ def by_cell(
 
 
 def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
-    """Return the same for a power mean: whether each of its values is in that range."""
+    """Return whether the coverage of the interval was validated for every AUC of a power mean."""
     return all(
         is_checked_cell(term, value, compared_sizes(values, line)[term])
         for line in values.subgroups
@@ -174,7 +176,7 @@ def is_checked_mean(values: BiasReport, term: BiasAuc) -> bool:
 
 
 def is_checked_score(values: BiasReport) -> bool:
-    """Return the same for the score: whether each of its terms is in that range."""
+    """Return whether the coverage of the interval was validated for every term of the score."""
     return is_checked_overall(values) and all(is_checked_mean(values, term) for term in BIAS_AUCS)
 
 
@@ -187,18 +189,18 @@ def _expit(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ByTerm(Generic[Found]):
-    """An estimate or a difference of the score and of all values behind it.
+    """Estimates or differences of the score, its terms and all cells.
 
     Attributes
     ----------
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     score, overall_auc : Estimate or Difference
-        Of the score and its first term.
-    power_means : mapping of str to the same
-        Of the three other terms.
-    cells : mapping of str to mapping of Cell to the same
-        For each identity, of its three AUCs and two AEGs.
+        Estimate or difference of the score and of the overall AUC.
+    power_means : mapping of BiasAuc to Estimate or Difference
+        Estimates or differences of the other three terms.
+    cells : mapping of str to mapping of Cell to Estimate or Difference
+        For each identity, the estimates or differences of its three AUCs and two AEGs.
     """
 
     level: float
@@ -223,7 +225,7 @@ class ByTerm(Generic[Found]):
 
 @dataclass(frozen=True, slots=True)
 class UncertaintyReport(ByTerm[Estimate]):
-    """A bias report, in `report`, and the estimates of all its values."""
+    """A bias report, in `report`, with estimates of all its values."""
 
     report: BiasReport
 
@@ -231,7 +233,7 @@ class UncertaintyReport(ByTerm[Estimate]):
 def uncertainty_report(
     sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None, *, level: float = LEVEL
 ) -> UncertaintyReport:
-    """Measure a submission on one split, with an interval for every value.
+    """Measure a submission on one split, with a confidence interval for every value.
 
     Parameters
     ----------
@@ -240,29 +242,29 @@ def uncertainty_report(
     y_score : array_like, shape (rows,)
         One finite number per row.
     settings : MetricSettings, optional
-        By default those of the Kaggle competition.
+        By default, the settings of the Kaggle competition.
     level : float
-        The share of intervals that should hold the true value, in (0, 1).
+        The confidence level, in (0, 1).
 
     Returns
     -------
     UncertaintyReport
-        What is undefined has no value; what rests on a set of one row has no interval.
+        Undefined metrics have no value. Metrics that compare a set with only one row have no interval.
 
     Raises
     ------
     ValueError
-        If `y_score` or `level` is refused.
+        If `y_score` or `level` is invalid.
 
     Notes
     -----
-    The rows are one draw from a larger population, and the model is fixed: the intervals tell how
-    far the metric would move on another draw, not how far the model would on another training.
+    The rows are treated as a sample from a larger population, and the model as fixed. The intervals
+    therefore describe the variation between samples of rows, not between training runs.
 
     References
     ----------
-    DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988); the carried influence values are the
-    delta method on the same components.
+    DeLong, DeLong and Clarke-Pearson, Biometrics 44 (1988). The influences of the score are obtained by
+    the delta method from the same components.
 
     Examples
     --------
@@ -319,9 +321,8 @@ def _of_rows(
 ) -> Estimate:
     if value is None:
         return NOTHING
-    variance = (
-        None if influence is None else float(np.square(influence).sum())
-    )  # a dot product would wait for BLAS threads
+    # A dot product would be slowed down by the synchronization of BLAS threads.
+    variance = None if influence is None else float(np.square(influence).sum())
     return estimate(value, variance, is_checked=is_checked, level=level)
 
 
@@ -333,26 +334,26 @@ def bootstrap(
     repeats: int = 1000,
     seed: int = 0,
 ) -> list[BiasReport]:
-    """Measure a submission on rows drawn again, with replacement, within each class.
+    """Measure a submission on bootstrap samples, drawn with replacement within each class.
 
     Parameters
     ----------
     split : PreparedSplit
-        The rows there are.
+        The observed rows.
     y_score : array_like, shape (rows,)
         One finite number per row.
     settings : MetricSettings, optional
-        By default those of the Kaggle competition.
+        By default, the settings of the Kaggle competition.
     repeats : int
-        How many draws.
+        Number of bootstrap samples.
     seed : int
-        The same seed gives the same draws.
+        Seed of the random generator, for reproducible samples.
 
     Returns
     -------
     list of BiasReport
-        One for each draw. A draw may leave an identity without rows of a class, and then has
-        undefined values.
+        One report for each sample. A report has undefined values if an identity has no rows of a class in
+        the sample.
     """
     predictions = as_vector("y_score", y_score, rows=split.rows)
     settings = settings or MetricSettings()
@@ -375,6 +376,6 @@ def bootstrap(
 
 
 def percentile_interval(values: FloatArray, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval between the two quantiles of bootstrapped values that leave `level` between."""
+    """Return the percentile bootstrap interval with confidence level `level`."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

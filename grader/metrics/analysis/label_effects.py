@@ -1,12 +1,12 @@
-r"""Effect of another label of one row on the score.
+r"""Effect of changing the label of one row on the score.
 
-`influences` describes the labels as they are, where the score is smooth. Where an identity's AUC is 0 or 1,
-its rows have no influence, although one other label would move the AUC. The changes do not depend on the
-row's own label, so they are nearly the same for two solutions that differ in one label. Both exist whenever
-the score does.
+`influences` describes the effect of rows for the current labels, where the score is smooth. If an identity's
+AUC is 0 or 1, its rows have no influence, although one changed label would change the AUC. The changes
+computed here do not depend on the row's own label, so they are nearly the same for two solutions that differ
+in one label. Influences and changes are defined whenever the score is defined.
 
-For :math:`-1 < p < 1` a power mean is so steep near an AUC of 0 that no linear change describes it: one row
-can move it from 0 to more than one half. `LabelEffects.leap` is the size of this move.
+For :math:`-1 < p < 1` the slope of a power mean near an AUC of 0 is too large for a linear approximation: one
+row can raise the mean from 0 to more than one half. `LabelEffects.leap` is the size of this increase.
 """
 
 import math
@@ -23,25 +23,26 @@ from grader.metrics.reports import BiasReport
 from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 DECAY = 0.5
-"""By how much the logarithm of a leap falls with each row that lifts the AUC above 0."""
+"""Decrease of the logarithm of a leap for each row that raises the AUC above 0."""
 _SMOOTH = 10.0
-"""Beyond this |p| one AUC decides nearly alone, and two rows can change which one it is."""
+"""Above this |p|, one AUC dominates the power mean, and two rows can change which AUC it is."""
 _INFINITE = 1000.0
-"""A power beyond this counts as infinite: the two means differ by less than 1 %."""
+"""Above this |p|, the power is treated as infinite; the two means differ by less than 1 %."""
 _BACKGROUND: tuple[BiasAuc, BiasAuc] = ("bpsn_auc", "bnsp_auc")
-"""The AUC whose positive rows, and the one whose negative rows, do not mention the identity."""
+"""The AUCs that use positive and negative background rows, respectively."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelEffects:
-    """The effects of the rows and of their labels on the score.
+    """Effects of rows and of their labels on the score.
 
     Attributes
     ----------
     influence : ndarray of float64, shape (rows,)
-        As `Influences.score` where that is defined; each AUC counts as at least that of one row.
+        Equal to `Influences.score` where that is defined. AUCs below the contribution of one row are raised
+        to this value.
     change : ndarray of float64, shape (rows,)
-        By how much the score is higher with the row as a positive one than as a negative one.
+        Score with the row labeled positive minus score with the row labeled negative.
     leap : float
         The largest change near an AUC of 0; 0 for p <= -1 and p >= 1.
     """
@@ -52,7 +53,7 @@ class LabelEffects:
 
 
 def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: MetricSettings) -> LabelEffects:
-    """Return the effects for a file with a defined score; the parameters are those of `influences`."""
+    """Return the effects for a submission with a defined score; parameters as in `influences`."""
     at = ranks.astype(np.int64)
     ranks_count = int(at.max(initial=0)) + 1
     every = [
@@ -73,13 +74,15 @@ def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: Me
         leap += weights[term] * _leap(aucs, sizes, settings.power)
         for number, (_, line) in enumerate(known):
             cells[line.name, term] = _Cell(aucs[number], slopes[:, :, number])
-    found = np.zeros((2, 2, at.size))  # as a positive and as a negative row: influence and change
+    # The first axis is the class of the row (positive, negative), the second is influence or change.
+    found = np.zeros((2, 2, at.size))
     if report.overall_auc is not None:
         of_all = weights["overall_auc"] * _slopes(np.ones(1), np.array([totals]).T, 1.0)[:, :, 0]
         overall = _Cell(report.overall_auc, of_all / np.array([totals]).T)
         for label in (0, 1):
             found[label] += overall.effects(label, every[1 - label].doubled(at), totals[1 - label])
-    heights, constants = np.zeros((2, 2, ranks_count)), np.zeros((2, 2, 1))  # of background rows, by rank
+    # Effects of background rows are step functions of the rank with these heights and constants.
+    heights, constants = np.zeros((2, 2, ranks_count)), np.zeros((2, 2, 1))
     for rows, line in lines:
         members = np.concatenate(rows)
         own = [_doubled(np.sort(at[each]), at[members]) for each in rows]
@@ -92,9 +95,8 @@ def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: Me
             if cell := cells.get((line.name, _BACKGROUND[other])):
                 found[label][:, members] += cell.effects(label, rest, rest_size)
             if cell := cells.get((line.name, _BACKGROUND[label])):
-                found[label][:, members] -= cell.effects(
-                    label, own[other], own_size
-                )  # they are no background
+                # Subgroup rows are not part of the background, so the step function below is canceled.
+                found[label][:, members] -= cell.effects(label, own[other], own_size)
                 steps = np.bincount(at[rows[other]], minlength=ranks_count) / own_size
                 heights[label] += np.multiply.outer(cell.slopes[label] * (1 - 2 * label), steps)
                 constants[label, :, 0] += cell.slopes[label] * (label - cell.auc)
@@ -107,13 +109,13 @@ def label_effects(sets: Sets, ranks: RankArray, report: BiasReport, settings: Me
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Cell:
-    """An AUC in the score, and the effect of a placement of 1: by label, for influence and change."""
+    """An AUC in the score, with the slopes of influence and change by label."""
 
     auc: float
     slopes: FloatArray
 
     def effects(self, label: int, doubled: IndexArray, others: int) -> FloatArray:
-        """Return the effects of rows by their doubled placements among the rows of the other class."""
+        """Return the effects of rows, given their doubled placements in the other class."""
         placed = doubled / (2 * others)
         found: FloatArray = np.multiply.outer(
             self.slopes[label], (1 - placed if label else placed) - self.auc
@@ -127,12 +129,13 @@ def _doubled(others: IndexArray, places: IndexArray) -> IndexArray:
 
 
 def _slopes(aucs: FloatArray, sizes: IndexArray, power: float) -> FloatArray:
-    """Return by how much the power mean moves with each AUC that rows of either class move.
+    """Return the slopes of the power mean with respect to each AUC, for rows of either class.
 
     Returns
     -------
     ndarray of float64, shape (2, 2, AUCs)
-        By class: for influences, with the factor n / (n - 1) of a variance, and for changes.
+        The first axis is the class. The second axis contains the slope for influences, which includes the
+        square root of the variance factor n / (n - 1), and the slope for changes.
     """
     found = np.zeros((2, 2, aucs.size))
     for number, size in enumerate(sizes):
@@ -143,9 +146,10 @@ def _slopes(aucs: FloatArray, sizes: IndexArray, power: float) -> FloatArray:
 
 
 def _steepest(aucs: FloatArray, units: FloatArray, power: float) -> FloatArray:
-    """Return the largest change per unit with one row up or down, or two where the extreme alone counts.
+    """Return the largest slope of the power mean when an AUC changes by one row.
 
-    The AUCs start one row away from the end at which several of them hide each other.
+    If only the extreme AUC counts, a change by two rows is also tested. The AUCs start at least one row away
+    from the end of the scale at which several AUCs would hide each other's effect.
     """
     base = np.maximum(aucs, units) if power < 1 else np.minimum(aucs, 1 - units)
     found, middle = np.zeros(aucs.size), _means(base, base, power)
@@ -158,7 +162,7 @@ def _steepest(aucs: FloatArray, units: FloatArray, power: float) -> FloatArray:
 
 
 def _derivative(values: FloatArray, power: float) -> FloatArray:
-    """Return the gradient of the power mean of positive values; equal extremes count the same."""
+    """Return the gradient of the power mean of positive values; equal extremes share it equally."""
     if abs(power) > _INFINITE:
         extreme = values == (values.max(initial=0) if power > 0 else values.min(initial=1))
         return np.asarray(extreme / max(np.count_nonzero(extreme), 1))
@@ -167,7 +171,7 @@ def _derivative(values: FloatArray, power: float) -> FloatArray:
 
 
 def _leap(aucs: FloatArray, sizes: IndexArray, power: float) -> float:
-    """Return by how much one row can raise a power mean from 0, less the farther the AUCs are from it."""
+    """Return the largest increase of a power mean from 0 by one row, damped for AUCs far from 0."""
     if abs(power) >= 1 or not aucs.size:
         return 0.0
     found = []
@@ -179,7 +183,7 @@ def _leap(aucs: FloatArray, sizes: IndexArray, power: float) -> float:
 
 
 def _means(base: FloatArray, moved: ArrayLike, power: float) -> FloatArray:
-    """Return for each value the power mean with this value moved and all others at their base."""
+    """Return for each value the power mean with this value changed and all others unchanged."""
     values = np.tile(base, (base.size, 1))
     np.fill_diagonal(values, moved)
     if abs(power) > _INFINITE:

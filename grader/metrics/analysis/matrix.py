@@ -1,4 +1,4 @@
-"""Identity-by-label matrices, and the five metrics in this form (Hann, Kalil and Payne)."""
+"""Identity-by-label matrices of the five bias metrics (Hann, Kalil and Payne)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from grader.metrics.subgroups import Cell
 
 
 class MatrixCell(NamedTuple):
-    """A cell that has a value."""
+    """Matrix cell with a defined value."""
 
     identity: str
     label: str
@@ -21,18 +21,18 @@ class MatrixCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Identities x labels, as the heatmaps of Hann, Kalil and Payne.
+    """Matrix of identities by labels, as in the heatmaps of Hann, Kalil and Payne.
 
     Attributes
     ----------
     measure : str
-        What the values are, such as ``"bpsn_auc"``.
+        The name of the measure, such as ``"bpsn_auc"``.
     identities, labels : tuple of str
-        Its lines and its columns.
+        The rows and columns of the matrix.
     values : tuple of tuple of float or None
-        One tuple for each identity; None is undefined.
+        One tuple for each identity; undefined values are None.
     reasons : mapping of (str, str) to str
-        For each undefined cell, by identity and label, a clause that says why.
+        For each undefined cell, by identity and label, a clause that states the reason.
     """
 
     measure: str
@@ -49,7 +49,10 @@ class Matrix:
         labels: Iterable[str],
         value_or_reason: Callable[[str, str], float | str],
     ) -> "Matrix":
-        """Ask for every cell, by identity and label; a text is the reason why there is no value."""
+        """Create a matrix from a function that returns the value of a cell or a reason.
+
+        The function receives an identity and a label. A string is the reason why the cell is undefined.
+        """
         lines, columns = tuple(identities), tuple(labels)
         found = {(line, column): value_or_reason(line, column) for line in lines for column in columns}
         values = {place: None if isinstance(value, str) else value for place, value in found.items()}
@@ -62,11 +65,11 @@ class Matrix:
         )
 
     def value(self, identity: str, label: str) -> float | None:
-        """Return the value of a cell; None is undefined."""
+        """Return the value of a cell, or None if it is undefined."""
         return self.values[self.identities.index(identity)][self.labels.index(label)]
 
     def defined(self) -> list[MatrixCell]:
-        """Return the cells that have a value, line by line."""
+        """Return the cells with a defined value in row-major order."""
         return [
             MatrixCell(identity, label, value)
             for identity, line in zip(self.identities, self.values, strict=True)
@@ -75,24 +78,24 @@ class Matrix:
         ]
 
     def lowest(self, k: int) -> list[MatrixCell]:
-        """Return the k cells with the lowest values, the lowest first; equal ones in their order."""
+        """Return the k cells with the lowest values in ascending order; ties stay in matrix order."""
         return sorted(self.defined(), key=lambda cell: cell.value)[:k]
 
     def highest(self, k: int) -> list[MatrixCell]:
-        """Return the k cells with the highest values, the highest first; equal ones in their order."""
+        """Return the k cells with the highest values in descending order; ties stay in matrix order."""
         return sorted(self.defined(), key=lambda cell: -cell.value)[:k]
 
     def furthest(self, k: int) -> list[MatrixCell]:
-        """Return the k cells furthest from 0, the furthest first; equal ones in their order."""
+        """Return the k cells furthest from 0, furthest first; ties stay in matrix order."""
         return sorted(self.defined(), key=lambda cell: -abs(cell.value))[:k]
 
     def share_within(self, limit: float) -> float | None:
-        """Return the share of the values with an absolute value below a limit; None without a value."""
+        """Return the share of values with an absolute value below a limit, or None without values."""
         cells = self.defined()
         return sum(abs(cell.value) < limit for cell in cells) / len(cells) if cells else None
 
     def minus(self, other: "Matrix") -> "Matrix":
-        """Return the differences from another matrix, for the identities and labels that both have."""
+        """Return this matrix minus another one, for the identities and labels in both."""
 
         def difference(identity: str, label: str) -> float | str:
             first, second = self.value(identity, label), other.value(identity, label)
@@ -134,24 +137,24 @@ class Matrix:
 
 
 Predictions = Mapping[str, ArrayLike] | ArrayLike
-"""The predictions of each label by its name, or one prediction that is held against every label."""
+"""The predictions of each label by name, or one array of predictions that is compared with every label."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelMatrices:
-    """One table of metrics for each label, also to be read as one matrix for each metric.
+    """Metrics for several labels, as one table for each label or one matrix for each metric.
 
     Attributes
     ----------
     tables : mapping of str to MetricTable
-        For each label that was predicted.
+        The metric table of each predicted label.
     unpredicted : tuple of str
         The labels without predictions.
     too_small : tuple of (str, int)
-        The identities left out with their sizes, because they were below the minimum.
+        The identities below the minimum size, which are excluded, with their sizes.
     has_one_prediction : bool
-        Whether one column was taken as the prediction of several labels. What a model that predicts one
-        label says about another is how the two go together, not how well the other is predicted.
+        Whether one column was used as the prediction of several labels. In this case, the metrics of the
+        other labels show how they relate to the predicted label, not how well they are predicted.
     """
 
     tables: Mapping[str, MetricTable]
@@ -161,17 +164,17 @@ class LabelMatrices:
 
     @property
     def overall_aucs(self) -> dict[str, float | None]:
-        """The overall AUC of each label: Table 1, and the head of every matrix."""
+        """The overall AUC of each label, as in Table 1 and in the header of every matrix."""
         return {label: table.overall_auc for label, table in self.tables.items()}
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """The identities that are not too small."""
+        """The identities that reach the minimum size."""
         table = next(iter(self.tables.values()), None)
         return tuple(line.name for line in table.lines) if table else ()
 
     def matrix(self, cell: Cell) -> Matrix:
-        """Return one metric for each identity and label: Figures 6 to 10.
+        """Return the matrix of one metric by identity and label, as in Figures 6 to 10.
 
         Parameters
         ----------
@@ -180,7 +183,7 @@ class LabelMatrices:
         Raises
         ------
         ValueError
-            If there is no such metric.
+            If `cell` is not one of these metrics.
         """
         if cell not in CELLS:
             raise ValueError(f"`cell` must be one of {', '.join(CELLS)}, not {cell!r}.")
@@ -219,16 +222,17 @@ def label_matrices(
     *,
     minimum_size: int = 0,
 ) -> LabelMatrices:
-    """Measure all five metrics for every identity and every label.
+    """Compute all five metrics for every identity and every label.
 
     Parameters
     ----------
     annotations : Annotations
-        The labels and identities of n rows. The rows without a label are left out of its column.
+        The labels and identities of n rows. Rows with a blank label are excluded from its column.
     predictions : mapping of str to array_like, or array_like, shape (n,)
-        The predictions of each label by its name, or one prediction to be held against every label.
+        The predictions of each label by name, or one array of predictions that is compared with every label.
     minimum_size : int
-        Identities that fewer rows mention are left out and listed; Hann et al. take 100.
+        Minimum number of rows that mention an identity. Smaller identities are excluded and listed in
+        `too_small`. Hann et al. use 100.
 
     Returns
     -------
@@ -237,13 +241,13 @@ def label_matrices(
     Raises
     ------
     ValueError
-        If a prediction is of no label, or is not one finite number for each row.
+        If `predictions` contains an unknown label or does not contain one finite number for each row.
 
     Notes
     -----
     Hann, Kalil and Payne, "Analyzing Identity Mention Bias in Toxic Comment Classification", Table 1 and
-    Figures 6 to 10. Their prose on the positive AEG has the sign of Borkan's Definition 2; their values
-    and these follow Definition 3: above 0 the subgroup is scored higher.
+    Figures 6 to 10. Their text on the positive AEG uses the sign of Borkan's Definition 2. Their values and
+    the values here follow Definition 3: above 0, the subgroup is scored higher.
 
     Examples
     --------
@@ -270,17 +274,17 @@ def label_matrices(
 
 
 def by_labels(annotations: Annotations, predictions: Predictions) -> dict[str, ArrayLike]:
-    """Return the prediction of each label that has one, in the order of the labels.
+    """Return the predictions of all predicted labels, in the order of the labels.
 
     Raises
     ------
     ValueError
-        If a prediction is of no label.
+        If `predictions` contains an unknown label.
     """
     if not isinstance(predictions, Mapping):
         return dict.fromkeys(annotations.labels, predictions)
     unknown = [name for name in predictions if name not in annotations.labels]
     if unknown:
         known = ", ".join(annotations.labels)
-        raise ValueError(f"`predictions` holds {', '.join(unknown)}; the labels are {known}.")
+        raise ValueError(f"`predictions` contains unknown labels: {', '.join(unknown)}. Labels: {known}.")
     return {label: predictions[label] for label in annotations.labels if label in predictions}

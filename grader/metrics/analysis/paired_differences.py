@@ -1,4 +1,4 @@
-"""Paired test of two submissions: difference, confidence interval, p-value."""
+"""Paired test of two submissions: difference, confidence interval and p-value."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,20 +28,21 @@ from grader.metrics.subgroups import BIAS_AUCS, Cell
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The candidate's value minus the baseline's; None is undefined.
+    """The candidate's value minus the baseline's; undefined values are None.
 
     Attributes
     ----------
     difference, standard_error : float or None
-        Both submissions are measured on the same rows, so that what moves both does not move this.
+        The difference and its standard error. Both submissions are measured on the same rows, so sampling
+        errors common to both cancel out.
     low, high : float or None
-        The interval, symmetric about the difference. None where the standard error is 0: the rows
-        then do not tell how far off another draw would be.
+        Bounds of the confidence interval, symmetric about the difference. None if the standard error is 0,
+        because the sampling error cannot be estimated in this case.
     p_value : float or None
-        Of the two-sided test that the true difference is 0. Where the standard error is 0, 1 for
-        equal values and else None.
+        The p-value of the two-sided test of the hypothesis that the true difference is 0. If the standard
+        error is 0, it is 1 for equal values and None otherwise.
     is_checked : bool
-        Whether both submissions are in the range where the coverage of intervals was checked.
+        Whether both submissions are in the range in which the coverage of intervals was validated.
     """
 
     difference: float | None
@@ -53,7 +54,7 @@ class Difference:
 
     @property
     def is_tied(self) -> bool | None:
-        """Whether the interval contains 0: the data cannot show which is better."""
+        """Whether the interval contains 0, so the data cannot show which submission is better."""
         if self.low is None or self.high is None:
             return True if self.p_value == 1 else None
         return self.low <= 0 <= self.high
@@ -64,14 +65,14 @@ class Difference:
 
 
 class PairedReport(ByTerm[Difference]):
-    """The differences of two submissions, the candidate minus the baseline."""
+    """The differences between two submissions, candidate minus baseline."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One submission's ranks, values and influences on a split, for comparing it with several others."""
+    """One submission's ranks, report and influences on a split, for repeated comparisons."""
 
     ranks: RankArray
     report: BiasReport
@@ -79,7 +80,7 @@ class Measured:
 
     @classmethod
     def of(cls, sets: Sets, y_score: ArrayLike, settings: MetricSettings | None = None) -> "Measured":
-        """Measure a submission; raises ValueError as `count_pairs` does."""
+        """Measure a submission; raise ValueError for the same invalid input as `count_pairs`."""
         settings = settings or MetricSettings()
         ranks = dense_ranks(as_vector("y_score", y_score, rows=sets.split.rows))
         values = report(count_ranks(sets.ranked, ranks), settings)
@@ -87,19 +88,19 @@ class Measured:
 
 
 def score_difference(candidate: Measured, baseline: Measured, *, level: float = LEVEL) -> Difference:
-    """Return the difference of two scores on the same rows, which decides whether two teams are tied.
+    """Return the difference between two scores on the same rows, used to detect tied teams.
 
     Parameters
     ----------
     candidate, baseline : Measured
         Two submissions on the same split, with the same settings.
     level : float
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------
     Difference
-        The candidate's score minus the baseline's; all None where one of them is undefined.
+        The candidate's score minus the baseline's; all values are None if either score is undefined.
     """
     return _of_rows(
         candidate.report.score,
@@ -114,21 +115,21 @@ def score_difference(candidate: Measured, baseline: Measured, *, level: float = 
 def paired_report(
     sets: Sets, candidate: Measured, baseline: Measured, *, level: float = LEVEL
 ) -> PairedReport:
-    """Return all differences of two submissions on the same rows.
+    """Return all differences between two submissions on the same rows.
 
     Parameters
     ----------
     sets : Sets
-        The split that both were measured on.
+        The row sets of the split on which both submissions were measured.
     candidate, baseline : Measured
-        The differences are the candidate's value minus the baseline's.
+        The submissions to compare. Differences are candidate minus baseline.
     level : float
-        Of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
 
     Returns
     -------
     PairedReport
-        What one of the two does not define has no difference.
+        The differences; None for metrics that are undefined for either submission.
 
     References
     ----------
@@ -179,7 +180,7 @@ _UNDEFINED = Difference(None, None, None, None, None)
 
 
 def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]:
-    """Return the two sets of rows behind each cell of an identity."""
+    """Return the two compared sets of rows for each cell of an identity."""
     mentions = np.zeros(positive.size, np.bool_)
     mentions[members] = True
     subgroup1, subgroup0 = np.flatnonzero(mentions & positive), np.flatnonzero(mentions & ~positive)
@@ -189,7 +190,10 @@ def _compared(positive: BoolArray, members: IndexArray) -> dict[Cell, _Compared]
 
 @dataclass(frozen=True, eq=False)
 class _Standings:
-    """By rank, how many rows of each class of a submission lie below it, doubled, plus those at it."""
+    """Doubled placements by rank among the rows of each class.
+
+    A doubled placement is twice the number of rows below the rank plus the number of rows at it.
+    """
 
     ranks: RankArray
     positive: IndexArray
@@ -201,7 +205,10 @@ class _Standings:
         return cls(ranks, _doubled(ranks[positive], count), _doubled(ranks[~positive], count))
 
     def of_identity(self, positive: IndexArray, negative: IndexArray) -> "_Placed":
-        """Return the same for the four sets of an identity; a background is its class less the subgroup."""
+        """Return the doubled placements of the four sets of an identity.
+
+        The counts of a background are those of its class minus those of the subgroup.
+        """
         count = self.positive.size
         subgroup1, subgroup0 = (_doubled(self.ranks[rows], count) for rows in (positive, negative))
         background1, background0 = self.positive - subgroup1, self.negative - subgroup0
@@ -210,13 +217,13 @@ class _Standings:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """One submission's ranks and, for each cell of an identity, its two sets by rank."""
+    """One submission's ranks, and doubled placements for the sets of each cell of an identity."""
 
     ranks: RankArray
     doubled: Mapping[Cell, tuple[IndexArray, IndexArray]]
 
     def placements(self, cell: Cell, first: IndexArray, second: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return for each row of one set the fraction of the other that it is on the right side of."""
+        """Return, for each row, the fraction of the other set's rows that it is ordered correctly with."""
         of_first, of_second = self.doubled[cell]
         below_first = of_second[self.ranks[first]] / (2 * second.size)
         return below_first, 1 - of_first[self.ranks[second]] / (2 * first.size)

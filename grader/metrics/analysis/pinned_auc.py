@@ -1,4 +1,4 @@
-"""Pinned AUC, its parts, and a warning that it is not robust."""
+"""Pinned AUC, its four components, and a warning about its lack of robustness."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -11,9 +11,9 @@ from grader.metrics.counts import Comparison
 from grader.metrics.prepared import FloatArray, IndexArray
 
 NOT_ROBUST = (
-    "Pinned AUC is not robust: it weighs its four AUCs by the pairs that fall on each, so it moves with "
-    "the share of positive rows in the subgroup while the predictions stay what they are. Read the "
-    "Subgroup, BPSN and BNSP AUC instead."
+    "Pinned AUC is not robust. It weights its four AUCs by their numbers of pairs, so it changes with the "
+    "share of positive rows in the subgroup even if the predictions stay the same. Use the Subgroup, BPSN "
+    "and BNSP AUC instead."
 )
 
 Part = Literal["background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
@@ -21,7 +21,7 @@ Part = Literal["background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
 
 @dataclass(frozen=True, slots=True)
 class PinnedPart:
-    """One of the four AUCs of equation 3; `weight` is the share of the pairs that fall on it."""
+    """One of the four AUCs of equation 3; `weight` is its share of the pairs."""
 
     name: Part
     auc: float | None
@@ -30,21 +30,21 @@ class PinnedPart:
 
 @dataclass(frozen=True, slots=True)
 class PinnedAuc:
-    """The pinned AUC of one identity. It is not robust (`NOT_ROBUST`).
+    """The pinned AUC of one identity, which is not robust (see `NOT_ROBUST`).
 
     Attributes
     ----------
     name : str
         The identity.
     rows : int
-        Rows of the pinned set: as many of the subgroup as of the background.
+        Number of rows in the pinned set, half of them from the subgroup and half from the background.
     value : float or None
-        In [0, 1]; None is undefined.
+        The pinned AUC, in [0, 1]; None if undefined.
     parts : tuple of PinnedPart
-        The AUCs of background, subgroup, BPSN and BNSP; the weighted sum of those that are defined
-        is the value. A part that is None has weight 0. Empty where the value is undefined.
+        The background, Subgroup, BPSN and BNSP AUC. The value is their weighted sum; undefined parts have
+        weight 0. Empty if the value is undefined.
     reason : str or None
-        Why the value is None.
+        The reason why the value is undefined.
     """
 
     name: str
@@ -59,16 +59,16 @@ class PinnedAuc:
 
 
 def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
-    r"""Return the pinned AUC that is to be expected over all samples of the background.
+    r"""Return the expected pinned AUC over all random samples of the background.
 
-    With the sets of the pinned dataset and N their pairs of a negative and a positive row,
+    For the pinned dataset with N pairs of a negative and a positive row,
 
     .. math:: pAUC = \frac{|D^-||D^+|}{N} AUC(D^- + D^+) + \frac{|D_g^-||D_g^+|}{N} AUC(D_g^- + D_g^+)
               + \frac{|D^-||D_g^+|}{N} AUC(D^- + D_g^+) + \frac{|D_g^-||D^+|}{N} AUC(D_g^- + D^+)
 
-    The number of positive rows in a sample is hypergeometric, and given that number the expected
-    AUC of each part is its AUC on all rows. So the expectation is the same sum with the expected
-    weights, and nothing has to be drawn.
+    The number of positive rows in a sample has a hypergeometric distribution. Given this number, the
+    expected AUC of each part is its AUC on all rows. The expectation is therefore the same sum with the
+    expected weights, and no sampling is required.
 
     Parameters
     ----------
@@ -79,29 +79,30 @@ def pinned_auc(rows: Rows, name: str) -> PinnedAuc:
     Returns
     -------
     PinnedAuc
-        Undefined where any sample could lack a class.
+        The expected pinned AUC, which is undefined if a sample could have rows of only one class.
 
     Notes
     -----
-    Borkan et al., "Limitations of Pinned AUC for Measuring Unintended Bias" (2019), equations 1 to
-    3; their N is printed as a sum and must be a product. The pinned set holds all rows of the
-    subgroup and as many of the background, drawn without replacement; where the background is
-    the smaller of the two, all of it and as many of the subgroup.
+    Borkan et al., "Limitations of Pinned AUC for Measuring Unintended Bias" (2019), equations 1 to 3. In
+    the paper, N is printed as a sum but must be a product. The pinned set consists of all rows of the
+    subgroup and an equal number of background rows, drawn without replacement. If the background is
+    smaller than the subgroup, the roles are reversed.
     """
     return expected(name, count(rows.only([name])))
 
 
 def pinned_aucs(rows: Rows, counted: Counted | None = None) -> tuple[PinnedAuc, ...]:
-    """Return the expected pinned AUC of every identity, as `pinned_auc` does for one.
+    """Return the expected pinned AUC of every identity, as computed by `pinned_auc`.
 
-    `counted` is what `count` returns for these rows, if it is known already; it may hold more identities.
+    Pass the result of `count` for these rows as `counted` if it is already available. It may contain
+    additional identities.
     """
     counted = counted or count(rows)
     return tuple(expected(name, counted) for name in rows.names)
 
 
 def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) -> tuple[PinnedAuc, ...]:
-    """Return the pinned AUCs of samples, as the metric was first defined.
+    """Return the pinned AUCs of random samples, following the original definition of the metric.
 
     Parameters
     ----------
@@ -109,13 +110,14 @@ def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) ->
     name : str
         An identity of the rows.
     seed : int
-        The same seed gives the same samples.
+        Seed of the random generator, for reproducible samples.
     samples : int
+        Number of samples.
 
     Returns
     -------
     tuple of PinnedAuc
-        One for each sample, with the AUCs and the weights of that sample.
+        The pinned AUC of each sample, with the AUCs and weights of that sample.
     """
     rng = np.random.default_rng(seed)
     subgroup = np.flatnonzero(rows.members[name])
@@ -132,12 +134,12 @@ def sampled_pinned_auc(rows: Rows, name: str, *, seed: int, samples: int = 1) ->
 
 
 def _drawn(rng: np.random.Generator, places: IndexArray, size: int) -> IndexArray:
-    """Draw places without replacement; all of them without drawing."""
+    """Sample positions without replacement; return all of them if `size` is their number."""
     return places if places.size == size else rng.choice(places, size, replace=False)
 
 
 def parts_of(name: str, counted: Counted) -> dict[Part, Comparison]:
-    """Return the four comparisons of one identity that its pinned AUC consists of."""
+    """Return the four comparisons that make up the pinned AUC of one identity."""
     cells = counted.cells[name]
     return {
         "background_auc": counted.backgrounds[name],
@@ -148,11 +150,11 @@ def parts_of(name: str, counted: Counted) -> dict[Part, Comparison]:
 
 
 def _of_sample(name: str, counted: Counted) -> PinnedAuc:
-    """Read the pinned AUC off a pinned dataset: it is the overall AUC."""
+    """Return the pinned AUC of a pinned dataset, which is its overall AUC."""
     overall = counted.overall
     rows, pairs = overall.first + overall.second, overall.first * overall.second
     if not pairs:
-        return PinnedAuc(name, rows, None, (), "the sample lacks a class.")
+        return PinnedAuc(name, rows, None, (), "the sample has rows of only one class.")
     parts = tuple(
         PinnedPart(part, comparison.auc, comparison.first * comparison.second / pairs)
         for part, comparison in parts_of(name, counted).items()
@@ -161,7 +163,7 @@ def _of_sample(name: str, counted: Counted) -> PinnedAuc:
 
 
 def expected(name: str, counted: Counted) -> PinnedAuc:
-    """Return the expected pinned AUC of one identity from what was counted."""
+    """Return the expected pinned AUC of one identity from its counts."""
     comparisons = parts_of(name, counted)
     subgroup = (comparisons["subgroup_auc"].first, comparisons["subgroup_auc"].second)
     background = (comparisons["background_auc"].first, comparisons["background_auc"].second)
@@ -170,11 +172,11 @@ def expected(name: str, counted: Counted) -> PinnedAuc:
         return PinnedAuc(name, 0, None, (), "the subgroup or the background is empty.")
     of_subgroup, chances = _positives_drawn(*subgroup, size)
     of_background, others = _positives_drawn(*background, size)
-    # One of the two is taken whole, so that one of the arrays has a single element.
+    # The smaller set is used completely, so at least one of the two arrays has a single element.
     chances = chances * others
     pairs = (of_subgroup + of_background) * (2 * size - of_subgroup - of_background)
     if not pairs.all():
-        return PinnedAuc(name, 2 * size, None, (), "a sample may lack a class.")
+        return PinnedAuc(name, 2 * size, None, (), "a sample may have rows of only one class.")
     on_each: dict[Part, FloatArray] = {
         "background_auc": of_background * (size - of_background),
         "subgroup_auc": of_subgroup * (size - of_subgroup),
@@ -186,15 +188,15 @@ def expected(name: str, counted: Counted) -> PinnedAuc:
         for part, falling in on_each.items()
     )
     value = math.fsum(part.weight * (part.auc or 0.0) for part in parts)
-    # By the sum of the weights, so that four perfect parts are perfect to the last bit.
+    # Dividing by the sum of the weights makes the value exactly 1 if all parts are 1.
     return PinnedAuc(name, 2 * size, value / math.fsum(part.weight for part in parts), parts)
 
 
 def _positives_drawn(positives: int, negatives: int, size: int) -> tuple[FloatArray, FloatArray]:
-    """Return how many positive rows a sample may have, and the chance of each number."""
+    """Return the possible numbers of positive rows in a sample and their probabilities."""
     possible = np.arange(max(0, size - negatives), min(size, positives) + 1, dtype=np.float64)
     before = possible[:-1]
-    # The ratio of the hypergeometric probabilities of neighbours, summed up as logarithms.
+    # The logarithms of the ratios of consecutive hypergeometric probabilities are summed.
     ratios = (positives - before) * (size - before) / ((before + 1) * (negatives - size + before + 1))
     logarithms = np.concatenate(([0.0], np.cumsum(np.log(ratios))))
     chances = np.exp(logarithms - logarithms.max())

@@ -1,4 +1,4 @@
-"""Power means: effect of the exponent, and the AUCs that lower the score most."""
+"""Power means: effect of the exponent, and the AUCs that reduce the score most."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from grader.metrics.subgroups import BIAS_AUCS, BiasAuc
 
 POWERS: tuple[float, ...] = tuple(float(power) for power in range(-10, 2))
 
-# Four sets of nine AUCs in equal steps around one mean.
+# Four sets of nine equally spaced AUCs with the same mean.
 EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
     f"within {spread:.2f}": tuple(0.85 + spread * step / 4 for step in range(-4, 5))
     for spread in (0.0, 0.05, 0.1, 0.15)
@@ -20,7 +20,7 @@ EQUAL_MEANS: Mapping[str, tuple[float, ...]] = {
 
 
 class IdentityAucs(Protocol):
-    """Any line of a report or table: a name and three AUCs."""
+    """Row of a report or table that has a name and three AUCs."""
 
     @property
     def name(self) -> str: ...
@@ -34,7 +34,7 @@ class IdentityAucs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PowerEffect:
-    """The power means and the score at one exponent; None is undefined."""
+    """The power means and the score for one exponent; undefined values are None."""
 
     power: float
     subgroup_auc: float | None
@@ -49,7 +49,7 @@ class PowerEffect:
 
 @dataclass(frozen=True, slots=True)
 class MeanLine:
-    """One set of values: its mean, the deviation of the whole set, and power means by exponent."""
+    """One set of values: mean, population standard deviation and power means by exponent."""
 
     name: str
     mean: float
@@ -68,7 +68,7 @@ def power_effect(
     settings: MetricSettings,
     powers: Iterable[float] = POWERS,
 ) -> tuple[PowerEffect, ...]:
-    """Return the power means and the score at several exponents.
+    """Return the power means and the score for several exponents.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def power_effect(
     lines : sequence of IdentityAucs
         The identities that enter the score, such as the `subgroups` of a `BiasReport`.
     settings : MetricSettings
-        Weights, and what an undefined AUC does. The power is not looked at.
+        The metric settings; the weights and the policy on undefined AUCs are used, and the power is ignored.
     powers : iterable of float
-        By default from -10 to 1, the plain mean.
+        The exponents; by default, the integers from -10 to 1, where 1 is the arithmetic mean.
 
     Returns
     -------
     tuple of PowerEffect
-        In the order of the powers.
+        The results in the order of the exponents.
     """
     effects = []
     for power in powers:
@@ -108,13 +108,14 @@ def power_effect(
 def compare_means(
     sets: Mapping[str, Sequence[float]] = EQUAL_MEANS, powers: Iterable[float] = (1.0, -1.0, -5.0)
 ) -> tuple[MeanLine, ...]:
-    """Put the power means of several sets beside their plain means and deviations.
+    """Compare the power means of several sets with their means and standard deviations.
 
     Parameters
     ----------
     sets : mapping of str to sequence of float
-        By default four sets of AUCs with one mean and growing spread, as in the blog post.
+        By default, four sets of AUCs with the same mean and increasing spread, as in the blog post.
     powers : iterable of float
+        The exponents.
 
     Returns
     -------
@@ -122,8 +123,8 @@ def compare_means(
 
     Notes
     -----
-    Koradiya, "Measuring Unintended Bias in text classification" (2019), shows such sets as a
-    picture, without their values: sets of equal means that a plain mean cannot tell apart.
+    Koradiya, "Measuring Unintended Bias in text classification" (2019), shows such sets in a figure without
+    their values. The sets have equal arithmetic means, so only a power mean distinguishes them.
     """
     chosen = tuple(float(power) for power in powers)
     return tuple(
@@ -138,13 +139,13 @@ def compare_means(
 
 
 def column(lines: Sequence[IdentityAucs], cell: BiasAuc) -> list[Decimal | None]:
-    """Return one AUC of every line, exactly."""
+    """Return one AUC of every row as exact decimals."""
     values = (getattr(line, cell) for line in lines)
     return [None if value is None else Decimal(value) for value in values]
 
 
 def exact_mean(values: Sequence[Decimal | None], settings: MetricSettings) -> Decimal | None:
-    """Return the power mean of a column, not rounded; None where it is undefined."""
+    """Return the unrounded power mean of a column, or None if it is undefined."""
     defined = [value for value in values if value is not None]
     if not defined or (settings.undefined == "error" and len(defined) < len(values)):
         return None
@@ -157,18 +158,19 @@ def _rounded(value: Decimal | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class CellGain:
-    """What the score would gain if one AUC rose to the median of its column.
+    """Increase of the score if one AUC rose to the median of its column.
 
     Attributes
     ----------
     name : str
         The identity.
     cell : str
-        Which of its three AUCs.
+        One of its three AUCs.
     value, median : float
-        The AUC, below the median of that AUC over the identities.
+        The AUC and the median of this AUC over the identities. The value is below the median.
     gain : float
-        Of the score; 0 where the term has no weight, or another identity holds its power mean at 0.
+        The increase of the score. It is 0 if the term has no weight or another identity keeps its power mean
+        at 0.
     """
 
     name: str
@@ -180,14 +182,14 @@ class CellGain:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What holds a score back, the largest gain first.
+    """Possible score gains by AUC and by identity, in descending order.
 
     Attributes
     ----------
     cells : tuple of CellGain
-        Every AUC below the median of its column.
+        The gains of all AUCs below the median of their column.
     identities : tuple of (str, float)
-        What the score would gain if all of an identity's AUCs below their medians rose to them.
+        For each identity, the sum of the gains of its AUCs below their medians.
     """
 
     cells: tuple[CellGain, ...]
@@ -202,24 +204,24 @@ class HeldBack:
 
 
 def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBack:
-    """Rank the AUCs and identities by what the score would gain if they rose to the median.
+    """Rank the AUCs and identities by the score gain if they rose to the median.
 
     Parameters
     ----------
     lines : sequence of IdentityAucs
-        The identities that enter the score. Rounded AUCs will do: a team sees no others.
+        The identities that enter the score. Rounded AUCs are accepted, because teams see only rounded ones.
     settings : MetricSettings
-        Power, weights, and what an undefined AUC does.
+        The metric settings; the power, the weights and the policy on undefined AUCs are used.
 
     Returns
     -------
     HeldBack
-        Empty where all identities are equal. A column whose power mean is undefined has no gains.
+        The gains; empty if all identities are equal. A column with an undefined power mean has no gains.
 
     Notes
     -----
-    The overall AUC is taken to stay what it is, and so are the other AUCs, though a model that is
-    changed changes all of them.
+    Each gain assumes that the overall AUC and all other AUCs stay the same. In practice, a change to the
+    model changes all of them.
     """
     cells: list[CellGain] = []
     for cell in BIAS_AUCS:
@@ -235,16 +237,16 @@ def held_back(lines: Sequence[IdentityAucs], settings: MetricSettings) -> HeldBa
 
 @dataclass(frozen=True, slots=True)
 class TermCost:
-    """A term of the score, and the AUCs that hold it back.
+    """Cost of a term to the score, with the AUCs that reduce it most.
 
     Attributes
     ----------
     term : str
     value : float
     cost : float
-        What the score would gain if the term were 1: its weight times its distance from 1.
+        The weight of the term times its distance from 1, which is the score gain if the term were 1.
     cells : tuple of CellGain
-        Its AUCs below their median, the largest gain first.
+        The AUCs of the term below their median, in descending order of gain.
     """
 
     term: str
@@ -256,15 +258,20 @@ class TermCost:
 def diagnose(
     terms: Mapping[str, float], lines: Sequence[IdentityAucs], settings: MetricSettings
 ) -> tuple[TermCost, ...]:
-    """Rank the terms by what they cost the score, and within each its AUCs by what they hold back.
+    """Rank the terms by their cost to the score, and the AUCs of each term by possible gain.
 
     Parameters
     ----------
     terms : mapping of str to float
-        The terms that the reader sees, rounded or not.
+        The terms visible to the reader, exact or rounded.
     lines : sequence of IdentityAucs
-        The identities, empty where the reader sees no table.
+        The identities; empty if the reader may not see the table of identities.
     settings : MetricSettings
+
+    Returns
+    -------
+    tuple of TermCost
+        The terms in descending order of cost.
     """
     weights = settings.weights.as_dict()
     cells = held_back(lines, settings).cells if terms and lines else ()
@@ -281,7 +288,7 @@ def diagnose(
 
 
 def weakest_term(diagnosis: Sequence[TermCost]) -> str | None:
-    """Return the term that costs the score most; None where all cost the same."""
+    """Return the term with the highest cost, or None if all costs are equal."""
     return diagnosis[0].term if len({each.cost for each in diagnosis}) > 1 else None
 
 
@@ -300,7 +307,7 @@ def _gains(lines: Sequence[IdentityAucs], cell: BiasAuc, settings: MetricSetting
         if value is None or value >= median:
             continue
         risen = exact_mean([*values[:place], median, *values[place + 1 :]], settings)
-        assert risen is not None  # noqa: S101 - as defined as the mean before
+        assert risen is not None  # noqa: S101 - the same values are defined as for the mean
         with localcontext(EXACT):
             gain = float(weight * (risen - mean))
         gains.append(CellGain(lines[place].name, cell, float(value), float(median), gain))

@@ -1,4 +1,4 @@
-"""One model's predictions with labels and identities, and their pair counts by background."""
+"""Labels, predictions and identities of one model's rows, and their pair counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ Background = Literal["all", "annotated"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labels, predictions and identities of n rows. Made by `Rows.of`; the arrays are read-only.
+    """Labels, predictions and identities of n rows as read-only arrays, created by `Rows.of`.
 
     Attributes
     ----------
     labels : ndarray of float64, shape (n,)
-        Finite; a row is positive at ``label >= settings.label_threshold``.
+        Finite numbers; a row is positive if ``label >= settings.label_threshold``.
     predictions : ndarray of float64, shape (n,)
-        Finite.
+        Finite numbers.
     identities : mapping of str to ndarray of float64, each of shape (n,)
-        A row mentions an identity at ``value >= settings.identity_threshold``; NaN is a blank.
+        A row mentions an identity if ``value >= settings.identity_threshold``; NaN is a blank.
     settings : MetricSettings
-        Holds the two thresholds.
+        The metric settings that contain the two thresholds.
     background : {"all", "annotated"}
-        The rows that an identity is compared with: all that do not mention it, as the score has it,
-        or only those that are known not to mention it, leaving out the blank ones.
+        The background of an identity: ``"all"`` rows that do not mention it, as in the score, or only the
+        ``"annotated"`` rows, which excludes blanks.
     """
 
     labels: FloatArray
@@ -53,7 +53,7 @@ class Rows:
         settings: MetricSettings | None = None,
         background: Background = "all",
     ) -> "Rows":
-        """Check the arrays and bring them into one form.
+        """Validate the arrays and convert them to a common form.
 
         Parameters
         ----------
@@ -62,9 +62,9 @@ class Rows:
         identities : mapping of str to array_like, each of shape (n,)
             Booleans or numbers; NaN is a blank.
         settings : MetricSettings, optional
-            By default those of the Kaggle competition.
+            By default, the settings of the Kaggle competition.
         background : {"all", "annotated"}
-            Which rows an identity is compared with.
+            The background of an identity, as described for `Rows`.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class Rows:
         Raises
         ------
         ValueError
-            If an array has the wrong shape, length or content; the message names the argument.
+            If an array has the wrong shape, length or content; the message contains the argument's name.
         """
         if background not in get_args(Background):
             raise ValueError(f'`background` must be "all" or "annotated", not {background!r}.')
@@ -98,30 +98,30 @@ class Rows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The identities, in the order they were given."""
+        """The names of the identities, in input order."""
         return tuple(self.identities)
 
     @cached_property
     def positive(self) -> BoolArray:
-        """Which rows are positive, of shape (n,)."""
+        """Mask of the positive rows, of shape (n,)."""
         return _read_only(self.labels >= self.settings.label_threshold)
 
     @cached_property
     def members(self) -> Mapping[str, BoolArray]:
-        """For each identity, which rows mention it, of shape (n,)."""
+        """For each identity, a mask of the rows that mention it, of shape (n,)."""
         threshold = self.settings.identity_threshold
         return MappingProxyType(
             {name: _read_only(values >= threshold) for name, values in self.identities.items()}
         )
 
     def considered(self, name: str) -> BoolArray:
-        """Return which rows enter the comparisons of an identity: its subgroup and its background."""
+        """Return a mask of the rows in the subgroup or the background of an identity."""
         if self.background == "all":
             return np.ones(self.size, np.bool_)
         return ~np.isnan(self.identities[name])
 
     def considered_together(self) -> Iterator[tuple[Sequence[str], BoolArray]]:
-        """Yield the identities that are compared on the same rows, with those rows."""
+        """Yield groups of identities that are compared on the same rows, with a mask of those rows."""
         if self.background == "all":
             yield self.names, np.ones(self.size, np.bool_)
             return
@@ -132,11 +132,11 @@ class Rows:
             yield names, self.considered(names[0])
 
     def background_of(self, name: str) -> BoolArray:
-        """Return which rows an identity is compared with, of shape (n,)."""
+        """Return a mask of the background rows of an identity, of shape (n,)."""
         return self.considered(name) & ~self.members[name]
 
     def where(self, kept: BoolArray) -> "Rows":
-        """Return only some of the rows, in their order: a slice of the data."""
+        """Return a slice with the rows selected by a mask, in their original order."""
         return Rows(
             labels=_read_only(self.labels[kept]),
             predictions=_read_only(self.predictions[kept]),
@@ -148,17 +148,17 @@ class Rows:
         )
 
     def only(self, names: Sequence[str]) -> "Rows":
-        """Return the same rows with some of the identities, in the order given."""
+        """Return the same rows with only the given identities, in that order."""
         identities = MappingProxyType({name: self.identities[name] for name in names})
         return Rows(self.labels, self.predictions, identities, self.settings, self.background)
 
     def predicted(self, predictions: ArrayLike) -> "Rows":
-        """Return the same rows as another model predicts them.
+        """Return the same rows with the predictions of another model.
 
         Raises
         ------
         ValueError
-            If there is not one finite prediction for each row.
+            If `predictions` does not contain one finite number for each row.
         """
         other = _finite("predictions", as_vector("predictions", predictions, rows=self.size))
         return Rows(self.labels, other, self.identities, self.settings, self.background)
@@ -177,16 +177,16 @@ def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The comparisons of some rows.
+    """The comparisons of a set of rows.
 
     Attributes
     ----------
     overall : Comparison
-        All positive against all negative rows; the background does not matter to it.
+        All positive rows compared with all negative rows, independent of the background.
     cells : mapping of str to mapping of Cell to Comparison
-        For each identity, the five comparisons by name.
+        For each identity, the five comparisons by cell.
     backgrounds : mapping of str to Comparison
-        For each identity, positive against negative rows of its background.
+        For each identity, the positive background rows compared with the negative background rows.
     """
 
     overall: Comparison
@@ -200,14 +200,14 @@ def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
     Parameters
     ----------
     rows : Rows
-        Identities with the same blanks are counted together, in one sort.
+        The rows to count. Identities with the same blanks are counted together, with one sort.
     kept : ndarray of bool, shape (rows.size,), optional
-        Count these rows alone, as `rows.where(kept)` would be counted.
+        Mask of the rows to count, equivalent to counting `rows.where(kept)`. All rows by default.
 
     Returns
     -------
     Counted
-        The same integers in any order of the rows.
+        The counts, which do not depend on the order of the rows.
     """
     everything = np.ones(rows.size, np.bool_) if kept is None else kept
     cells: dict[str, Mapping[Cell, Comparison]] = {}
@@ -228,7 +228,7 @@ def count(rows: Rows, kept: BoolArray | None = None) -> Counted:
 
 
 def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
-    """Return what remains of the overall pairs without those of the subgroup."""
+    """Return the comparison within the background: overall pairs minus subgroup pairs."""
     return Comparison(
         counts.overall_wins - identity.subgroup_wins - identity.bpsn_wins - identity.bnsp_wins,
         counts.positives - identity.positives,
@@ -237,7 +237,7 @@ def _background(counts: PairCounts, identity: IdentityCounts) -> Comparison:
 
 
 def _count(rows: Rows, names: Sequence[str], kept: BoolArray) -> PairCounts:
-    """Count the pairs of some identities on some rows, among which are all that matter to them."""
+    """Count the pairs of the named identities on the rows selected by a mask."""
     places = np.cumsum(kept) - 1
     split = PreparedSplit(
         labels=rows.positive[kept],

@@ -1,4 +1,4 @@
-"""Simulated biased models, and the experiment on skewed class balance."""
+"""Simulated biased models, and the experiment with a skewed class balance."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +19,7 @@ _BACKGROUND_DEVIATION = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What Table 2 prints, the AEGs by their names whatever order the column has them in."""
+    """Values printed in Table 2, with the AEGs by name regardless of their order in the column."""
 
     subgroup_auc: float
     bpsn_auc: float
@@ -30,22 +30,22 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Normal distributions of predictions, cut off at 0 and 1.
+    """Simulated predictions with normal distributions truncated to [0, 1].
 
     Attributes
     ----------
     column : str
-        Its letter in Table 2.
+        The letter of the column in Table 2.
     description : str
-        The paper's.
+        The description in the paper.
     background, subgroup : tuple of (float, float)
-        Means of the positive and of the negative rows. The background's deviation is 0.05.
+        Means of the positive and of the negative rows. The standard deviation of the background is 0.05.
     deviation : float
-        The subgroup's.
+        Standard deviation of the subgroup.
     shares : tuple of (float, float)
-        Positive and negative rows of the subgroup for each one of the background.
+        Number of positive and of negative subgroup rows per background row of the same class.
     printed : Printed
-        The values in the paper.
+        The values printed in the paper.
     """
 
     column: str
@@ -58,8 +58,8 @@ class Scenario:
 
 
 # The parameters are those of the paper's notebook (types_of_bias.ipynb). The AEG printed in column A
-# does not follow from its own scenario, which gives 0.498; E and F print positive before negative,
-# G negative before positive.
+# differs from the value of its scenario, which is 0.498. Columns E and F print the positive AEG before the
+# negative AEG, and column G prints them in reverse order.
 TABLE_2: tuple[Scenario, ...] = (
     Scenario("A", "Small right score shift", (0.6, 0.2), (0.8, 0.4), Printed(1.0, 0.99, 1.0, 0.42, 0.42)),
     Scenario("B", "Large right score shift", (0.6, 0.2), (0.95, 0.55), Printed(1.0, 0.76, 1.0, 0.5, 0.5)),
@@ -95,10 +95,10 @@ TABLE_2: tuple[Scenario, ...] = (
 
 
 def class_balances() -> dict[str, Scenario]:
-    """Return Table 1 of the note on pinned AUC: the same predictions at three balances of the classes.
+    """Return the scenarios of Table 1 of the note on pinned AUC, which differ in class balance.
 
-    Column A is column B of Table 2 above. B has fewer negative and more positive rows of the
-    subgroup, C the opposite.
+    Column A equals column B of `TABLE_2`. Column B has more positive and fewer negative subgroup rows, and
+    column C the opposite.
     """
     shifted = TABLE_2[1]
     balances = {"A": (1.0, 1.0), "B": (1.5, 0.5), "C": (0.5, 1.5)}
@@ -106,19 +106,20 @@ def class_balances() -> dict[str, Scenario]:
 
 
 def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> Rows:
-    """Draw rows of a scenario; the same seed gives the same rows.
+    """Sample the rows of a scenario.
 
     Parameters
     ----------
     scenario : Scenario
     seed : int
+        Seed of the random generator, for reproducible rows.
     rows : int
-        Rows of the background in each class.
+        Number of background rows in each class.
 
     Returns
     -------
     Rows
-        With one identity, ``"subgroup"``.
+        The rows, with the single identity ``"subgroup"``.
     """
     rng = np.random.default_rng(seed)
     sets = list(_draw_sets(rng, scenario, rows))
@@ -132,7 +133,7 @@ def draw(scenario: Scenario, *, seed: int, rows: int = ROWS_PER_CLASS) -> Rows:
 def _draw_sets(
     rng: np.random.Generator, scenario: Scenario, rows: int
 ) -> Iterator[tuple[FloatArray, int, int]]:
-    """Yield the predictions, the label and whether the identity is mentioned, for each of four sets."""
+    """Yield the predictions, the label and the identity value (0 or 1) of each of the four sets."""
     for place, label in enumerate((1, 0)):
         yield _draw_truncated(rng, scenario.background[place], _BACKGROUND_DEVIATION, rows), label, 0
         size = round(rows * scenario.shares[place])
@@ -140,7 +141,7 @@ def _draw_sets(
 
 
 def _draw_truncated(rng: np.random.Generator, mean: float, deviation: float, size: int) -> FloatArray:
-    """Draw from a normal distribution what lies between 0 and 1."""
+    """Sample from a normal distribution truncated to [0, 1]."""
     drawn = np.empty(0)
     while drawn.size < size:
         more = rng.normal(mean, deviation, 2 * size)
@@ -150,17 +151,17 @@ def _draw_truncated(rng: np.random.Generator, mean: float, deviation: float, siz
 
 @dataclass(frozen=True, slots=True)
 class SkewLine:
-    """One identity before and after the skew, for each model; None is undefined.
+    """Pinned AUC of one identity before and after the skew, by model; undefined values are None.
 
     Attributes
     ----------
     name : str
     is_skewed : bool
-        Whether it is the identity whose negative rows were removed.
+        Whether negative rows of this identity were removed.
     original : mapping of str to float or None
         Pinned AUC on all rows, by model.
     skewed, deviation : mapping of str to float or None
-        Mean of the pinned AUC over the trials, and the deviation among them, by model.
+        Mean and standard deviation of the pinned AUC over the trials, by model.
     """
 
     name: str
@@ -172,21 +173,22 @@ class SkewLine:
 
 @dataclass(frozen=True, slots=True)
 class SkewExperiment:
-    """What removing negative rows of one identity does to pinned AUC.
+    """Effect of removing negative rows of one identity on pinned AUC.
 
     Attributes
     ----------
     identity : str
-        The identity that was skewed.
+        The skewed identity.
     removed, rows_left, positives_left : int
-        Rows taken away in each trial, and what remains of the identity.
+        Number of rows removed in each trial, and the remaining rows and positive rows of the identity.
     trials : int
     models : tuple of str
     lines : tuple of SkewLine
-        The largest difference between the first and the last model on the original rows first.
+        One element for each identity, in descending order of the difference between the first and the last
+        model on the original rows.
     bias_aucs : mapping of str to mapping of BiasAuc to tuple of two floats or None
-        For each model the Subgroup, BPSN and BNSP AUC of the skewed identity, on all rows and as the
-        mean of the trials: these are robust.
+        For each model, the Subgroup, BPSN and BNSP AUC of the skewed identity on all rows, and the mean over
+        the trials. These AUCs are robust.
     """
 
     identity: str
@@ -203,7 +205,7 @@ class SkewExperiment:
         return asdict(self) | {"warning": NOT_ROBUST}
 
     def __str__(self) -> str:
-        """Return Table 2 of the note, two decimals, with what was done and the warning below it."""
+        """Format the results as in Table 2 of the note, followed by a legend and the warning."""
         width = max(len("identity*"), *(len(line.name) + line.is_skewed for line in self.lines))
         titles = [f"{part} {model}" for part in ("original", "skewed") for model in self.models]
         text = [f"{'identity':<{width}}" + "".join(f"{title:>{len(title) + 2}}" for title in titles)]
@@ -212,7 +214,7 @@ class SkewExperiment:
             shown = ("-" if value is None else f"{value:.2f}" for value in values)
             cells = (f"{value:>{len(title) + 2}}" for value, title in zip(shown, titles, strict=True))
             text.append(f"{line.name + '*' * line.is_skewed:<{width}}" + "".join(cells))
-        text.append(f"* {self.removed} of its negative rows removed at random, mean of {self.trials} trials.")
+        text.append(f"* {self.removed} negative rows removed at random; mean over {self.trials} trials.")
         return "\n".join([*text, NOT_ROBUST])
 
 
@@ -225,21 +227,22 @@ def skew_experiment(
     share: float = 0.5,
     trials: int = 100,
 ) -> SkewExperiment:
-    """Remove a share of one identity's negative rows at random and see what pinned AUC makes of it.
+    """Measure how pinned AUC changes when random negative rows of one identity are removed.
 
     Parameters
     ----------
     rows : Rows
-        Whose predictions are not looked at.
+        The rows; their predictions are ignored.
     models : mapping of str to ndarray of float64, each of shape (rows.size,)
         The predictions of one or more models.
     identity : str
         The identity to skew.
     seed : int
-        The same seed removes the same rows.
+        Seed of the random generator, for reproducible removals.
     share : float
-        Of its negative rows, rounded down to whole rows.
+        Fraction of the identity's negative rows to remove, rounded down to whole rows.
     trials : int
+        Number of random removals.
 
     Returns
     -------
@@ -252,11 +255,11 @@ def skew_experiment(
 
     Notes
     -----
-    Table 2 of "Limitations of Pinned AUC for Measuring Unintended Bias" (2019). Every pinned AUC is
-    the exact expectation over the samples of the background, so that only the removal is random.
+    Table 2 of "Limitations of Pinned AUC for Measuring Unintended Bias" (2019). Every pinned AUC is the exact
+    expectation over samples of the background, so only the removal is random.
     """
     if not models or trials < 1 or not 0 <= share <= 1:
-        raise ValueError("An experiment needs a model, a trial, and a share between 0 and 1.")
+        raise ValueError("The experiment requires a model, a trial, and a share between 0 and 1.")
     scored = {model: rows.predicted(predictions) for model, predictions in models.items()}
     negatives = np.flatnonzero(rows.members[identity] & ~rows.positive)
     removed = int(share * negatives.size)
@@ -316,7 +319,7 @@ def _mean_and_deviation(values: list[float | None]) -> tuple[float | None, float
 
 
 def _difference(line: SkewLine) -> float:
-    """Return how far the models are apart on the original rows; undefined comes last."""
+    """Return the difference between the models on the original rows, or -1 if it is undefined."""
     values = list(line.original.values())
     first, last = values[0], values[-1]
     return -1.0 if first is None or last is None else abs(last - first)

@@ -1,4 +1,4 @@
-"""Per-identity metric table (Borkan et al., 2019), also for two models side by side."""
+"""Per-identity metric table (Borkan et al., 2019), and comparison of two tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,26 +15,27 @@ AEGS: tuple[Cell, ...] = ("negative_aeg", "positive_aeg")
 CELLS: tuple[Cell, ...] = (*BIAS_AUCS, *AEGS)
 Column = Literal[Cell, "name", "category", "size", "positives", "share_positive", "mean_auc"]
 
-# The ends of the colour scales of Tables 3 and 6.
+# The ends of the color scales in Tables 3 and 6.
 _WORST_AUC = 0.5
 _LARGEST_AEG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """One identity; None is undefined.
+    """Table row of one identity; undefined values are None.
 
     Attributes
     ----------
     name : str
     category : str or None
-        What it is grouped with, such as ``"religion"``.
+        The category of the identity, such as ``"religion"``.
     size, positives : int
-        Rows that mention it, and how many of them are positive.
+        Number of rows that mention the identity, and how many of them are positive.
     subgroup_auc, bpsn_auc, bnsp_auc : float or None
-        In [0, 1].
+        The three bias AUCs, in [0, 1].
     negative_aeg, positive_aeg : float or None
-        In [-0.5, 0.5]; above 0 the subgroup is scored higher than its background.
+        The average equality gaps, in [-0.5, 0.5]. Above 0, the subgroup is scored higher than its
+        background.
     """
 
     name: str
@@ -49,12 +50,12 @@ class TableLine:
 
     @property
     def share_positive(self) -> float | None:
-        """Share of the identity's rows that are positive, in [0, 1]; None without rows."""
+        """Share of the identity's rows that are positive, in [0, 1]; None if it has no rows."""
         return self.positives / self.size if self.size else None
 
     @property
     def mean_auc(self) -> float | None:
-        """Mean of the three AUCs, by which Table 3 is sorted; None if one is undefined."""
+        """Mean of the three AUCs, used to sort Table 3; None if one is undefined."""
         aucs = [self.subgroup_auc, self.bpsn_auc, self.bnsp_auc]
         defined = [auc for auc in aucs if auc is not None]
         return sum(defined) / len(aucs) if len(defined) == len(aucs) else None
@@ -71,17 +72,17 @@ class MetricTable:
     Attributes
     ----------
     rows, positives : int
-        Rows the table was made from, and how many are positive.
+        Number of measured rows, and how many of them are positive.
     overall_auc : float or None
-        ROC AUC on all of them.
+        ROC AUC on all rows; None if undefined.
     background : {"all", "annotated"}
-        What the identities were compared with.
+        The background that the identities were compared with.
     lines : tuple of TableLine
-        In the order of the identities, until `sorted_by` says otherwise.
+        The table rows, in the order of the identities unless sorted with `sorted_by`.
     too_small : tuple of (str, int)
-        The identities left out with their sizes, because they were below the minimum.
+        The identities below the minimum size, which are excluded, with their sizes.
     undefined : tuple of Undefined
-        Every cell that is None, with the reason.
+        The undefined cells, with the reasons.
     """
 
     rows: int
@@ -93,14 +94,14 @@ class MetricTable:
     undefined: tuple[Undefined, ...]
 
     def sorted_by(self, column: Column, *, descending: bool = False) -> "MetricTable":
-        """Return the table with its lines in the order of a column; what is undefined comes last."""
+        """Return the table sorted by a column, with undefined values last."""
         defined = [line for line in self.lines if getattr(line, column) is not None]
         defined.sort(key=lambda line: getattr(line, column), reverse=descending)
         rest = [line for line in self.lines if getattr(line, column) is None]
         return replace(self, lines=(*defined, *rest))
 
     def lowest(self, k: int, by: Column = "mean_auc") -> "MetricTable":
-        """Return the table of the k identities with the lowest defined values, the lowest first."""
+        """Return a table of the k identities with the lowest defined values, in ascending order."""
         lines = self.sorted_by(by).lines[:k]
         return replace(self, lines=tuple(line for line in lines if getattr(line, by) is not None))
 
@@ -132,15 +133,15 @@ class MetricTable:
 
 @dataclass(frozen=True, slots=True)
 class LineDifference:
-    """One identity in two tables, such as those of two models.
+    """Comparison of one identity in two tables, for example of two models.
 
     Attributes
     ----------
     name : str
     candidate, baseline : TableLine or None
-        None where a table does not have the identity.
+        The table rows of the identity; None if the table does not contain it.
     differences : mapping of Cell to float or None
-        The candidate minus the baseline; None where either is undefined.
+        Candidate minus baseline; None if either is undefined.
     """
 
     name: str
@@ -165,18 +166,19 @@ def metric_table(
     minimum_size: int = 0,
     counted: Counted | None = None,
 ) -> MetricTable:
-    """Measure all five metrics for each identity.
+    """Compute all five metrics for each identity.
 
     Parameters
     ----------
     rows : Rows
-        What is measured, and against which background.
+        The rows to measure, including the choice of background.
     categories : mapping of str to str, optional
-        The category of some identities, for grouping.
+        Categories of identities, for grouping.
     minimum_size : int
-        Identities that fewer rows mention are left out and listed.
+        Minimum number of rows that mention an identity. Smaller identities are excluded and listed in
+        `too_small`.
     counted : Counted, optional
-        What `count` returns for these rows, if it is known already.
+        The result of `count` for these rows, if it is already available.
 
     Returns
     -------
@@ -185,7 +187,7 @@ def metric_table(
     Notes
     -----
     Borkan et al., "Nuanced Metrics for Measuring Unintended Bias with Real Data for Text
-    Classification" (2019), Tables 3 and 6; Table 6 leaves out identities with 100 rows or less.
+    Classification" (2019), Tables 3 and 6. Table 6 excludes identities with at most 100 rows.
 
     Examples
     --------
@@ -219,15 +221,15 @@ def metric_table(
 
 
 def slice_of(rows: Rows, values: ArrayLike, argument: str = "values") -> Rows:
-    """Return the rows where a boolean column is true, such as the short comments of Table 6.
+    """Return the rows in which a boolean column is true, such as the short comments in Table 6.
 
     Parameters
     ----------
     rows : Rows
     values : array_like, shape (rows.size,)
-        True at ``value >= 0.5``; a blank is not.
+        The boolean column. A value is true if ``value >= 0.5``; blanks are false.
     argument : str
-        What to call the column in an error.
+        The name of the column in error messages.
 
     Raises
     ------
@@ -239,17 +241,18 @@ def slice_of(rows: Rows, values: ArrayLike, argument: str = "values") -> Rows:
 
 
 def compare_tables(candidate: MetricTable, baseline: MetricTable) -> tuple[LineDifference, ...]:
-    """Put two tables side by side, such as two models, or two slices as in Table 6.
+    """Compare the tables of two models, or of two slices as in Table 6.
 
     Parameters
     ----------
     candidate, baseline : MetricTable
-        The differences are the candidate's value minus the baseline's.
+        The tables to compare. Differences are candidate minus baseline.
 
     Returns
     -------
     tuple of LineDifference
-        In the order of the candidate's table; identities that only the baseline has come last.
+        One element for each identity in the order of the candidate's table, followed by the identities
+        that only the baseline contains.
     """
     ours, theirs = _by_name(candidate.lines), _by_name(baseline.lines)
     return tuple(
@@ -259,13 +262,13 @@ def compare_tables(candidate: MetricTable, baseline: MetricTable) -> tuple[LineD
 
 
 def heat(cell: Cell, value: float | None) -> float | None:
-    """Return where a value lies on the colour scale of its column, as in Tables 3 and 6.
+    """Return the position of a value on the color scale of its column, as in Tables 3 and 6.
 
     Returns
     -------
     float or None
-        For an AUC 0 at 1 and rising to 1 at 0.5 and below. For an AEG from -1 at -0.5 over 0, the
-        middle, to 1 at 0.5. None where the value is undefined.
+        For an AUC, 0 (best) for an AUC of 1, rising linearly to 1 (worst) for 0.5 or less. For an AEG, the
+        value scaled from [-0.5, 0.5] to [-1, 1]. None if the value is undefined.
     """
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""Labels and identities of rows, before there is a model."""
+"""Labels and identities of rows without predictions."""
 
 import numpy as np
 import pytest
@@ -17,20 +17,20 @@ def annotations():
     )
 
 
-def test_a_row_has_a_label_and_mentions_an_identity_from_one_half_on(annotations):
+def test_labels_and_mentions_start_at_one_half(annotations):
     assert annotations.positive["toxic"].tolist() == [True, True, False, False]
     assert annotations.members["cat"].tolist() == [True, False, False, True]
     assert annotations.sizes() == {"cat": 2, "dog": 1}
 
 
-def test_the_thresholds_are_settings():
+def test_thresholds_are_configurable():
     settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
     annotations = Annotations.of({"toxic": [0.7, 0.8]}, {"cat": [0.1, 0.09]}, settings=settings)
     assert annotations.positive["toxic"].tolist() == [False, True]
     assert annotations.members["cat"].tolist() == [True, False]
 
 
-def test_rows_without_a_label_are_left_out_of_what_is_measured_for_it(annotations):
+def test_rows_without_a_label_are_excluded_for_that_label(annotations):
     rows = annotations.rows("insult", [4, 3, 2, 1])
     assert rows.labels.tolist() == [1, 0]
     assert rows.predictions.tolist() == [3, 2]
@@ -38,14 +38,14 @@ def test_rows_without_a_label_are_left_out_of_what_is_measured_for_it(annotation
     assert annotations.rows("toxic", [4, 3, 2, 1]).size == 4
 
 
-def test_a_blank_identity_counts_or_does_not_as_the_caller_says(annotations):
+def test_blank_identity_is_background_or_excluded(annotations):
     assert annotations.considered["cat"].all()
     strict = Annotations.of(annotations.labels, annotations.identities, background="annotated")
     assert strict.considered["cat"].tolist() == [True, False, True, True]
     assert strict.rows("toxic", [1, 2, 3, 4]).background == "annotated"
 
 
-def test_rows_can_be_taken_by_truth_or_by_number(annotations):
+def test_rows_can_be_selected_by_mask_or_index(annotations):
     assert annotations.at(np.array([3, 0])).labels["toxic"].tolist() == [0, 1]
     assert annotations.at(annotations.positive["toxic"]).size == 2
 
@@ -53,18 +53,18 @@ def test_rows_can_be_taken_by_truth_or_by_number(annotations):
 @pytest.mark.parametrize(
     ("labels", "identities", "background", "message"),
     [
-        ({}, {}, "all", "`labels` must hold at least one label"),
+        ({}, {}, "all", "`labels` must contain at least one label"),
         ({"toxic": [1, np.inf]}, {}, "all", r"`labels\['toxic'\]` must be finite or blank"),
         ({"toxic": [1, 0]}, {"cat": [1]}, "all", r"`identities\['cat'\]` must have 2 values, not 1"),
         ({"toxic": [1, 0]}, {}, "none", '`background` must be "all" or "annotated"'),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(labels, identities, background, message):
+def test_invalid_argument_is_named(labels, identities, background, message):
     with pytest.raises(ValueError, match=message):
         Annotations.of(labels, identities, background=background)
 
 
-def test_predictions_are_refused_by_the_name_of_their_label(annotations):
+def test_invalid_predictions_are_named_by_their_label(annotations):
     with pytest.raises(ValueError, match=r"`predictions\['insult'\]` must be finite"):
         annotations.rows("insult", [1, NAN, 2, 3])
     with pytest.raises(ValueError, match=r"`predictions\['toxic'\]` must have 4 values, not 1"):

@@ -1,4 +1,4 @@
-"""What a model says of rows that mention an identity."""
+"""Association of predictions with identities: correlations, mean scores, AUCs by threshold."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def drawn():
 
 
 @pytest.mark.parametrize("background", ["all", "annotated"])
-def test_predictions_correlate_with_identities_on_the_rows_of_their_label(drawn, background):
+def test_correlation_uses_the_rows_with_a_label(drawn, background):
     labels, identities, predictions = drawn
     annotations = Annotations.of(labels, identities, background=background)
     for reading in ("fractions", "binarized"):
@@ -41,7 +41,7 @@ def test_predictions_correlate_with_identities_on_the_rows_of_their_label(drawn,
         assert found.value("dog", "insult") == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_constant_model_correlates_with_nothing(drawn):
+def test_constant_predictions_have_no_correlation(drawn):
     labels, identities, _ = drawn
     found = prediction_correlations(Annotations.of(labels, identities), np.full(200, 0.3))
     assert found.defined() == []
@@ -49,7 +49,7 @@ def test_a_constant_model_correlates_with_nothing(drawn):
 
 
 @pytest.mark.parametrize("background", ["all", "annotated"])
-def test_mean_scores_are_of_each_class_inside_and_outside_the_subgroup(drawn, background):
+def test_mean_scores_cover_each_class_inside_and_outside_the_subgroup(drawn, background):
     labels, identities, predictions = drawn
     annotations = Annotations.of(labels, identities, background=background)
     found = {(each.label, each.identity, each.of): each for each in mean_scores(annotations, predictions)}
@@ -68,20 +68,20 @@ def test_mean_scores_are_of_each_class_inside_and_outside_the_subgroup(drawn, ba
         assert each.as_dict()["difference"] == each.subgroup_mean - each.background_mean
 
 
-def test_means_of_any_finite_predictions_are_finite():
+def test_means_of_huge_predictions_are_finite():
     annotations = Annotations.of({"toxic": [1, 1, 0, 0]}, {"cat": [1, 1, 0, 0]})
     found = mean_scores(annotations, [1.5e308, 1.5e308, 1e-300, 3e-300])
     assert [each.subgroup_mean for each in found[:2]] == [1.5e308, 1.5e308]
     assert mean_scores(Annotations.of({"toxic": []}, {"cat": []}), [])[0].subgroup_mean is None
 
 
-def test_without_rows_there_is_no_mean():
+def test_mean_is_none_without_rows():
     annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [1, 0]})
     positive = mean_scores(annotations, [0.9, 0.1])[1]
     assert (positive.subgroup_mean, positive.background_mean, positive.difference) == (0.9, None, None)
 
 
-def test_the_auc_at_each_threshold_is_that_of_the_binarized_label(drawn):
+def test_threshold_auc_equals_the_auc_of_the_binarized_label(drawn):
     labels, _, predictions = drawn
     rows = Rows.of(labels["toxic"], predictions["toxic"], {})
     for each in threshold_aucs(rows, [0.1, 0.5, 0.9]):
@@ -91,7 +91,7 @@ def test_the_auc_at_each_threshold_is_that_of_the_binarized_label(drawn):
     assert threshold_aucs(rows, [2])[0].overall_auc is None
 
 
-def test_moments_neither_overflow_nor_vanish():
+def test_moments_neither_overflow_nor_underflow():
     assert mean(np.array([1.5e308, 1.5e308])) == 1.5e308
     assert mean(np.array([])) is None
     assert deviation(np.array([1e200, -1e200])) == pytest.approx(2**0.5 * 1e200)

@@ -1,4 +1,4 @@
-"""What a solution says about identities and labels without any model."""
+"""The audit of a solution: correlations, PPMI, fractions and co-mentions without a model."""
 
 import json
 import math
@@ -28,13 +28,13 @@ def draw(seed, size=300, blanks=0.2):
     }
 
 
-# Pearson
+# Pearson correlation
 
 
 @pytest.mark.parametrize("reading", ["fractions", "binarized"])
 @pytest.mark.parametrize("background", ["all", "annotated"])
 @pytest.mark.parametrize("blanks", [0, 0.2])
-def test_correlations_are_those_of_numpy_on_the_rows_that_take_part(reading, background, blanks):
+def test_correlations_equal_those_of_numpy(reading, background, blanks):
     labels, identities = draw(1, blanks=blanks)
     found = label_correlations(Annotations.of(labels, identities, background=background), reading)
     for identity, mentions in identities.items():
@@ -48,7 +48,7 @@ def test_correlations_are_those_of_numpy_on_the_rows_that_take_part(reading, bac
             assert found.value(identity, label) == pytest.approx(np.corrcoef(one, other)[0, 1], abs=1e-12)
 
 
-def test_binarized_correlations_are_the_same_bits_in_any_order():
+def test_binarized_correlations_do_not_depend_on_row_order():
     labels, identities = draw(2)
     order = np.random.default_rng(3).permutation(300)
     annotations = Annotations.of(labels, identities)
@@ -56,7 +56,7 @@ def test_binarized_correlations_are_the_same_bits_in_any_order():
     assert label_correlations(annotations.at(order), "binarized") == found
 
 
-def test_what_is_constant_or_hardly_there_has_no_correlation():
+def test_constant_or_rare_column_has_no_correlation():
     annotations = Annotations.of(
         {"toxic": [0, 1, 1], "never": [0, 0, 0], "once": [1, NAN, NAN]}, {"cat": [0, 1, 0], "dog": [0, 0, 0]}
     )
@@ -64,10 +64,10 @@ def test_what_is_constant_or_hardly_there_has_no_correlation():
     assert found.values == ((pytest.approx(0.5), None, None), (None, None, None))
     assert found.reasons["cat", "never"] == "the label is the same in all rows."
     assert found.reasons["dog", "toxic"] == "the identity is the same in all rows."
-    assert found.reasons["cat", "once"] == "there are fewer than two rows that have both."
+    assert found.reasons["cat", "once"] == "fewer than two rows have both values."
 
 
-def test_a_reading_must_be_one_of_two():
+def test_invalid_reading_is_rejected():
     with pytest.raises(ValueError, match='`reading` must be "fractions" or "binarized"'):
         label_correlations(Annotations.of({"toxic": [0, 1]}, {}), "rounded")
 
@@ -75,7 +75,7 @@ def test_a_reading_must_be_one_of_two():
 @given(
     arrays.arrays(np.int64, 12, elements=st.integers(-1000, 1000)), st.integers(-300, 300), st.floats(0.1, 1)
 )
-def test_a_column_correlates_fully_with_itself_at_any_scale(numbers, exponent, factor):
+def test_column_correlates_perfectly_with_itself_at_any_scale(numbers, exponent, factor):
     values = numbers * 10.0**exponent
     annotations = Annotations.of({"toxic": values * factor}, {"cat": values})
     r = label_correlations(annotations).value("cat", "toxic")
@@ -89,7 +89,7 @@ def test_a_column_correlates_fully_with_itself_at_any_scale(numbers, exponent, f
 # PPMI
 
 
-def test_ppmi_of_comments_is_a_logarithm_of_shares_of_rows():
+def test_ppmi_of_comments_is_the_logarithm_of_row_shares():
     labels, identities = draw(4, blanks=0)
     found = ppmi(Annotations.of(labels, identities), "comments")
     for identity, mentions in identities.items():
@@ -99,7 +99,7 @@ def test_ppmi_of_comments_is_a_logarithm_of_shares_of_rows():
             assert found.value(identity, label) == pytest.approx(expected, abs=1e-12)
 
 
-def test_ppmi_of_pairs_is_a_logarithm_of_shares_of_meetings():
+def test_ppmi_of_pairs_is_the_logarithm_of_pair_shares():
     labels, identities = draw(5, blanks=0)
     found = ppmi(Annotations.of(labels, identities), "pairs")
     counts = np.array(
@@ -110,8 +110,8 @@ def test_ppmi_of_pairs_is_a_logarithm_of_shares_of_meetings():
     assert np.array(found.values) == pytest.approx(np.maximum(expected, 0), abs=1e-12)
 
 
-def test_the_two_readings_can_disagree_on_the_sign():
-    # Both labels are likelier with the identity than without, but one of them much more.
+def test_ppmi_of_comments_and_pairs_can_differ_in_sign():
+    # Both labels are more likely with the identity than without it, but one of them much more.
     mentions = [1] * 10 + [0] * 90
     toxic = [1] * 3 + [0] * 7 + [1] * 9 + [0] * 81
     attack = [1] * 9 + [0] * 91
@@ -122,7 +122,7 @@ def test_the_two_readings_can_disagree_on_the_sign():
     assert ppmi(annotations, "pairs").value("cat", "toxic") == 0
 
 
-def test_never_meeting_is_0_and_never_happening_is_undefined():
+def test_ppmi_is_zero_without_co_occurrence_and_undefined_without_occurrence():
     annotations = Annotations.of(
         {"toxic": [1, 0], "never": [0, 0]}, {"cat": [0, 1], "dog": [0, 0], "cow": [1, 0]}
     )
@@ -137,14 +137,14 @@ def test_never_meeting_is_0_and_never_happening_is_undefined():
     )
 
 
-def test_independent_events_have_a_ppmi_of_exactly_0():
+def test_independent_events_have_a_ppmi_of_exactly_zero():
     assert ppmi_of_counts({("a", "x"): 3, ("a", "y"): 9, ("b", "x"): 7, ("b", "y"): 21}).values == (
         (0, 0),
         (0, 0),
     )
 
 
-def test_a_unit_must_be_one_of_two():
+def test_invalid_unit_is_rejected():
     with pytest.raises(ValueError, match='`unit` must be "comments" or "pairs"'):
         ppmi(Annotations.of({"toxic": [0, 1]}, {}), "words")
 
@@ -152,13 +152,13 @@ def test_a_unit_must_be_one_of_two():
 # Fractions
 
 
-def test_every_tenth_has_its_own_bar():
+def test_every_tenth_has_its_own_bin():
     counts = count_fractions("toxic", np.arange(11) / 10)
     assert counts.tenths == (1,) * 11
     assert [each.rows for each in counts.sweep] == list(range(10, 0, -1))
 
 
-def test_blanks_are_counted_apart_and_shares_are_of_the_rest():
+def test_blanks_are_counted_separately_and_excluded_from_shares():
     counts = count_fractions("toxic", np.array([NAN, 0.5, 0.49999999999999994, 0]), [0.5])
     assert (counts.rows, counts.blanks) == (3, 1)
     assert counts.sweep[0].rows == 1
@@ -166,7 +166,7 @@ def test_blanks_are_counted_apart_and_shares_are_of_the_rest():
     assert count_fractions("toxic", np.array([NAN]), [0.5]).sweep[0].share is None
 
 
-def test_no_fraction_is_outside_its_interval():
+def test_fraction_outside_its_interval_is_rejected():
     with pytest.raises(ValueError, match="`toxic` must be between 0 and 1, but 1 of 2 values"):
         count_fractions("toxic", np.array([0.5, 1.5]))
 
@@ -187,24 +187,24 @@ def test_co_mentions_are_counted_in_rows():
     assert found.mean_by_identity["dog"] == per_row[identities["dog"] >= 0.5].mean()
 
 
-def test_a_row_without_any_annotation_counts_only_among_all():
+def test_unannotated_row_counts_only_with_background_all():
     labels, identities = {"toxic": [0, 0, 0]}, {"cat": [1, NAN, 0], "dog": [1, NAN, NAN]}
     assert co_mentions(Annotations.of(labels, identities)).identities_per_row == (2, 0, 1)
     annotated = Annotations.of(labels, identities, background="annotated")
     assert co_mentions(annotated).identities_per_row == (1, 0, 1)
 
 
-def test_without_mentions_there_are_no_means():
+def test_means_are_none_without_mentions():
     found = co_mentions(Annotations.of({"toxic": [0]}, {"cat": [0]}))
     assert (found.mean, found.mean_where_any, found.mean_by_identity["cat"]) == (0, None, None)
     assert found.share("cat", "cat") is None
     assert co_mentions(Annotations.of({"toxic": [0, 0]}, {})).identities_per_row == (2,)
 
 
-# All of it
+# The whole audit
 
 
-def test_mean_labels_are_of_all_rows_and_of_each_identity():
+def test_mean_labels_cover_all_rows_and_each_identity():
     labels, identities = draw(7)
     means = {(each.identity, each.label): each for each in mean_labels(Annotations.of(labels, identities))}
     assert means[None, "toxic"].mean == pytest.approx(np.nanmean(labels["toxic"]))
@@ -214,7 +214,7 @@ def test_mean_labels_are_of_all_rows_and_of_each_identity():
     assert means["cat", "insult"].positives == (cats >= 0.5).sum()
 
 
-def test_the_audit_says_which_reading_each_table_has_and_is_ready_for_json():
+def test_audit_names_its_readings_and_serializes_to_json():
     found = audit(Annotations.of(*draw(8)))
     data = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert list(data["correlations"]) == ["fractions", "binarized"]
@@ -225,7 +225,7 @@ def test_the_audit_says_which_reading_each_table_has_and_is_ready_for_json():
     assert sum(data["identities"][0]["tenths"]) + data["identities"][0]["blanks"] == 300
 
 
-def test_without_rows_an_audit_has_nothing_to_say_and_says_so():
+def test_audit_without_rows_has_reasons_instead_of_values():
     found = audit(Annotations.of({"toxic": []}, {"cat": []}))
     assert found.correlations["fractions"].values == found.ppmi["pairs"].values == ((None,),)
     assert found.labels[0].tenths == (0,) * 11

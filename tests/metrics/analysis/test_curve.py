@@ -1,4 +1,4 @@
-"""Theorems 3.1 to 3.3 of Borkan et al. (2019), on the curve of Figure 2."""
+"""Theorems 3.1 to 3.3 of Borkan et al. (2019) for the curve of Figure 2."""
 
 from itertools import combinations_with_replacement
 
@@ -28,13 +28,14 @@ def curve_of(subgroup, background, label_class="positive"):
 
 @classes
 @given(subgroup=sets, background=sets)
-def test_all_definitions_of_the_aeg_are_equal(label_class, subgroup, background):
+def test_all_definitions_of_the_aeg_agree(label_class, subgroup, background):
     curve = curve_of(subgroup, background, label_class)
-    # Definition 2, with the sign of the others: the area between the diagonal and the curve.
+    # Definition 2, with the sign of the other definitions: the area between the diagonal and the curve.
     area = np.trapezoid(curve.x - curve.y, curve.x)
-    # Definition 3: a row of the background above one of the subgroup, ties one half.
+    # Definition 3: the share of pairs in which the background row is above the subgroup row; ties count one
+    # half.
     pairs = [(b > s) + (b == s) / 2 for b in background for s in subgroup]
-    # Definition 4: the Mann-Whitney statistic as it is counted for the score.
+    # Definition 4: the Mann-Whitney statistic that the score uses.
     counted = count(rows_of(subgroup, background, label_class)).cells["cat"][f"{label_class}_aeg"]
     assert curve.comparison == counted
     assert curve.aeg == counted.gap == 0.5 - sum(pairs) / len(pairs) or curve.aeg == pytest.approx(
@@ -44,14 +45,14 @@ def test_all_definitions_of_the_aeg_are_equal(label_class, subgroup, background)
 
 
 @given(subgroup=sets, times=st.integers(1, 4))
-def test_an_equality_gap_of_zero_at_every_threshold_makes_the_aeg_zero(subgroup, times):
+def test_zero_equality_gap_at_every_threshold_implies_zero_aeg(subgroup, times):
     curve = curve_of(subgroup, subgroup * times)
     assert all(curve.at(threshold).equality_gap == 0 for threshold in curve.thresholds)
     assert curve.aeg == 0
     assert curve.meets_diagonal()
 
 
-def test_an_aeg_of_zero_makes_the_curve_meet_the_diagonal_between_its_ends():
+def test_curve_with_zero_aeg_meets_the_diagonal_between_its_ends():
     small = [list(values) for size in (1, 2, 3) for values in combinations_with_replacement(range(4), size)]
     curves = [curve_of(subgroup, background) for subgroup in small for background in small]
     without_gap = [curve for curve in curves if curve.aeg == 0]
@@ -60,7 +61,7 @@ def test_an_aeg_of_zero_makes_the_curve_meet_the_diagonal_between_its_ends():
     assert not all(curve.meets_diagonal() for curve in curves)
 
 
-def test_on_finitely_many_rows_it_may_meet_the_diagonal_between_two_thresholds_only():
+def test_curve_of_few_rows_can_meet_the_diagonal_only_between_thresholds():
     curve = curve_of([0.3, 0.1], [0.2, 0.2])
     assert curve.aeg == 0
     assert [curve.at(threshold).equality_gap for threshold in (0.3, 0.2, 0.1)] == [0.5, -0.5, 0.0]
@@ -71,16 +72,16 @@ def test_on_finitely_many_rows_it_may_meet_the_diagonal_between_two_thresholds_o
     subgroup=st.lists(st.floats(0, 1), min_size=1, max_size=20),
     background=st.lists(st.floats(0, 1), min_size=1, max_size=20),
 )
-def test_equation_4_read_literally_is_a_difference_of_means(subgroup, background):
+def test_literal_equation_4_is_a_difference_of_means(subgroup, background):
     curve = curve_of(subgroup, background)
-    # The rate is constant above each threshold down from the next higher one.
+    # The rate is constant from each threshold up to the next one.
     widths = -np.diff(curve.thresholds, append=0.0)
     integral = float(np.dot(curve.x[1:] - curve.y[1:], widths))
     assert integral == pytest.approx(np.mean(subgroup) - np.mean(background), abs=1e-12)
 
 
 @given(subgroup=sets, background=sets)
-def test_the_curve_runs_from_no_row_to_all_rows_and_never_back(subgroup, background):
+def test_curve_rises_monotonically_from_no_rows_to_all_rows(subgroup, background):
     curve = curve_of(subgroup, background)
     for rates in (curve.x, curve.y):
         assert (rates[0], rates[-1]) == (0, 1)
@@ -88,7 +89,7 @@ def test_the_curve_runs_from_no_row_to_all_rows_and_never_back(subgroup, backgro
     assert -0.5 <= curve.aeg <= 0.5
 
 
-def test_a_mark_has_the_rates_at_its_threshold_between_predictions_too():
+def test_mark_between_predictions_has_the_rates_at_its_threshold():
     curve = curve_of([0.9, 0.8, 0.3, 0.1], [0.7, 0.2])
     mark = curve.at(0.5)
     assert (mark.subgroup_rate, mark.background_rate, mark.equality_gap) == (0.5, 0.5, 0)
@@ -99,20 +100,20 @@ def test_a_mark_has_the_rates_at_its_threshold_between_predictions_too():
     assert curve.widest().equality_gap == 0.5
 
 
-def test_the_negative_class_has_false_positive_rates_with_the_same_sign():
+def test_negative_class_has_false_positive_rates_with_the_same_sign():
     curve = curve_of([0.9, 0.8], [0.1, 0.2], "negative")
     assert curve.aeg == 0.5
     assert curve.at(0.5).subgroup_rate == 1
     assert curve.at(0.5).background_rate == 0
 
 
-def test_there_is_no_curve_without_both_sets():
+def test_curve_requires_both_sets():
     rows = rows_of([0.5], [])
     assert equality_curve(rows, "cat", "positive") is None
     assert equality_curve(rows, "cat", "negative") is None
 
 
-def test_all_curves_are_those_of_each_identity_and_class_alone():
+def test_batch_curves_equal_single_curves():
     rng = np.random.default_rng(2)
     identities = {name: rng.choice([0, 1, np.nan], 200) for name in ("cat", "dog")} | {"cow": np.zeros(200)}
     for background in ("all", "annotated"):
@@ -127,12 +128,12 @@ def test_all_curves_are_those_of_each_identity_and_class_alone():
             assert curve["aeg"] == count(rows).cells[name][f"{label_class}_aeg"].gap
 
 
-def test_blanks_are_left_out_of_an_annotated_background():
+def test_annotated_background_excludes_blanks():
     rows = Rows.of([1, 1, 1], [0.5, 0.9, 0.1], {"cat": [1, np.nan, 0]}, background="annotated")
     assert equality_curve(rows, "cat", "positive").aeg == 0.5
 
 
-def test_drawing_takes_few_points_and_both_ends():
+def test_plotted_points_are_few_and_include_both_ends():
     rng = np.random.default_rng(1)
     curve = curve_of(rng.random(2000), rng.random(3000))
     points = curve.points(50)

@@ -1,4 +1,4 @@
-"""How predictions are distributed, for all rows and by class and identity."""
+"""Distributions of predictions for all rows and by class and identity."""
 
 import json
 
@@ -24,33 +24,33 @@ def test_every_row_is_in_one_bin(predictions):
     assert sum(found.shares) == pytest.approx(1)
 
 
-def test_a_bin_holds_its_lower_edge_and_the_last_one_both():
+def test_bin_includes_its_lower_edge_and_the_last_bin_both_edges():
     found = distribution([0.0, 0.5, 0.5, 1.0], edges=[0, 0.5, 1])
     assert found.counts == (1, 3)
     assert (found.mean, found.deviation) == (0.5, pytest.approx(0.125**0.5))
 
 
-def test_probabilities_are_drawn_from_0_to_1_and_other_predictions_over_their_range():
+def test_edges_span_0_to_1_for_probabilities_and_the_range_otherwise():
     assert even_edges(np.array([0.2, 0.4]), 2) == (0, 0.5, 1)
     assert even_edges(np.array([-1.0, 3.0]), 2) == (-1, 1, 3)
     assert even_edges(np.array([7.0]), 2) == (6.5, 7, 7.5)
     assert even_edges(np.array([]), 2) == (0, 0.5, 1)
 
 
-def test_no_rows_have_a_distribution_without_a_mean():
+def test_distribution_without_rows_has_no_mean():
     found = distribution([])
     assert (found.rows, found.mean, found.deviation) == (0, None, None)
     assert set(found.shares) == {0.0}
 
 
 @pytest.mark.parametrize(("predictions", "message"), [([np.nan], "finite"), ([2.0], "within the edges")])
-def test_what_cannot_be_drawn_is_refused(predictions, message):
+def test_invalid_predictions_are_rejected(predictions, message):
     with pytest.raises(ValueError, match=message):
         distribution(predictions, edges=[0, 1])
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=50), st.integers(1, 12))
-def test_the_bins_are_those_of_numpy(predictions, bins):
+def test_bins_equal_those_of_numpy(predictions, bins):
     values = np.array(predictions, float)
     edges = even_edges(values, bins)
     assert distribution(values, edges).counts == tuple(np.histogram(values, edges)[0])
@@ -60,7 +60,7 @@ def test_the_bins_are_those_of_numpy(predictions, bins):
     st.lists(st.one_of(st.floats(-1e308, 1e308), st.integers(-3, 3).map(float)), min_size=1, max_size=60),
     st.integers(1, 12),
 )
-def test_the_bins_of_a_report_are_those_of_its_rows_alone(predictions, bins):
+def test_distributions_of_a_report_equal_those_of_its_subsets(predictions, bins):
     dice = np.random.default_rng(len(predictions))
     mentions, labels = dice.integers(0, 2, (2, len(predictions)))
     rows = Rows.of(labels, predictions, {"cat": mentions})
@@ -80,7 +80,7 @@ def test_the_bins_of_a_report_are_those_of_its_rows_alone(predictions, bins):
             assert each.deviation / scale == pytest.approx((alone / scale).std(), abs=1e-7)
 
 
-def test_a_background_without_spread_has_none_whatever_the_subgroup_does():
+def test_constant_background_has_zero_deviation_for_any_subgroup():
     dice = np.random.default_rng(1)
     for value in (0.0, 0.3, 1e-5):
         mentions = dice.random(1000) < 0.2
@@ -89,7 +89,7 @@ def test_a_background_without_spread_has_none_whatever_the_subgroup_does():
         assert (found.mean, found.deviation) == (pytest.approx(value, abs=1e-15), 0)
 
 
-def test_background_and_subgroup_are_drawn_by_class_in_the_same_bins():
+def test_background_and_subgroup_share_bins_in_both_classes():
     rng = np.random.default_rng(1)
     cat = rng.choice([0, 1, np.nan], 500)
     rows = Rows.of(rng.integers(0, 2, 500), rng.normal(0, 3, 500), {"cat": cat})

@@ -1,4 +1,4 @@
-"""A fuzzed set beside the original."""
+"""Comparison of a fuzzed set with the original."""
 
 import json
 
@@ -20,7 +20,7 @@ def draw(seed, size=300, identities=("cat", "dog")):
     return Annotations.of(labels, mentions), {name: rng.integers(0, 40, size) / 40 for name in LABELS}
 
 
-def test_every_metric_is_that_of_its_set_alone():
+def test_every_metric_equals_that_of_its_own_set():
     (one, predictions), (other, fuzzed) = draw(1), draw(2, size=200)
     found = compare_fuzzed(one, predictions, other, fuzzed)
     for label in LABELS:
@@ -39,7 +39,7 @@ def test_every_metric_is_that_of_its_set_alone():
     assert found.shifts == ()
 
 
-def test_a_set_beside_itself_does_not_change():
+def test_comparison_of_a_set_with_itself_shows_no_change():
     annotations, predictions = draw(3)
     found = compare_fuzzed(annotations, predictions, annotations, predictions, are_twins=True)
     assert all(change.difference == 0 for terms in found.terms.values() for change in terms.values())
@@ -47,7 +47,7 @@ def test_a_set_beside_itself_does_not_change():
     assert [(shift.raised, shift.lowered, shift.mean) for shift in found.shifts] == [(0, 0, 0), (0, 0, 0)]
 
 
-def test_twins_in_one_set_are_what_two_sets_are():
+def test_twins_in_one_set_equal_two_separate_sets():
     (one, predictions), (other, fuzzed) = draw(4), draw(5)
     rng = np.random.default_rng(6)
     order = rng.permutation(601)
@@ -72,7 +72,7 @@ def test_twins_in_one_set_are_what_two_sets_are():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_one_prediction_of_all_labels_stays_one():
+def test_single_prediction_for_all_labels_stays_single():
     annotations, predictions = draw(7)
     pair = np.repeat([f"{number}" for number in range(150)], 2).tolist()
     found = compare_twins(annotations, predictions["toxic"], pair, ["original", "fuzzed"] * 150)
@@ -80,7 +80,7 @@ def test_one_prediction_of_all_labels_stays_one():
     assert list(found.terms) == list(LABELS)
 
 
-def test_what_only_one_set_has_is_in_no_difference():
+def test_difference_covers_only_identities_and_labels_of_both_sets():
     (one, predictions), (other, fuzzed) = draw(8), draw(9, identities=("dog", "cow"))
     del fuzzed["insult"]
     found = compare_fuzzed(one, predictions, other, fuzzed)
@@ -89,7 +89,7 @@ def test_what_only_one_set_has_is_in_no_difference():
     assert found.fuzzed.identities == ("dog", "cow")
 
 
-def test_the_terms_are_of_the_identities_that_are_large_enough_in_both_sets():
+def test_terms_use_identities_that_are_large_enough_in_both_sets():
     annotations, predictions = draw(13, identities=("cat", "dog", "cow"))
     mentions = dict(annotations.identities)
     mentions["cow"] = np.append(np.ones(9), np.zeros(291))
@@ -102,7 +102,7 @@ def test_the_terms_are_of_the_identities_that_are_large_enough_in_both_sets():
     assert found.fuzzed.too_small == (("cow", 9),)
 
 
-def test_an_undefined_value_has_no_difference():
+def test_undefined_value_has_no_difference():
     annotations, predictions = draw(10)
     never = Annotations.of({name: np.zeros(300) for name in LABELS}, annotations.identities)
     found = compare_fuzzed(annotations, predictions, never, predictions)
@@ -111,9 +111,9 @@ def test_an_undefined_value_has_no_difference():
     assert found.differences("subgroup_auc").reasons["cat", "toxic"].startswith("there are no positive rows")
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_incomparable_sets_are_rejected():
     (one, predictions), (other, fuzzed) = draw(11), draw(12, size=200)
-    with pytest.raises(ValueError, match="Twins must be equally many, not 300 and 200 rows"):
+    with pytest.raises(ValueError, match="Twins must have the same number of rows, not 300 and 200"):
         compare_fuzzed(one, predictions, other, fuzzed, are_twins=True)
     with pytest.raises(ValueError, match="No label was predicted on both"):
         compare_fuzzed(one, {"toxic": predictions["toxic"]}, other, {"insult": fuzzed["insult"]})

@@ -1,7 +1,8 @@
-"""What Hann, Kalil and Payne print and can be recomputed from what else they print.
+"""Published values of Hann, Kalil and Payne, recomputed from other values in their paper.
 
-"Analyzing Identity Mention Bias in Toxic Comment Classification". Their data are not here; where a table
-follows from counts, means or AUCs that they name, rows with exactly these are made and measured.
+The paper is "Analyzing Identity Mention Bias in Toxic Comment Classification". Its data are not available
+here. If a table follows from counts, means or AUCs that the paper reports, the tests construct rows with
+exactly these values and measure them.
 """
 
 import math
@@ -28,7 +29,7 @@ NEGATIVES = 100_000
 
 
 def predictions_with(aucs):
-    """Return predictions of one positive row and the negatives that have exactly these AUCs."""
+    """Return predictions of one positive row and of the negatives that have exactly these AUCs."""
     above = np.arange(NEGATIVES, dtype=float)
     return {label: np.append(round(auc * NEGATIVES) - 0.5, above) for label, auc in aucs.items()}
 
@@ -39,12 +40,12 @@ def one_positive():
     return Annotations.of(dict.fromkeys(AUCS, truth), {})
 
 
-def test_table_1_heads_the_matrices(one_positive):
+def test_matrices_start_with_table_1(one_positive):
     printed = {label: regular for label, (regular, _) in AUCS.items()}
     assert label_matrices(one_positive, predictions_with(printed)).overall_aucs == printed
 
 
-def test_table_4_shows_five_aucs_falling_and_obscene_rising(one_positive):
+def test_table_4_shows_five_lower_aucs_and_a_higher_one_for_obscene(one_positive):
     regular = predictions_with({label: aucs[0] for label, aucs in AUCS.items()})
     fuzzed = predictions_with({label: aucs[1] for label, aucs in AUCS.items()})
     found = compare_fuzzed(one_positive, regular, one_positive, fuzzed)
@@ -60,15 +61,16 @@ def test_table_4_shows_five_aucs_falling_and_obscene_rising(one_positive):
     assert min(differences, key=differences.__getitem__) == "identity_attack"
 
 
-# Figure 3. The comments on heterosexuality that are toxic in some way are 185 identity attacks, 86 insults,
-# 37 sexually explicit, 4 obscene and 1 threat: 313, each with one label.
+# Figure 3. The toxic comments on heterosexuality are 185 identity attacks, 86 insults, 37 sexually explicit,
+# 4 obscene and 1 threat: 313 in total, each with one label.
 HETEROSEXUAL = {"identity_attack": 185, "insult": 86, "sexual_explicit": 37, "obscene": 4, "threat": 1}
 PRINTED = {"identity_attack": 0.263, "insult": 0.0, "sexual_explicit": 0.886, "obscene": 0.0, "threat": 0.0}
-ONLY_INSULTS = 0.798  # other_gender, intellectual_or_learning_disability and other_disability
+# The value of other_gender, intellectual_or_learning_disability and other_disability.
+ONLY_INSULTS = 0.798
 
 
 def shares_of_labels(base):
-    """Return what Figure 3 says of the labels' shares, with logarithms of some base."""
+    """Return the labels' shares according to Figure 3 with logarithms of the given base."""
     of = {
         label: HETEROSEXUAL[label] / 313 / base ** PRINTED[label]
         for label in ("identity_attack", "sexual_explicit")
@@ -76,12 +78,12 @@ def shares_of_labels(base):
     return of | {"insult": base**-ONLY_INSULTS}
 
 
-def test_figure_3_is_in_natural_units_because_in_bits_its_shares_exceed_1():
+def test_figure_3_uses_natural_logarithms_because_its_shares_exceed_1_in_bits():
     assert sum(shares_of_labels(math.e).values()) == pytest.approx(0.953, abs=0.002)
     assert sum(shares_of_labels(2).values()) > 1.1
 
 
-def test_figure_3_prints_the_row_of_heterosexual_in_pairs():
+def test_figure_3_matches_ppmi_of_pairs_for_heterosexual():
     total = 1_000_000
     of_labels = {label: round(share * total) for label, share in shares_of_labels(math.e).items()}
     others = total - sum(of_labels.values())
@@ -97,8 +99,8 @@ def test_figure_3_prints_the_row_of_heterosexual_in_pairs():
     assert round(found.value("other_gender", "insult"), 3) == ONLY_INSULTS
 
 
-def test_figure_3_is_not_of_comments():
-    # 313 of 1,291 comments are toxic, against 8 % overall, and 0 is printed.
+def test_figure_3_does_not_match_ppmi_of_comments():
+    # 313 of 1,291 comments are toxic, compared with 8 % overall, but the paper prints 0.
     mentions, toxic = np.zeros(100_000), np.zeros(100_000)
     mentions[:1291] = 1
     toxic[1291 - 313 : 1291 - 313 + 8000] = 1
@@ -107,7 +109,7 @@ def test_figure_3_is_not_of_comments():
     assert found.value("heterosexual", "toxicity") > 1
 
 
-def test_the_share_above_a_tenth_is_printed_cut_off_and_not_rounded():
+def test_share_above_a_tenth_is_truncated_in_print():
     values = np.append(np.full(9_422, 0.1), np.zeros(24_629 - 9_422))
     (above,) = count_fractions("toxicity", values, [0.1]).sweep
     assert above.rows == 9_422
@@ -115,8 +117,8 @@ def test_the_share_above_a_tenth_is_printed_cut_off_and_not_rounded():
     assert round(above.share * 100, 2) == 38.26
 
 
-def test_the_mean_number_of_identities_counts_the_identity_itself():
-    # 2.007 in a comment, 3.804 where it mentions homosexual_gay_or_lesbian: "approximately three other".
+def test_mean_number_of_identities_includes_the_identity_itself():
+    # The mean is 2.007 per comment and 3.804 with homosexual_gay_or_lesbian: "approximately three other".
     rows = np.arange(1000)
     gay = rows < 250
     identities = {"homosexual_gay_or_lesbian": gay, "male": ~gay, "female": gay, "christian": gay}
@@ -126,7 +128,7 @@ def test_the_mean_number_of_identities_counts_the_identity_itself():
     assert found.mean == found.mean_where_any == 2.007
 
 
-def test_the_extreme_cells_of_figure_7_come_out_in_their_order():
+def test_extreme_cells_of_figure_7_are_in_order():
     printed = {
         ("atheist", "obscene"): 0.99836,
         ("transgender", "obscene"): 0.99660,
@@ -166,7 +168,8 @@ def winobias():
     standard = (standard - standard.mean()) / standard.std(ddof=1)
     names = [f"{number}" for number in range(2 * PAIRS_OF_A_GROUP)]
     roles = ["anti"] * len(names) + ["pro"] * len(names)
-    groups = [group for group in "MFFM" for _ in range(PAIRS_OF_A_GROUP)]  # each pair has both pronouns
+    # Each pair has both pronouns.
+    groups = [group for group in "MFFM" for _ in range(PAIRS_OF_A_GROUP)]
     predictions = {}
     for label, (anti, pro) in WINOBIAS.items():
         cells = [anti[0], anti[1], pro[1], pro[0]]
@@ -183,11 +186,12 @@ def test_tables_2_and_3_combine_the_two_groups(winobias, label):
             cell = cells[role, group]
             assert cell.rows == PAIRS_OF_A_GROUP * (1 + (group == COMBINED))
             assert cell.mean == pytest.approx(centre, abs=1.001 * unit)
-            coarse = 2e-5 if label == "identity_attack" else unit  # 0.0001 is all that is printed
+            # The paper prints only 0.0001.
+            coarse = 2e-5 if label == "identity_attack" else unit
             assert cell.deviation == pytest.approx(spread, abs=coarse, rel=0.025)
 
 
-def test_the_combined_deviations_of_table_3_are_a_little_smaller_than_those_of_its_groups_together(winobias):
+def test_combined_deviations_of_table_3_are_slightly_below_those_of_its_groups(winobias):
     cells = {(each.label, each.role): each for each in winobias.scores if each.group == COMBINED}
     for label in ("toxic", "insult"):
         for role, printed in zip(("anti", "pro"), WINOBIAS[label], strict=True):
@@ -195,7 +199,7 @@ def test_the_combined_deviations_of_table_3_are_a_little_smaller_than_those_of_i
 
 
 def test_figure_11_counts_a_tie_as_one_half():
-    # Insult: 91.2 % of 396 pairs where the anti-stereotypical sentence is female, 9.2 % where it is male.
+    # Insult: 91.2 % of 396 pairs if the anti-stereotypical sentence is female, 9.2 % if it is male.
     assert "9.2%" not in {f"{higher / 396:.1%}" for higher in range(397)}
     anti = np.concatenate([np.ones(361), np.zeros(35), np.ones(36), np.zeros(359), [0.5]])
     names = [f"{number}" for number in range(792)]

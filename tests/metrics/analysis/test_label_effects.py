@@ -1,4 +1,4 @@
-"""Effects of rows and labels: the influences where those exist, and never less than another label changes."""
+"""Effects of rows and labels: comparison with influences, and bounds for changed labels."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ def effects_of(competition: Competition, file: FloatArray) -> tuple[LabelEffects
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("decimals", [1, 8])
-def test_the_influences_are_those_of_the_analysis(power: float, decimals: int):
+def test_effects_equal_the_influences_of_the_analysis(power: float, decimals: int):
     competition = competition_of(power)
     honest, rng = Honest(competition, 5), np.random.default_rng(1)
     file = np.round(honest.predictions(honest.model(rng, 0.3)), decimals)
@@ -43,8 +43,8 @@ def test_the_influences_are_those_of_the_analysis(power: float, decimals: int):
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("kind", ["honest", "zero", "two zeros", "one", "all ties", "reversed"])
-def test_another_label_changes_the_score_by_no_more_than_twice_its_effect(power: float, kind: str):
-    """And the effects are finite in every file, whatever the power."""
+def test_changed_label_moves_the_score_by_at_most_twice_its_effect(power: float, kind: str):
+    """Check also that the effects of every file are finite for every power."""
     competition = competition_of(power)
     honest, rng = Honest(competition, 5), np.random.default_rng(1)
     own = honest.predictions(honest.model(rng, 0.3))

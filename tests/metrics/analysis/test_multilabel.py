@@ -23,7 +23,7 @@ def draw(seed, size=400):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_each_column_is_the_report_of_its_label_alone(seed):
+def test_each_column_equals_the_report_of_its_label(seed):
     labels, identities, predictions = draw(seed)
     found = label_matrices(Annotations.of(labels, identities), predictions)
     for label in LABELS:
@@ -49,7 +49,7 @@ def test_rows_without_a_label_do_not_change_its_column():
     assert found.tables["insult"].rows == 400 - blank.sum()
 
 
-def test_a_blank_identity_is_background_or_left_out():
+def test_blank_identity_is_background_or_excluded():
     labels, identities, predictions = draw(9)
     identities["cat"][:100] = np.nan
     everything = label_matrices(Annotations.of(labels, identities), predictions)
@@ -60,7 +60,7 @@ def test_a_blank_identity_is_background_or_left_out():
     assert everything.matrix("bpsn_auc").values[1:] == annotated.matrix("bpsn_auc").values[1:]
 
 
-def test_one_prediction_is_held_against_every_label_and_said_to_be_one():
+def test_single_prediction_is_compared_with_every_label_and_marked():
     labels, identities, predictions = draw(3)
     annotations = Annotations.of(labels, identities)
     found = label_matrices(annotations, predictions["toxic"])
@@ -70,13 +70,13 @@ def test_one_prediction_is_held_against_every_label_and_said_to_be_one():
     assert not by_label.has_one_prediction
 
 
-def test_one_prediction_of_one_label_is_its_own():
+def test_single_prediction_of_the_only_label_is_not_marked():
     labels, identities, predictions = draw(3)
     annotations = Annotations.of({"toxic": labels["toxic"]}, identities)
     assert not label_matrices(annotations, predictions["toxic"]).has_one_prediction
 
 
-def test_the_matrices_are_the_same_bits_in_any_order_of_the_rows():
+def test_matrices_do_not_depend_on_row_order():
     labels, identities, predictions = draw(12)
     order = np.random.default_rng(13).permutation(400)
     annotations = Annotations.of(labels, identities)
@@ -84,7 +84,7 @@ def test_the_matrices_are_the_same_bits_in_any_order_of_the_rows():
     assert label_matrices(annotations.at(order), shuffled) == label_matrices(annotations, predictions)
 
 
-def test_a_label_without_predictions_has_no_column():
+def test_label_without_predictions_has_no_column():
     labels, identities, predictions = draw(4)
     del predictions["insult"]
     found = label_matrices(Annotations.of(labels, identities), predictions)
@@ -92,13 +92,15 @@ def test_a_label_without_predictions_has_no_column():
     assert found.matrix("subgroup_auc").labels == ("toxic", "threat")
 
 
-def test_predictions_of_no_label_are_refused():
+def test_predictions_of_an_unknown_label_are_rejected():
     labels, identities, predictions = draw(5)
-    with pytest.raises(ValueError, match="`predictions` holds rude; the labels are toxic, insult, threat"):
+    with pytest.raises(
+        ValueError, match=r"`predictions` contains unknown labels: rude\. Labels: toxic, insult, threat"
+    ):
         label_matrices(Annotations.of(labels, identities), {"rude": predictions["toxic"]})
 
 
-def test_identities_that_are_too_small_are_left_out_and_listed():
+def test_small_identities_are_omitted_and_listed():
     labels, identities, predictions = draw(6)
     identities["rare"] = np.zeros(400)
     identities["rare"][:7] = 1
@@ -110,7 +112,7 @@ def test_identities_that_are_too_small_are_left_out_and_listed():
     assert kept.identities == (*IDENTITIES, "rare")
 
 
-def test_a_cell_that_cannot_be_computed_is_marked_with_its_reason():
+def test_undefined_cell_has_its_reason():
     annotations = Annotations.of({"toxic": [1, 0, 0]}, {"cat": [0, 1, 1]})
     found = label_matrices(annotations, [0.9, 0.2, 0.1])
     matrix = found.matrix("subgroup_auc")
@@ -119,19 +121,19 @@ def test_a_cell_that_cannot_be_computed_is_marked_with_its_reason():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_there_is_no_other_metric():
+def test_unknown_metric_is_rejected():
     annotations = Annotations.of({"toxic": [1, 0]}, {"cat": [0, 1]})
     with pytest.raises(ValueError, match="`cell` must be one of subgroup_auc"):
         label_matrices(annotations, [0, 1]).matrix("auc")
 
 
-def test_without_rows_nothing_is_defined():
+def test_nothing_is_defined_without_rows():
     found = label_matrices(Annotations.of({"toxic": []}, {"cat": []}), [])
     assert found.overall_aucs == {"toxic": None}
     assert found.matrix("positive_aeg").defined() == []
 
 
-def test_without_identities_there_are_overall_aucs_alone():
+def test_matrices_without_identities_contain_only_overall_aucs():
     found = label_matrices(Annotations.of({"toxic": [1, 0]}, {}), [1, 0])
     assert found.overall_aucs == {"toxic": 1}
     assert found.matrix("bpsn_auc").values == ()

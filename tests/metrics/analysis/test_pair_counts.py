@@ -1,4 +1,4 @@
-"""The pair counts of rows are those of the score, and follow the choice of background."""
+"""Pair counts of rows: equal to those of the score, with either background."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,8 @@ def draw(seed, size=300):
         values = rng.integers(0, 2, size).astype(float)
         values[blank_everywhere] = np.nan
         identities[name] = values
-    identities["cow"][rng.random(size) < 0.2] = np.nan  # blank on its own, too
+    # This identity has additional blanks of its own.
+    identities["cow"][rng.random(size) < 0.2] = np.nan
     return rng.integers(0, 2, size), rng.integers(0, 20, size), identities
 
 
@@ -27,7 +28,7 @@ def brute(first, second):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_every_row_as_background_the_counts_are_those_of_the_score(seed):
+def test_counts_with_background_all_equal_those_of_the_score(seed):
     labels, predictions, identities = draw(seed)
     counts = count_pairs(prepare(labels, identities), predictions)
     counted = count(Rows.of(labels, predictions, identities))
@@ -38,7 +39,7 @@ def test_with_every_row_as_background_the_counts_are_those_of_the_score(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("background", ["all", "annotated"])
-def test_the_counts_are_those_of_comparing_every_pair(seed, background):
+def test_counts_equal_a_comparison_of_every_pair(seed, background):
     rows = Rows.of(*draw(seed), background=background)
     counted = count(rows)
     for name in rows.names:
@@ -61,7 +62,7 @@ def test_the_counts_are_those_of_comparing_every_pair(seed, background):
         assert tuple(counted.backgrounds[name]) == brute(of["P"], of["N"])
 
 
-def test_annotated_rows_alone_give_what_throwing_the_others_away_gives():
+def test_annotated_background_equals_removal_of_unannotated_rows():
     labels, predictions, identities = draw(7)
     del identities["cow"]
     kept = ~np.isnan(identities["cat"])
@@ -72,13 +73,13 @@ def test_annotated_rows_alone_give_what_throwing_the_others_away_gives():
 
 
 @pytest.mark.parametrize("background", ["all", "annotated"])
-def test_only_the_rows_that_are_kept_are_counted(background):
+def test_only_the_kept_rows_are_counted(background):
     rows = Rows.of(*draw(8), background=background)
     kept = np.arange(rows.size) % 3 > 0
     assert count(rows, kept) == count(rows.where(kept))
 
 
-def test_rows_without_identities_have_an_overall_comparison_alone():
+def test_rows_without_identities_have_only_an_overall_comparison():
     counted = count(Rows.of([1, 0], [0.9, 0.1], {}))
     assert counted.overall.auc == 1
     assert counted.cells == {}

@@ -22,7 +22,7 @@ def draw(seed, pairs=60):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rates_are_those_of_looking_at_every_pair(seed):
+def test_rates_equal_a_comparison_of_every_pair(seed):
     names, roles, groups, scores = draw(seed)
     found = compare_pairs(names, roles, groups, {"insult": scores})
     of = {(name, role): score for name, role, score in zip(names, roles, scores, strict=True)}
@@ -37,7 +37,7 @@ def test_rates_are_those_of_looking_at_every_pair(seed):
         assert rate.share_tied == tied / len(chosen)
 
 
-def test_means_and_deviations_are_of_the_rows_of_each_group_and_role():
+def test_means_and_deviations_cover_the_rows_of_each_group_and_role():
     names, roles, groups, scores = draw(4)
     found = compare_pairs(names, roles, groups, {"insult": scores})
     assert [(each.group, each.role) for each in found.scores] == [
@@ -59,53 +59,53 @@ def test_means_and_deviations_are_of_the_rows_of_each_group_and_role():
         assert each.deviation == pytest.approx(np.std(rows, ddof=1))
 
 
-def test_exchanging_the_roles_turns_every_rate_around():
+def test_exchanged_roles_reverse_every_rate():
     names, roles, groups, scores = draw(5)
     one = compare_pairs(names, roles, groups, {"insult": scores}, roles=("anti", "pro"))
     other = compare_pairs(names, roles, groups, {"insult": scores}, roles=("pro", "anti"))
     assert one.rate("insult").rate + other.rate("insult").rate == 1
 
 
-def test_a_model_that_hears_only_the_pronoun_looks_balanced_in_all_and_not_in_a_group():
+def test_pronoun_bias_is_visible_in_groups_but_not_in_the_combined_rate():
     names, roles, groups, _ = draw(6)
     scores = [1.0 if group == "F" else 0.0 for group in groups]
     found = compare_pairs(names, roles, groups, {"insult": scores})
     assert [found.rate("insult", group).rate for group in ("F", "M", COMBINED)] == [1, 0, 0.5]
 
 
-def test_rows_outside_pairs_take_no_part():
+def test_rows_outside_pairs_are_ignored():
     names, roles, groups, scores = draw(7)
     more = compare_pairs(["", *names], ["", *roles], ["", *groups], {"insult": [9.0, *scores]})
     assert more == compare_pairs(names, roles, groups, {"insult": scores})
 
 
-def test_without_groups_all_pairs_stand_together():
+def test_pairs_without_groups_are_all_combined():
     names, roles, _, scores = draw(8)
     found = compare_pairs(names, roles, None, {"insult": scores, "threat": scores})
     assert [(rate.label, rate.group) for rate in found.rates] == [("insult", COMBINED), ("threat", COMBINED)]
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_without_pairs_nothing_is_defined():
+def test_nothing_is_defined_without_pairs():
     found = compare_pairs(["", ""], ["", ""], None, {"insult": [0.1, 0.2]})
     assert found.rate("insult").rate is None
     assert found.rate("insult").share_tied is None
     assert found.scores[0].mean is None
 
 
-def test_all_faults_of_pairs_are_named_at_once():
+def test_all_errors_of_pairs_are_listed_together():
     pair = ["1", "1", "2", "3", "3", "3", "4", "4", "4"]
     role = ["anti", "pro", "anti", "anti", "anti", "pro", "anti", "pro", "neutral"]
     with pytest.raises(ValueError, match="role") as error:
         match_pairs(pair, role, ROLES)
     assert str(error.value) == (
-        "Pairs with several rows of the role 'anti': 3. "
-        "Pairs without a row of the role 'pro': 2. "
+        "Pairs with several rows for the role 'anti': 3. "
+        "Pairs without a row for the role 'pro': 2. "
         "Pairs with a role that is neither 'anti' nor 'pro': 4."
     )
 
 
-def test_only_the_first_five_pairs_with_a_fault_are_named():
+def test_only_the_first_five_invalid_pairs_are_named():
     with pytest.raises(ValueError, match="the role 'pro': a, b, c, d, e and 2 more"):
         match_pairs(list("abcdefg"), ["anti"] * 7, ROLES)
 
@@ -115,13 +115,13 @@ def test_only_the_first_five_pairs_with_a_fault_are_named():
     [
         ({"role": ["anti"]}, "`role` must have 2 values, not 1"),
         ({"group": ["F"]}, "`group` must have 2 values, not 1"),
-        ({"group": ["F", ""]}, "`group` must be given in every row of a pair; 1 have none"),
+        ({"group": ["F", ""]}, "`group` must have a value in every row of a pair. Rows without a value: 1"),
         ({"group": ["F", "combined"]}, "`group` must not be 'combined'"),
         ({"predictions": {"insult": [0.1, np.nan]}}, r"`predictions\['insult'\]` must be finite"),
-        ({"roles": ("pro", "pro")}, "`roles` must be two different ones, not 'pro' twice"),
+        ({"roles": ("pro", "pro")}, "`roles` must contain two different roles, not 'pro' twice"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_by_name(given, message):
+def test_invalid_argument_is_named(given, message):
     usual = {
         "pair": ["1", "1"],
         "role": ["anti", "pro"],

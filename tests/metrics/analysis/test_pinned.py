@@ -1,4 +1,4 @@
-"""Pinned AUC: sampled, in expectation, in its parts; and what is wrong with it."""
+"""Pinned AUC: sampled values, expectation, parts and known weaknesses."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -39,7 +39,7 @@ def mean_over_all_samples(rows):
 @pytest.mark.parametrize(
     ("subgroup", "background"), [((4, 3), (5, 5)), ((2, 4), (3, 3)), ((5, 4), (2, 3)), ((1, 2), (6, 3))]
 )
-def test_the_expectation_is_the_mean_over_all_possible_samples(subgroup, background):
+def test_expectation_is_the_mean_over_all_possible_samples(subgroup, background):
     rows = draw(1, subgroup, background)
     assert pinned_auc(rows, "cat").value == pytest.approx(float(mean_over_all_samples(rows)), abs=1e-14)
 
@@ -60,18 +60,18 @@ def test_each_sample_is_the_weighted_sum_of_its_four_aucs():
         assert sample.value == pytest.approx(sum(part.weight * part.auc for part in sample.parts), abs=1e-15)
 
 
-def test_a_sample_is_drawn_again_from_its_seed():
+def test_seed_determines_the_sample():
     rows = draw(4, (40, 30), (300, 500))
     assert sampled_pinned_auc(rows, "cat", seed=5) == sampled_pinned_auc(rows, "cat", seed=5)
     assert sampled_pinned_auc(rows, "cat", seed=5) != sampled_pinned_auc(rows, "cat", seed=6)
 
 
-def test_with_balanced_classes_all_four_parts_weigh_about_the_same():
+def test_four_parts_have_about_equal_weights_for_balanced_classes():
     parts = pinned_auc(draw(6, (500, 500), (2000, 2000)), "cat").parts
     assert [part.weight for part in parts] == pytest.approx([0.25] * 4, abs=1e-3)
 
 
-def test_the_share_of_positive_rows_alone_moves_it():
+def test_share_of_positive_rows_changes_the_value():
     rng = np.random.default_rng(7)
     negatives, positives = rng.normal(0.55, 0.05, 1000), rng.normal(0.95, 0.05, 1000)
     background = [rng.normal(0.2, 0.05, 2000), rng.normal(0.6, 0.05, 2000)]
@@ -87,7 +87,7 @@ def test_the_share_of_positive_rows_alone_moves_it():
     assert values[-1] - values[0] > 0.05
 
 
-def test_a_perfect_model_has_exactly_one_and_a_constant_one_exactly_one_half():
+def test_perfect_model_has_exactly_one_and_a_constant_model_one_half():
     rows = draw(8, (70, 30), (301, 499))
     assert pinned_auc(rows.predicted(rows.labels), "cat").value == 1
     assert pinned_auc(rows.predicted(np.zeros(rows.size)), "cat").value == 0.5
@@ -97,7 +97,7 @@ def test_a_perfect_model_has_exactly_one_and_a_constant_one_exactly_one_half():
 @pytest.mark.parametrize(
     ("subgroup", "background"), [((20_000, 10_000), (100_000, 400_000)), ((757, 757), (37_000, 38_000))]
 )
-def test_the_expected_weights_are_those_of_the_hypergeometric_distribution(subgroup, background):
+def test_expected_weights_follow_the_hypergeometric_distribution(subgroup, background):
     size = sum(subgroup)
     positives = np.arange(size + 1)
     chances = hypergeom(sum(background), background[0], size).pmf(positives)
@@ -112,7 +112,7 @@ def test_the_expected_weights_are_those_of_the_hypergeometric_distribution(subgr
         assert part.weight == pytest.approx(float((chances * expected[part.name] / pairs).sum()), rel=1e-9)
 
 
-def test_all_identities_at_once_are_what_each_is_alone():
+def test_batch_values_equal_single_values():
     rows = draw(10, (40, 30), (300, 500))
     both = Rows.of(rows.labels, rows.predictions, rows.identities | {"dog": np.arange(rows.size) % 3 == 0})
     assert pinned_aucs(both) == (pinned_auc(both, "cat"), pinned_auc(both, "dog"))
@@ -123,37 +123,37 @@ def test_all_identities_at_once_are_what_each_is_alone():
     [
         ((0, 0), (3, 3), "the subgroup or the background is empty."),
         ((3, 3), (0, 0), "the subgroup or the background is empty."),
-        ((3, 0), (5, 3), "a sample may lack a class."),
-        ((3, 0), (5, 0), "a sample may lack a class."),
+        ((3, 0), (5, 3), "a sample may have rows of only one class."),
+        ((3, 0), (5, 0), "a sample may have rows of only one class."),
     ],
 )
-def test_it_is_undefined_where_a_sample_could_lack_a_class(subgroup, background, reason):
+def test_value_is_undefined_if_a_sample_could_lack_a_class(subgroup, background, reason):
     pinned = pinned_auc(draw(11, subgroup, background), "cat")
     assert (pinned.value, pinned.parts, pinned.reason) == (None, (), reason)
 
 
-def test_a_sample_without_a_class_says_so():
+def test_sample_with_one_class_has_a_reason():
     (sample,) = sampled_pinned_auc(draw(11, (3, 0), (5, 0)), "cat", seed=1)
-    assert (sample.value, sample.reason) == (None, "the sample lacks a class.")
+    assert (sample.value, sample.reason) == (None, "the sample has rows of only one class.")
 
 
-def test_a_part_that_cannot_be_computed_has_no_weight():
-    # Of three rows of the background at least one is negative.
+def test_undefined_part_has_no_weight():
+    # At least one of any three background rows is negative.
     pinned = pinned_auc(draw(12, (3, 0), (2, 6)), "cat")
     parts = {part.name: part for part in pinned.parts}
     assert (parts["subgroup_auc"].auc, parts["subgroup_auc"].weight) == (None, 0)
     assert pinned.value is not None
 
 
-def test_whoever_reads_it_is_told_that_it_is_not_robust():
+def test_output_warns_that_pinned_auc_is_not_robust():
     data = pinned_auc(draw(13), "cat").as_dict()
     assert data["robust"] is False
     assert data["warning"] == NOT_ROBUST
     assert "share of positive rows" in NOT_ROBUST
 
 
-# What both papers print of the same model on the same rows: Table 3 of Borkan et al. (2019), TOXICITY@1,
-# and Table 2 of the note on pinned AUC.
+# Printed values of the same model on the same rows: Table 3 of Borkan et al. (2019), TOXICITY@1, and Table 2
+# of the note on pinned AUC.
 PRINTED_AUCS = {
     "gay": (0.98, 0.57, 1.0),
     "homosexual": (0.98, 0.43, 1.0),
@@ -174,19 +174,21 @@ PRINTED_PINNED = {
     "lgbt": 0.98,
     "lgbtq": 0.98,
 }
-BACKGROUND_AUC = 0.97  # not printed; what the identities without a bias agree with
-BOTH_ROUNDED = 0.0125  # half a digit of the sum, and up to one and a half of the mean of four
+# The papers do not print this value. It agrees with the identities that show no bias.
+BACKGROUND_AUC = 0.97
+# The tolerance is half a digit for the sum and up to one and a half for the mean of four values.
+BOTH_ROUNDED = 0.0125
 
 
 @pytest.mark.parametrize("name", PRINTED_PINNED)
-def test_equation_3_gives_the_printed_pinned_aucs_from_the_printed_aucs_of_the_other_paper(name):
-    # Half of the rows are positive everywhere, so that the four parts weigh the same.
+def test_equation_3_reproduces_the_printed_pinned_aucs(name):
+    # Half of the rows of every set are positive, so the four parts have equal weights.
     pinned = (BACKGROUND_AUC + sum(PRINTED_AUCS[name])) / 4
     assert pinned == pytest.approx(PRINTED_PINNED[name], abs=BOTH_ROUNDED)
 
 
-def test_equation_3_gives_the_printed_pinned_auc_of_the_skewed_identity():
-    # 757 positive rows and 757 - 378 negative ones, among as many of a balanced background.
+def test_equation_3_reproduces_the_printed_pinned_auc_of_the_skewed_identity():
+    # 757 positive rows and 757 - 378 negative ones, sampled with as many rows of a balanced background.
     labels = np.repeat([1, 0, 1, 0], (757, 379, 37_525, 37_525))
     mentions = np.repeat([1, 1, 0, 0], (757, 379, 37_525, 37_525))
     parts = pinned_auc(Rows.of(labels, np.zeros(labels.size), {"gay": mentions}), "gay").parts

@@ -1,4 +1,4 @@
-"""The plots of docs/bias-metrics.md are those that its program draws."""
+"""Comparison of the plots in docs/bias-metrics.md with the output of their program."""
 
 import importlib.util
 from pathlib import Path
@@ -17,11 +17,11 @@ def plots():
     return module.PLOTS
 
 
-def test_the_plots_in_the_docs_are_up_to_date(plots):
+def test_plots_in_the_docs_are_up_to_date(plots):
     assert {path.name: path.read_text() for path in (DOCS / "images").glob("*.svg")} == plots
 
 
-def test_every_plot_is_an_image_with_a_title_and_is_shown(plots):
+def test_every_plot_is_a_titled_image_that_the_docs_show(plots):
     page = (DOCS / "bias-metrics.md").read_text()
     for name, svg in plots.items():
         image = ElementTree.fromstring(svg)

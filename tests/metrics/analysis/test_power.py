@@ -1,4 +1,4 @@
-"""What the exponent does, and what holds a score back."""
+"""Effect of the power mean's exponent, and the cells that lower a score."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ def score_of(lines, settings=SETTINGS, overall=0.9):
 
 
 @given(columns)
-def test_at_each_power_stand_the_means_and_the_score_of_that_power(rows):
+def test_means_and_score_are_computed_at_each_power(rows):
     lines = lines_of(*rows)
     effects = power_effect(0.9, lines, SETTINGS)
     assert [effect.power for effect in effects] == list(range(-10, 2))
@@ -38,12 +38,12 @@ def test_at_each_power_stand_the_means_and_the_score_of_that_power(rows):
 
 
 @given(columns)
-def test_a_lower_power_never_raises_the_score(rows):
+def test_lower_power_never_raises_the_score(rows):
     scores = [effect.score for effect in power_effect(0.9, lines_of(*rows), SETTINGS)]
     assert scores == sorted(scores)
 
 
-def test_the_score_of_a_report_comes_out_at_its_own_power():
+def test_score_at_the_configured_power_equals_that_of_the_report():
     report = bias_report(
         [1, 0, 1, 0, 1, 0], [0.9, 0.3, 0.4, 0.2, 0.1, 0.8], {"a": [1, 1, 0, 0, 1, 0], "b": [0, 0, 1, 1, 1, 1]}
     )
@@ -53,7 +53,7 @@ def test_the_score_of_a_report_comes_out_at_its_own_power():
 
 
 @given(columns)
-def test_a_gain_is_what_the_score_gains_when_the_cell_is_put_at_the_median(rows):
+def test_gain_of_a_cell_is_the_score_change_at_the_median(rows):
     lines = lines_of(*rows)
     before = score_of(lines)
     for gain in held_back(lines, SETTINGS).cells:
@@ -65,7 +65,7 @@ def test_a_gain_is_what_the_score_gains_when_the_cell_is_put_at_the_median(rows)
 
 
 @given(columns)
-def test_an_identity_gains_what_all_its_cells_gain_together(rows):
+def test_gain_of_an_identity_is_the_joint_gain_of_its_cells(rows):
     lines = lines_of(*rows)
     found = held_back(lines, SETTINGS)
     for name, gain in found.identities:
@@ -76,7 +76,7 @@ def test_an_identity_gains_what_all_its_cells_gain_together(rows):
         assert ranked == sorted(ranked, reverse=True)
 
 
-def test_what_holds_the_score_back_comes_first():
+def test_largest_gain_comes_first():
     lines = lines_of((0.9, 0.9, 0.9), (0.92, 0.5, 0.9), (0.9, 0.9, 0.89), (0.91, 0.95, 0.91))
     found = held_back(lines, SETTINGS)
     assert (found.cells[0].name, found.cells[0].cell) == ("identity 1", "bpsn_auc")
@@ -85,13 +85,13 @@ def test_what_holds_the_score_back_comes_first():
     assert data["identities"][0]["gain"] == found.identities[0][1]
 
 
-def test_equal_identities_hold_nothing_back():
+def test_equal_identities_have_no_gain():
     found = held_back(lines_of(*[(0.9, 0.8, 0.7)] * 3), SETTINGS)
     assert (found.cells, found.identities) == ((), ())
     assert held_back([], SETTINGS).cells == ()
 
 
-def test_a_term_without_weight_has_nothing_to_gain():
+def test_term_without_weight_has_no_gain():
     settings = MetricSettings(weights=Weights(0.5, 0.5, 0.0, 0.0))
     found = held_back(lines_of((0.5, 0.5, 0.5), (0.9, 0.9, 0.9), (0.9, 0.9, 0.9)), settings)
     assert {cell.cell: cell.gain > 0 for cell in found.cells} == {
@@ -101,7 +101,7 @@ def test_a_term_without_weight_has_nothing_to_gain():
     }
 
 
-def test_an_undefined_auc_is_left_out_or_leaves_nothing_as_the_settings_say():
+def test_undefined_auc_is_skipped_or_makes_the_term_undefined():
     lines = lines_of((0.5, 0.5, None), (0.9, 0.9, 0.8), (0.9, 0.9, 0.9))
     strict, lenient = SETTINGS, MetricSettings(undefined="skip")
     assert "bnsp_auc" not in {cell.cell for cell in held_back(lines, strict).cells}
@@ -113,7 +113,7 @@ def test_an_undefined_auc_is_left_out_or_leaves_nothing_as_the_settings_say():
     assert power_effect(None, lines, lenient)[0].score is None
 
 
-def test_an_auc_of_zero_keeps_the_mean_at_zero_until_it_rises_itself():
+def test_other_cells_gain_nothing_while_an_auc_is_zero():
     found = held_back(lines_of((0.0, 1, 1), (0.5, 1, 1), (0.9, 1, 1), (0.9, 1, 1)), SETTINGS)
     assert [(cell.name, cell.gain > 0) for cell in found.cells] == [
         ("identity 0", True),
@@ -121,7 +121,7 @@ def test_an_auc_of_zero_keeps_the_mean_at_zero_until_it_rises_itself():
     ]
 
 
-def test_equal_means_are_told_apart_by_the_power_mean():
+def test_power_mean_distinguishes_columns_with_equal_means():
     lines = compare_means()
     assert len(lines) == 4
     assert [line.mean for line in lines] == pytest.approx([0.85] * 4, abs=1e-15)
@@ -137,8 +137,8 @@ def test_equal_means_are_told_apart_by_the_power_mean():
     assert json.loads(json.dumps(lines[0].as_dict()))["power_means"][0]["power"] == 1
 
 
-def test_the_blogs_bias_score_and_the_worst_auc_it_leaves_room_for():
-    # Printed: power means of nine AUCs, which are shown as a picture.
+def test_blog_bias_score_is_reproduced_from_its_power_means():
+    # The printed values are power means of nine AUCs, which appear in the blog only as a picture.
     printed = {
         "subgroup_auc": 0.8402076852862012,
         "bnsp_auc": 0.9440122934808436,
@@ -151,5 +151,5 @@ def test_the_blogs_bias_score_and_the_worst_auc_it_leaves_room_for():
     assert f"{bias_score:.10f}" == "0.8690263957"
 
 
-def test_the_powers_run_from_minus_ten_to_the_plain_mean():
+def test_powers_range_from_minus_ten_to_the_plain_mean():
     assert (POWERS[0], POWERS[-1], len(POWERS)) == (-10, 1, 12)

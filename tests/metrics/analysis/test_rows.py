@@ -1,4 +1,4 @@
-"""The rows that every analysis starts from."""
+"""The rows that are the input of every analysis."""
 
 import numpy as np
 import pytest
@@ -14,19 +14,19 @@ def rows():
     return Rows.of([1, 0.5, 0.4, 0], [0.9, 0.8, 0.7, 0.1], {"cat": [1, 0, NAN, 0.5], "dog": [0, 0, 0, 1]})
 
 
-def test_a_row_is_positive_and_mentions_an_identity_from_one_half_on(rows):
+def test_labels_and_mentions_start_at_one_half(rows):
     assert rows.positive.tolist() == [True, True, False, False]
     assert rows.members["cat"].tolist() == [True, False, False, True]
 
 
-def test_a_blank_is_background_or_left_out_as_the_caller_says(rows):
+def test_blank_identity_is_background_or_excluded(rows):
     annotated = Rows.of(rows.labels, rows.predictions, rows.identities, background="annotated")
     assert rows.background_of("cat").tolist() == [False, True, True, False]
     assert annotated.background_of("cat").tolist() == [False, True, False, False]
     assert annotated.background_of("dog").tolist() == [True, True, True, False]
 
 
-def test_a_slice_keeps_its_rows_with_everything_that_belongs_to_them(rows):
+def test_slice_keeps_all_columns_of_its_rows(rows):
     kept = rows.where(np.array([False, True, True, False]))
     assert kept.labels.tolist() == [0.5, 0.4]
     assert kept.predictions.tolist() == [0.8, 0.7]
@@ -34,21 +34,21 @@ def test_a_slice_keeps_its_rows_with_everything_that_belongs_to_them(rows):
     assert kept.size == 2
 
 
-def test_some_identities_and_other_predictions_leave_the_rest_alone(rows):
+def test_selected_identities_and_new_predictions_keep_the_other_columns(rows):
     assert rows.only(["dog"]).names == ("dog",)
     other = rows.predicted([1, 2, 3, 4])
     assert other.predictions.tolist() == [1, 2, 3, 4]
     assert other.labels is rows.labels
 
 
-def test_the_thresholds_are_settings():
+def test_thresholds_are_configurable():
     settings = MetricSettings(label_threshold=0.8, identity_threshold=0.1)
     rows = Rows.of([0.7, 0.8], [0, 1], {"cat": [0.1, 0.09]}, settings=settings)
     assert rows.positive.tolist() == [False, True]
     assert rows.members["cat"].tolist() == [True, False]
 
 
-def test_the_arrays_cannot_be_written_and_those_of_the_caller_still_can(rows):
+def test_arrays_are_read_only_copies(rows):
     mine = np.array([1.0, 0.0])
     of_mine = Rows.of(mine, mine, {})
     with pytest.raises(ValueError, match="read-only"):
@@ -66,6 +66,6 @@ def test_the_arrays_cannot_be_written_and_those_of_the_caller_still_can(rows):
         ([1, 0], [1, 2], {}, "some", '`background` must be "all" or "annotated"'),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(labels, predictions, identities, background, message):
+def test_invalid_argument_is_named(labels, predictions, identities, background, message):
     with pytest.raises(ValueError, match=message):
         Rows.of(labels, predictions, identities, background=background)

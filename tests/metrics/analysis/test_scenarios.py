@@ -1,7 +1,7 @@
-"""Table 2 of Borkan et al. (2019), and Table 1 of the note on pinned AUC: what is printed comes out.
+"""Simulation of Table 2 of Borkan et al. (2019) and Table 1 of the note on pinned AUC.
 
-Twenty times as many rows are drawn as in the paper, and the printed values compared within what a
-thousand rows and two printed decimals allow.
+The simulation uses twenty times as many rows as the paper. The tolerance covers the sampling error of a
+thousand rows and the rounding to two decimals.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def measure(scenario):
 
 
 @pytest.mark.parametrize("scenario", TABLE_2, ids=lambda scenario: scenario.column)
-def test_the_printed_values_of_table_2_come_out(scenario):
+def test_simulation_reproduces_the_values_of_table_2(scenario):
     line, printed = measure(scenario), scenario.printed
     found = (line.subgroup_auc, line.bpsn_auc, line.bnsp_auc)
     assert found == pytest.approx(
@@ -31,20 +31,20 @@ def test_the_printed_values_of_table_2_come_out(scenario):
         assert found == pytest.approx((printed.positive_aeg, printed.negative_aeg), abs=PRINTED_WITHIN)
 
 
-def test_the_gap_of_column_a_is_half_and_not_what_the_paper_prints():
+def test_gap_of_column_a_is_one_half_unlike_the_printed_value():
     line = measure(TABLE_2[0])
     assert TABLE_2[0].printed.positive_aeg == 0.42
     assert (line.positive_aeg, line.negative_aeg) == pytest.approx((0.498, 0.498), abs=0.001)
 
 
-def test_more_positive_rows_change_none_of_the_five_metrics():
+def test_share_of_positive_rows_changes_none_of_the_five_metrics():
     large_shift, skewed = (measure(scenario) for scenario in TABLE_2[1:3])
     assert skewed.share_positive == 0.75
     for cell in ("subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg"):
         assert getattr(large_shift, cell) == pytest.approx(getattr(skewed, cell), abs=0.005)
 
 
-def test_pinned_auc_prints_094_for_a_shift_and_less_or_more_as_the_classes_are_balanced():
+def test_pinned_auc_depends_on_class_balance():
     pinned = {
         column: pinned_auc(draw(scenario, seed=2019, rows=ROWS), SUBGROUP).value
         for column, scenario in class_balances().items()
@@ -54,7 +54,7 @@ def test_pinned_auc_prints_094_for_a_shift_and_less_or_more_as_the_classes_are_b
     assert pinned["C"] < pinned["A"] - 0.02
 
 
-def test_a_scenario_is_drawn_again_from_its_seed():
+def test_seed_determines_the_scenario():
     first, again, other = (draw(TABLE_2[6], seed=seed, rows=50) for seed in (1, 1, 2))
     assert np.array_equal(first.predictions, again.predictions)
     assert not np.array_equal(first.predictions, other.predictions)

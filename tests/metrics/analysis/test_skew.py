@@ -1,4 +1,4 @@
-"""The skew experiment of the note on pinned AUC, in the shape of its Table 2."""
+"""The skew experiment of the note on pinned AUC, in the form of its Table 2."""
 
 import json
 
@@ -10,8 +10,10 @@ from grader.metrics.analysis.pinned_auc import NOT_ROBUST
 from grader.metrics.analysis.skew_scenarios import skew_experiment
 
 NAMES = ("gay", "white", "elderly")
-EACH = 1514  # rows of each identity, as in the note, half of them positive
-OTHERS = 27  # as many rows again that mention none of them, so that one identity matters little
+# Rows of each identity, as in the note; half of them are positive.
+EACH = 1514
+# Blocks of this size without any identity, so that a single identity has little effect.
+OTHERS = 27
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +29,14 @@ def experiment():
     return skew_experiment(rows, {"@1": before, "@6": after}, "gay", seed=2, trials=5)
 
 
-def test_the_sizes_are_those_of_the_note(experiment):
+def test_sizes_equal_those_of_the_note(experiment):
     assert experiment.removed == 378
     assert experiment.rows_left == 1136
     assert experiment.positives_left == 757
     assert 0.66 <= experiment.positives_left / experiment.rows_left < 0.67
 
 
-def test_the_skew_hides_bias_that_is_still_there(experiment):
+def test_skew_hides_remaining_bias(experiment):
     gay = next(line for line in experiment.lines if line.name == "gay")
     assert gay.is_skewed
     assert gay.original["@1"] < gay.original["@6"]
@@ -42,36 +44,36 @@ def test_the_skew_hides_bias_that_is_still_there(experiment):
     assert gay.skewed["@6"] - gay.original["@6"] < gay.skewed["@1"] - gay.original["@1"]
 
 
-def test_the_other_identities_keep_theirs(experiment):
+def test_other_identities_keep_their_values(experiment):
     for line in experiment.lines:
         if line.name != "gay":
             for model in ("@1", "@6"):
                 assert line.skewed[model] == pytest.approx(line.original[model], abs=0.01)
 
 
-def test_the_bias_aucs_of_the_skewed_identity_stay_what_they_are(experiment):
+def test_bias_aucs_of_the_skewed_identity_do_not_change(experiment):
     for model in ("@1", "@6"):
         for original, skewed in experiment.bias_aucs[model].values():
             assert skewed == pytest.approx(original, abs=0.01)
 
 
-def test_the_table_has_identities_by_original_and_skewed_for_two_models(experiment):
+def test_table_has_original_and_skewed_columns_for_two_models(experiment):
     head, *lines, note, warning = str(experiment).splitlines()
     assert head.split() == ["identity", "original", "@1", "original", "@6", "skewed", "@1", "skewed", "@6"]
     assert lines[0].startswith("gay*")
-    assert note == "* 378 of its negative rows removed at random, mean of 5 trials."
+    assert note == "* 378 negative rows removed at random; mean over 5 trials."
     assert warning == NOT_ROBUST
     assert all(len(line.split()) == 5 for line in lines)
     assert next(line.name for line in experiment.lines) == "gay"
 
 
-def test_it_goes_into_json_with_the_warning(experiment):
+def test_json_contains_the_warning(experiment):
     data = json.loads(json.dumps(experiment.as_dict()))
     assert data["warning"] == NOT_ROBUST
     assert data["lines"][0]["deviation"]["@1"] >= 0
 
 
-def test_the_same_seed_removes_the_same_rows():
+def test_seed_determines_the_removed_rows():
     rng = np.random.default_rng(3)
     rows = Rows.of(rng.integers(0, 2, 200), rng.random(200), {"cat": rng.integers(0, 2, 200)})
     models = {"one": rows.predictions}
@@ -80,7 +82,7 @@ def test_the_same_seed_removes_the_same_rows():
     assert first != other
 
 
-def test_an_identity_without_negative_rows_is_undefined_in_the_table():
+def test_identity_without_negative_rows_is_undefined_in_the_table():
     rows = Rows.of([1, 1, 0, 0], [4, 3, 2, 1], {"cat": [1, 1, 0, 0], "dog": [1, 0, 1, 0]})
     experiment = skew_experiment(rows, {"one": rows.predictions}, "dog", seed=1, trials=2, share=1.0)
     assert {line.name: line.skewed["one"] for line in experiment.lines}["dog"] is None
@@ -88,9 +90,9 @@ def test_an_identity_without_negative_rows_is_undefined_in_the_table():
 
 
 @pytest.mark.parametrize(("share", "trials", "models"), [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, 0)])
-def test_an_experiment_that_makes_no_sense_is_refused(share, trials, models):
+def test_invalid_experiment_is_rejected(share, trials, models):
     rows = Rows.of([1, 0], [1, 0], {"cat": [1, 1]})
-    with pytest.raises(ValueError, match="needs a model, a trial, and a share between 0 and 1"):
+    with pytest.raises(ValueError, match="requires a model, a trial, and a share between 0 and 1"):
         skew_experiment(
             rows, {"one": rows.predictions} if models else {}, "cat", seed=1, share=share, trials=trials
         )

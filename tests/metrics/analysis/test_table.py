@@ -1,4 +1,4 @@
-"""The table of Borkan et al. (2019): five metrics for each identity, sorted, sliced and compared."""
+"""The table of Borkan et al. (2019) with five metrics for each identity."""
 
 import json
 
@@ -28,7 +28,7 @@ def draw(seed=1, size=500):
     return Rows.of(labels, labels + rng.normal(0, 1, size).round(1), identities)
 
 
-def test_the_cells_are_those_of_the_score():
+def test_cells_equal_those_of_the_score():
     rows = draw()
     report = bias_report(rows.labels, rows.predictions, rows.identities)
     table = metric_table(rows)
@@ -42,7 +42,7 @@ def test_the_cells_are_those_of_the_score():
         assert [getattr(line, cell) for cell in CELLS] == [getattr(subgroup, cell) for cell in CELLS]
 
 
-def test_small_identities_are_left_out_and_listed():
+def test_small_identities_are_omitted_and_listed():
     rows = draw()
     size = int(rows.members["cow"].sum())
     table = metric_table(rows, minimum_size=size + 1)
@@ -51,7 +51,7 @@ def test_small_identities_are_left_out_and_listed():
     assert metric_table(rows, minimum_size=size).too_small == ()
 
 
-def test_the_lowest_come_first_and_the_undefined_not_at_all():
+def test_sorting_puts_the_lowest_first_and_lowest_omits_undefined_lines():
     labels = [1, 0, 1, 0, 1]
     rows = Rows.of(labels, [0.9, 0.1, 0.2, 0.8, 0.5], {"good": [1, 1, 0, 0, 0], "bad": [0, 0, 1, 1, 0],
                                                        "single": [0, 0, 0, 0, 1]})  # fmt: skip
@@ -76,13 +76,13 @@ def test_every_undefined_cell_has_its_reason():
     assert "no negative rows that mention the identity" in str(table.undefined[0])
 
 
-def test_identities_have_categories_where_they_are_named():
+def test_known_identities_have_categories():
     table = metric_table(draw(), categories={"cat": "pets", "dog": "pets"})
     assert [line.category for line in table.lines] == ["pets", "pets", None]
     assert [line.name for line in table.sorted_by("category").lines][-1] == "cow"
 
 
-def test_a_slice_is_the_table_of_its_rows_alone():
+def test_table_of_a_slice_equals_the_table_of_its_rows():
     rows = draw()
     short = np.arange(rows.size) % 3 == 0
     sliced = slice_of(rows, np.where(short, 1.0, np.nan))
@@ -92,7 +92,7 @@ def test_a_slice_is_the_table_of_its_rows_alone():
         slice_of(rows, [1], "short")
 
 
-def test_an_annotated_background_has_no_blank_rows():
+def test_annotated_background_has_no_blank_rows():
     labels, predictions = [1, 0, 1, 0], [0.9, 0.3, 0.1, 0.2]
     cat = [1, 1, np.nan, 0]
     everybody = metric_table(Rows.of(labels, predictions, {"cat": cat})).lines[0]
@@ -104,7 +104,7 @@ def test_an_annotated_background_has_no_blank_rows():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_a_difference_is_the_candidate_less_the_baseline(seed):
+def test_difference_is_candidate_minus_baseline(seed):
     rows = draw(seed % 1000, 40)
     candidate, baseline = metric_table(rows), metric_table(rows.predicted(rows.predictions[::-1]))
     for line in compare_tables(candidate, baseline):
@@ -114,7 +114,7 @@ def test_a_difference_is_the_candidate_less_the_baseline(seed):
     assert all(not any(line.differences.values()) for line in compare_tables(candidate, candidate))
 
 
-def test_tables_with_other_identities_are_matched_by_name():
+def test_tables_with_different_identities_are_matched_by_name():
     rows = draw()
     lines = compare_tables(metric_table(rows.only(["cat", "dog"])), metric_table(rows.only(["cow", "dog"])))
     assert [line.name for line in lines] == ["cat", "dog", "cow"]
@@ -124,12 +124,12 @@ def test_tables_with_other_identities_are_matched_by_name():
     assert lines[0].as_dict()["baseline"] is None
 
 
-def test_the_colours_run_as_in_the_paper():
+def test_colours_follow_the_paper():
     assert [heat("bpsn_auc", value) for value in (1.0, 0.75, 0.5, 0.2, None)] == [0, 0.5, 1, 1, None]
     assert [heat("positive_aeg", value) for value in (-0.5, 0.0, 0.5, None)] == [-1, 0, 1, None]
 
 
-def test_the_table_goes_into_json_and_text():
+def test_table_serializes_to_json_and_text():
     table = metric_table(draw(), minimum_size=50)
     data = json.loads(json.dumps(table.as_dict()))
     assert data["identities"][0]["share_positive"] == table.lines[0].positives / table.lines[0].size
@@ -140,7 +140,7 @@ def test_the_table_goes_into_json_and_text():
     assert "-" in str(metric_table(Rows.of([1, 0], [1, 0], {"cat": [0, 0]})))
 
 
-# Table 3 of the paper, TOXICITY@1, as printed: Subgroup, BPSN and BNSP AUC of the 20 lowest.
+# Printed values of Table 3, TOXICITY@1: Subgroup, BPSN and BNSP AUC of the 20 lowest identities.
 TABLE_3 = """
 homosexual 0.98 0.43 1.0
 gay 0.98 0.57 1.0
@@ -164,7 +164,7 @@ male 1.0 1.0 0.97
 female 1.0 1.0 0.97
 """
 
-# Table 6, short comments: Subgroup, BPSN, BNSP AUC, negative and positive AEG of @1, then of @6.
+# Table 6, short comments: Subgroup, BPSN and BNSP AUC, negative and positive AEG of @1, then of @6.
 TABLE_6_SHORT = """
 male 0.91 0.91 0.94 0.13 -0.034 0.92 0.93 0.95 0.12 -0.047
 female 0.88 0.9 0.94 0.17 -0.043 0.9 0.92 0.95 0.18 -0.038
@@ -183,7 +183,7 @@ psychiatric_or_mental_illness 0.78 0.79 0.95 0.36 -0.053 0.84 0.86 0.95 0.29 -0.
 
 
 def printed(text, first):
-    """Return a table of printed values, of which five from `first` on, or fewer, are a line's cells."""
+    """Return a table of printed values; each row has up to five cells from `first` on."""
     lines = []
     for row in text.strip().splitlines():
         name, *values = row.split()
@@ -192,7 +192,7 @@ def printed(text, first):
     return MetricTable(0, 0, None, "all", tuple(lines), (), ())
 
 
-def test_table_3_is_printed_in_the_order_of_the_mean_of_the_three_aucs():
+def test_table_3_is_sorted_by_the_mean_of_the_three_aucs():
     table = printed(TABLE_3, 0)
     rounded = [round(line.mean_auc, 9) for line in table.lines]
     assert rounded == sorted(rounded)
@@ -200,7 +200,7 @@ def test_table_3_is_printed_in_the_order_of_the_mean_of_the_three_aucs():
     assert lowest != sorted(lowest)
 
 
-def test_on_short_comments_black_and_asian_alone_do_not_improve_as_the_paper_says():
+def test_only_black_and_asian_do_not_improve_on_short_comments():
     differences = compare_tables(candidate=printed(TABLE_6_SHORT, 5), baseline=printed(TABLE_6_SHORT, 0))
     worse = {line.name for line in differences if line.differences["bpsn_auc"] < 0}
     assert worse == {"black", "asian"}

@@ -1,4 +1,4 @@
-"""Intervals: DeLong's variance cell by cell, carried through the means, and covering what they should."""
+"""Confidence intervals: DeLong's variance of cells, its propagation to means, and coverage."""
 
 import math
 from typing import Any
@@ -26,7 +26,7 @@ TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 def draw(
     rows: int, seed: int, *, identities: int = 3, share: float = 0.3, digits: int | None = None
 ) -> tuple[Any, dict[str, Any], Any]:
-    """Rows of a population: identities that overlap, and scores that identities push up."""
+    """Generate rows with overlapping identities, some of which shift the predictions."""
     dice = np.random.default_rng(seed)
     labels = dice.random(rows) < 0.4
     mentions = {f"g{number}": dice.random(rows) < share for number in range(identities)}
@@ -46,7 +46,7 @@ def compared(labels, mentions) -> dict[str, tuple[Any, Any]]:
 
 
 def by_every_pair(scores, first, second) -> tuple[float, float, Any]:
-    """AUC, DeLong's variance and influence values, from the whole matrix of pairs."""
+    """Return the AUC, DeLong's variance and influence values from the full matrix of pairs."""
     one, two = scores[first], scores[second]
     wins = (one[:, None] > two[None]) + 0.5 * (one[:, None] == two[None])
     auc, below, above = wins.mean(), wins.mean(axis=1), wins.mean(axis=0)
@@ -59,7 +59,7 @@ def by_every_pair(scores, first, second) -> tuple[float, float, Any]:
 @given(
     seed=st.integers(0, 10**6), digits=st.sampled_from([None, 0, 1]), power=st.sampled_from([-5.0, 0, 1.0])
 )
-def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(seed: int, digits: int | None, power: float):
+def test_every_standard_error_equals_that_of_the_matrix_of_pairs(seed: int, digits: int | None, power: float):
     labels, mentions, scores = draw(150, seed, digits=digits)
     settings = MetricSettings(power=power, weights=Weights(0.4, 0.3, 0.2, 0.1))
     found = uncertainty_report(Sets(prepare(labels, mentions)), scores, settings)
@@ -80,7 +80,7 @@ def test_every_standard_error_is_the_one_of_the_matrix_of_pairs(seed: int, digit
 
 
 @given(seed=st.integers(0, 10**6), digits=st.sampled_from([None, 1]))
-def test_a_paired_difference_has_the_error_of_the_difference_of_influences(seed: int, digits: int | None):
+def test_paired_difference_has_the_error_of_the_influence_differences(seed: int, digits: int | None):
     labels, mentions, scores = draw(150, seed, digits=digits)
     others = scores + np.random.default_rng(seed).normal(size=scores.size)
     sets = Sets(prepare(labels, mentions))
@@ -97,7 +97,7 @@ def test_a_paired_difference_has_the_error_of_the_difference_of_influences(seed:
     assert found.score.difference == first.report.score - second.report.score
 
 
-def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy():
+def test_submission_is_tied_with_itself_and_any_monotone_transform():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
     found = score_difference(Measured.of(sets, scores), Measured.of(sets, np.exp(scores)))
@@ -105,7 +105,7 @@ def test_a_submission_is_tied_with_itself_and_with_any_monotone_copy():
     assert found.is_tied
 
 
-def test_a_much_worse_submission_is_not_tied():
+def test_much_worse_submission_is_not_tied():
     labels, mentions, scores = draw(2000, 3)
     sets = Sets(prepare(labels, mentions))
     found = score_difference(Measured.of(sets, scores), Measured.of(sets, -scores))
@@ -114,7 +114,7 @@ def test_a_much_worse_submission_is_not_tied():
     assert found.p_value < 1e-9
 
 
-def test_the_difference_of_two_copies_with_a_little_noise_is_surer_than_their_scores():
+def test_difference_of_similar_submissions_has_a_smaller_error_than_their_scores():
     labels, mentions, scores = draw(2000, 5)
     sets = Sets(prepare(labels, mentions))
     noisy = scores + 0.1 * np.random.default_rng(1).normal(size=scores.size)
@@ -140,7 +140,7 @@ def test_standard_errors_agree_with_a_stratified_bootstrap():
             assert found.cells[name][cell].standard_error == pytest.approx(values.std(ddof=1), rel=0.15)
 
 
-def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_half():
+def test_logit_interval_stays_in_range_and_is_wider_towards_one_half():
     low, high = logit_interval(0.98, 0.02)
     assert low is not None
     assert high is not None
@@ -151,7 +151,7 @@ def test_an_interval_on_the_logit_scale_stays_inside_and_is_wider_towards_one_ha
     assert quantile(0.95) == pytest.approx(1.959964, abs=1e-6)
 
 
-def test_what_is_undefined_or_rests_on_one_row_has_no_interval():
+def test_undefined_or_single_row_values_have_no_interval():
     found = uncertainty_report(
         Sets(prepare([1, 1, 1, 0, 0, 0], {"lone": [1, 0, 0, 0, 0, 0], "twin": [1, 0, 0, 1, 0, 0]})),
         [0.9, 0.4, 0.7, 0.5, 0.2, 0.1],
@@ -163,7 +163,7 @@ def test_what_is_undefined_or_rests_on_one_row_has_no_interval():
     assert found.overall_auc.low is not None
 
 
-def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing():
+def test_zero_variance_has_no_interval_and_no_decision():
     labels, mentions, scores = draw(300, 3)
     sets = Sets(prepare(labels, mentions))
     constant, perfect = np.zeros(300), labels.astype(float)
@@ -179,7 +179,7 @@ def test_rows_that_differ_in_nothing_have_no_interval_and_decide_nothing():
     assert scores.size == 300
 
 
-def test_reports_and_differences_say_where_their_coverage_was_not_checked():
+def test_unchecked_coverage_is_marked_in_reports_and_differences():
     labels, mentions, scores = draw(3000, 9)
     mentions["rare"] = np.arange(3000) < 60
     sets = Sets(prepare(labels, mentions))
@@ -195,7 +195,7 @@ def test_reports_and_differences_say_where_their_coverage_was_not_checked():
 
 
 def _coverage(draws: int, rows: int, share: float, *, population: int = 600_000) -> dict[str, float]:
-    """Return by name the share of draws whose interval holds the value of a population."""
+    """Return, by name, the share of samples whose interval contains the population's value."""
     truth = {name: value for name, (value, _, _) in _intervals(population, 10**6, share).items()}
     held = dict.fromkeys(truth, 0)
     for seed in range(draws):
@@ -225,24 +225,24 @@ def _noisier(rows: int, seed: int, share: float) -> Measured:
     return Measured.of(sets, scores + np.random.default_rng(seed + 10**7).normal(size=rows))
 
 
-def test_95_percent_intervals_hold_the_truth_about_95_times_in_100():
+def test_95_percent_intervals_cover_the_true_value_about_95_times_in_100():
     for name, share in _coverage(200, 1500, 0.3, population=150_000).items():
         assert 0.91 <= share <= 0.985, name
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("rows", "share"), [(500, 0.3), (1500, 0.3), (1500, 0.1), (6000, 0.05)])
-def test_coverage_lies_between_93_and_97_percent_from_50_rows_per_class_on(rows: int, share: float):
+def test_coverage_is_93_to_97_percent_with_at_least_50_rows_per_class(rows: int, share: float):
     for name, held in _coverage(4000, rows, share).items():
         assert 0.93 <= held <= 0.97, name
 
 
-def test_predictions_of_another_length_are_refused_by_their_name():
+def test_predictions_of_wrong_length_are_named():
     with pytest.raises(ValueError, match="`y_score` must have 4 values, not 3"):
         uncertainty_report(Sets(prepare([1, 0, 1, 0], {"a": [1, 1, 0, 0]})), [0.1, 0.2, 0.3])
 
 
-def test_an_interval_is_checked_between_the_aucs_and_from_the_rows_that_were_simulated():
+def test_interval_is_checked_within_the_simulated_aucs_and_row_counts():
     (lowest, highest), rows = intervals.CHECKED_AUCS, intervals.CHECKED_ROWS
     for auc, is_checked in ((lowest, True), (lowest - 1e-6, False), (highest, True), (highest + 1e-6, False)):
         assert intervals.is_checked_cell("subgroup_auc", auc, (rows, rows)) is is_checked
