@@ -1,7 +1,7 @@
-"""Score receipts, and their verification by a second implementation in pure Python.
+"""Score receipts and their verification by a second, pure-Python implementation.
 
-This is the second implementation of the score: slow, and without any code of `grader.metrics` and
-`grader.files`, so that a difference reveals an error in either. It needs neither NumPy nor a server.
+The second implementation is slow. It shares no code with `grader.metrics` and `grader.files`, so a difference
+reveals an error in one of the two. It requires neither NumPy nor a server.
 """
 
 from grader.receipts.reading import UnreadableFile, read_predictions

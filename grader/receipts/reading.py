@@ -1,4 +1,4 @@
-"""File reader and submission reader of the second implementation: plain, gzip and ZIP."""
+"""File and submission readers of the second implementation: plain, gzip and ZIP files."""
 
 import io
 import lzma
@@ -15,12 +15,13 @@ from grader.errors import OrganizerError
 SHOWN = 80
 SIZE_CAP = 4_000_000_000
 CHUNK = 1 << 20
-# As docs/participants.md has it: a file made of next to nothing, again and again, would take minutes.
+# Decompressing a gzip file with millions of tiny members would take minutes. docs/participants.md states this
+# limit.
 MOST_TINY_MEMBERS, TINY = 100_000, 4096
 _SMALL_READ = 1 << 10
 _PADDING = re.compile(rb"\0+")
 _ZERO_BLOCK = re.compile(rb"\0{16,}")
-# What the standard library raises at damaged archives: a directory that lies leads it anywhere.
+# Errors that the standard library raises for damaged archives. A corrupt ZIP directory can cause any of them.
 _DAMAGED = (
     EOFError,
     NotImplementedError,
@@ -40,40 +41,40 @@ _LARGEST_EXACT_INTEGER = 2**53
 
 
 class UnreadableFile(OrganizerError):
-    """A file does not hold what it should; the message says what, and where."""
+    """A file has unexpected contents; the message states the problem and its location."""
 
     public_name = "unreadable_file"
 
 
 def shown(text: str) -> str:
-    """Return a text as a message shows it: quoted, and cut where it is long."""
+    """Quote a text for a message, truncated if it is long."""
     return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}…"
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a CSV, or of the one CSV inside; raise UnreadableFile."""
+    """Return the text of a plain or compressed CSV file; raise UnreadableFile for other files."""
     try:
         content = _uncompressed(data)
     except _DAMAGED as error:
         raise UnreadableFile(f"The compressed file is damaged ({error}).") from error
     if len(content) > SIZE_CAP:
-        raise UnreadableFile(f"The file is larger than {SIZE_CAP:,} bytes uncompressed.")
+        raise UnreadableFile(f"The uncompressed file is larger than {SIZE_CAP:,} bytes.")
     _refuse_zero_bytes(content)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"Byte {error.start + 1:,} of the file is not UTF-8.") from error
+        raise UnreadableFile(f"Byte {error.start + 1:,} of the file is not valid UTF-8.") from error
 
 
 def _refuse_zero_bytes(content: bytes) -> None:
-    """Raise UnreadableFile where a copy was cut off: blocks that were never written are zero bytes."""
+    """Raise UnreadableFile for blocks of zero bytes, which indicate a truncated copy."""
     found = _ZERO_BLOCK.search(content)
     if found:
         line = content.count(b"\n", 0, found.start()) + 1
         what = f"{len(found[0]):,} zero bytes (NUL)"
-        where = f"ends in {what} from line {line:,} on" if found.end() == len(content) else f"has {what}"
+        where = f"ends in {what} starting on line {line:,}" if found.end() == len(content) else f"has {what}"
         where += "" if found.end() == len(content) else f" on line {line:,}"
-        raise UnreadableFile(f"The file {where}: a copy of it was probably cut off. Copy it again.")
+        raise UnreadableFile(f"The file {where}. It was probably truncated during copying. Copy it again.")
 
 
 def _uncompressed(data: bytes) -> bytes:
@@ -83,16 +84,17 @@ def _uncompressed(data: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [name for name in archive.namelist() if not _is_litter(name)]
             if len(names) != 1:
-                raise UnreadableFile(f"The ZIP archive holds {len(names)} files; expected one CSV.")
+                raise UnreadableFile(f"The ZIP archive contains {len(names)} files; expected one CSV file.")
             with archive.open(names[0]) as stream:
                 return _content(stream)
     return data
 
 
 def _gunzipped(data: memoryview) -> bytes:
-    """Return what all members hold, up to a chunk more than the cap; zero bytes behind one are padding.
+    """Decompress all gzip members, up to one chunk more than the cap.
 
-    Not by `gzip`, which takes seconds for many members, or for a name of megabytes in the first one's head.
+    Zero bytes after a member are ignored as padding. The `gzip` module is not used, because it takes seconds
+    for many members or for a file name of several megabytes in the first member's header.
     """
     content, at, tiny = bytearray(), 0, 0
     while at < len(data) and len(content) <= SIZE_CAP:
@@ -101,7 +103,7 @@ def _gunzipped(data: memoryview) -> bytes:
         tiny += len(content) - begun_with < TINY
         if tiny > MOST_TINY_MEMBERS:
             raise UnreadableFile(
-                f"The gzip file has more than {MOST_TINY_MEMBERS:,} members of less than {TINY:,} bytes each."
+                f"The gzip file has more than {MOST_TINY_MEMBERS:,} members smaller than {TINY:,} bytes."
             )
         if padding := _PADDING.match(data, at):
             at = padding.end()
@@ -109,9 +111,10 @@ def _gunzipped(data: memoryview) -> bytes:
 
 
 def _member(data: memoryview, at: int, content: bytearray) -> int:
-    """Add what the member at `at` holds to `content`, and return where it ends."""
+    """Append the decompressed member at offset `at` to `content` and return its end offset."""
     inflating = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    step = _SMALL_READ  # what a member leaves of a step is copied: a small one must not leave much
+    # Unused input after each step is copied, so the first step must be small for tiny members.
+    step = _SMALL_READ
     while not inflating.eof:
         piece = data[at : at + step]
         if not piece:
@@ -125,9 +128,9 @@ def _member(data: memoryview, at: int, content: bytearray) -> int:
 
 
 def _content(stream: IO[bytes]) -> bytes:
-    """Return what a stream holds, up to a byte more than the cap.
+    """Return the contents of a stream, stopping after the cap is exceeded.
 
-    A single read of so much would ask for all the memory at once, which workers do not have.
+    A single read of this size would allocate more memory at once than workers have.
     """
     content = bytearray()
     while len(content) <= SIZE_CAP and (piece := stream.read(CHUNK)):
@@ -140,7 +143,7 @@ def _is_litter(name: str) -> bool:
 
 
 def finite_number(text: str) -> float | None:
-    """Return the float64 of a trimmed decimal number; None if it is not finite."""
+    """Parse a trimmed decimal number as float64; return None if it is invalid or not finite."""
     if len(text) > _LONGEST or not _CHARACTERS.issuperset(text):
         return None
     try:
@@ -151,10 +154,10 @@ def finite_number(text: str) -> float | None:
 
 
 def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
-    """Return the prediction for each row id; raise UnreadableFile at the first thing that is wrong.
+    """Return the prediction for each row id; raise UnreadableFile for the first error.
 
-    Columns beside id and prediction are passed over: whoever scored the file knew which ones may stand there.
-    `row_ids` should answer quickly whether it contains an id.
+    Columns other than id and prediction are ignored, because the first implementation has already checked
+    which columns are allowed. Membership tests of `row_ids` should be fast.
     """
     text = text_of(data).rstrip(" \t\r\n")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -167,12 +170,12 @@ def read_predictions(data: bytes, row_ids: Collection[str]) -> dict[str, float]:
         row_id, value = _known(fields[id_column], row_ids, number), fields[prediction_column]
         prediction = finite_number(value)
         if prediction is None:
-            raise UnreadableFile(f"Line {number:,} of the submission: {shown(value)} is no finite number.")
+            raise UnreadableFile(f"Line {number:,} of the submission: {shown(value)} is not a finite number.")
         if row_id in predictions:
             raise UnreadableFile(f"Line {number:,} of the submission repeats the id {shown(row_id)}.")
         predictions[row_id] = prediction
     if missing := len(row_ids) - len(predictions):
-        raise UnreadableFile(f"The submission lacks {missing:,} of {len(row_ids):,} ids.")
+        raise UnreadableFile(f"The submission is missing {missing:,} of {len(row_ids):,} ids.")
     return predictions
 
 
@@ -189,7 +192,7 @@ def _rows(lines: list[str], width: int) -> Iterator[tuple[int, list[str]]]:
 def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
     if row_id in row_ids:
         return row_id
-    whole, point, rest = row_id.partition(".")  # spreadsheets write 7 as 7.0
+    whole, point, rest = row_id.partition(".")  # Spreadsheets may write 7 as 7.0.
     is_integral = point and not rest.strip("0") and whole.isascii() and whole.isdigit() and len(whole) <= 16
     if is_integral and int(whole) < _LARGEST_EXACT_INTEGER and whole in row_ids:
         return whole
@@ -197,7 +200,7 @@ def _known(row_id: str, row_ids: Collection[str], number: int) -> str:
 
 
 def _fields(line: str, number: int) -> list[str]:
-    """Split a line of CSV; quotes enclose whole fields and are doubled inside."""
+    """Split a CSV line; quotes enclose whole fields and are doubled inside them."""
     if '"' not in line:
         return [field.strip(_BLANKS) for field in line.split(",")]
     fields, rest = [], line
@@ -209,7 +212,7 @@ def _fields(line: str, number: int) -> list[str]:
 
 
 def _next_field(text: str, number: int) -> tuple[str, str, bool]:
-    """Return the first field, what follows its comma, and whether it was the last."""
+    """Return the first field, the text after its comma, and whether it is the last field."""
     bare = text.lstrip(_BLANKS)
     if not bare.startswith('"'):
         field, comma, rest = text.partition(",")
@@ -220,7 +223,7 @@ def _next_field(text: str, number: int) -> tuple[str, str, bool]:
     while True:
         end = bare.find('"', at)
         if end < 0:
-            raise UnreadableFile(f"Line {number:,} of the submission has a quote that is not closed.")
+            raise UnreadableFile(f"Line {number:,} of the submission has an unclosed quote.")
         pieces.append(bare[at:end])
         if bare[end + 1 : end + 2] != '"':
             break

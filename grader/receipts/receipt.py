@@ -1,4 +1,4 @@
-"""Receipts: JSON form of a score, and its verification against the files."""
+"""Score receipts in JSON, and their verification against the files."""
 
 import hashlib
 import json
@@ -13,24 +13,24 @@ from grader.receipts.recount import TERMS, Settings, count, score
 from grader.receipts.truth import SPLITS, SlowTruth, read_truth
 
 FORM = 2
-# What reading anything else comes to; the last is the standard library's word on brackets without end.
+# Errors raised while parsing invalid receipts. `json` raises RecursionError for deeply nested brackets.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 METRIC_CODE_VERSIONS = ("1",)
 _SHOWN = Decimal("0.00001")
 
 
 class InvalidReceipt(OrganizerError):
-    """The data are not a receipt that this version can read."""
+    """The data is not a receipt that this version can read or verify."""
 
     public_name = "invalid_receipt"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitReceipt:
-    """What a submission got on one split.
+    """Results of a submission on one split.
 
-    `shown` is the score as the leaderboard shows it. `score`, `terms` and `counts` (exact integers of every
-    cell) are None on a team's receipt until the solution is published.
+    `shown` is the score as displayed on the leaderboard. `score`, `terms` and `counts` (exact integers for
+    every cell) are None on a team's receipt until the solution is published.
     """
 
     shown: str
@@ -43,9 +43,10 @@ class SplitReceipt:
 class Receipt:
     """One submission's score under one scoring version.
 
-    `commitment` is the sha256 of `nonce`, random bytes in hexadecimal, followed by the solution's canonical
-    form; `label` and `identities` name the columns of the organizer's own file that it was made of. The nonce
-    and the names are None on a team's receipt until the solution is published.
+    `commitment` is the SHA-256 of the nonce followed by the solution's canonical form. `nonce` consists of
+    random bytes in hexadecimal. `label` and `identities` are the columns of the organizer's file from which
+    the canonical form was created. The nonce and these names are None on a team's receipt until the solution
+    is published.
     """
 
     competition: str
@@ -81,22 +82,22 @@ class Receipt:
         }
 
     def to_json(self) -> str:
-        """Return the receipt as the text of a JSON file."""
+        """Return the receipt as the contents of a JSON file."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Receipt":
-        """Read what `to_json` returned; raise InvalidReceipt."""
+        """Parse a receipt from the output of `to_json`; raise InvalidReceipt if it is invalid."""
         try:
             return _receipt(json.loads(text))
         except _UNREADABLE as error:
-            raise InvalidReceipt(f"This is not a score receipt of Fairboard ({error!r}).") from error
+            raise InvalidReceipt(f"This is not a Fairboard score receipt ({error!r}).") from error
 
 
 def _receipt(data: Mapping[str, Any]) -> Receipt:
     form = data["receipt"]
     if form != FORM:
-        raise InvalidReceipt(f"The receipt has form {form}; this version reads form {FORM}.")
+        raise InvalidReceipt(f"The receipt has format {form}, but this version supports only format {FORM}.")
     solution, identities = data["solution"], data["solution"].get("identities")
     Settings.from_dict(data["settings"])
     return Receipt(
@@ -134,7 +135,7 @@ def _known(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was compared; `expected` is what the receipt says, `found` what the files give."""
+    """Comparison of the `expected` value in the receipt with the value `found` in the files."""
 
     what: str
     expected: Any
@@ -142,16 +143,16 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether both are the same, to the last bit."""
+        """Whether both values are identical to the last bit."""
         return bool(self.expected == self.found)
 
 
 class NonceNeeded(OrganizerError):
-    """A receipt that commits to a solution with a nonce does not hold it."""
+    """The receipt does not contain the nonce of its commitment to the solution."""
 
     public_name = "nonce_needed"
     message = (
-        "The receipt is from before the solution was published: it does not contain the nonce of its "
+        "The receipt was created before the solution was published, so it does not contain the nonce of its "
         "commitment. The nonce is published with the solution, as solution-nonce.txt."
     )
 
@@ -159,10 +160,18 @@ class NonceNeeded(OrganizerError):
 def verify(
     receipt: Receipt, *, submission: bytes | None, solution: bytes | None, nonce: bytes | None = None
 ) -> list[Check]:
-    """Compare the hashes and, where both files are there, the recounted scores with a receipt.
+    """Compare the hashes and, if both files are given, the recomputed scores with a receipt.
 
-    A `nonce` comes before the one that the receipt holds. Raises UnreadableFile where a file cannot be
-    scored, InvalidReceipt where it is of another metric, NonceNeeded.
+    The argument `nonce` takes precedence over the nonce in the receipt.
+
+    Raises
+    ------
+    UnreadableFile
+        If a file cannot be scored.
+    InvalidReceipt
+        If the receipt uses another metric code version.
+    NonceNeeded
+        If a solution is given, but neither the arguments nor the receipt contain the nonce.
     """
     settings = Settings.from_dict(receipt.metric_settings)
     checks = []
@@ -184,11 +193,11 @@ def verify(
 
 
 def verify_scores(receipt: Receipt, *, submission: bytes, truth: SlowTruth) -> Iterator[Check]:
-    """Recount a submission from its raw bytes and compare every value that the receipt holds."""
+    """Recompute the scores from a submission's raw bytes and compare all values in the receipt."""
     if receipt.metric_code_version not in METRIC_CODE_VERSIONS:
         raise InvalidReceipt(
-            f"The receipt is of metric code version {receipt.metric_code_version}; this version of Fairboard "
-            f"recounts {', '.join(METRIC_CODE_VERSIONS)}."
+            f"The receipt uses metric code version {receipt.metric_code_version}, but this version of "
+            f"Fairboard can verify only version {', '.join(METRIC_CODE_VERSIONS)}."
         )
     settings = Settings.from_dict(receipt.metric_settings)
     predictions = read_predictions(submission, truth.row_ids)
@@ -223,5 +232,5 @@ def _compare_counts(name: str, expected: Mapping[str, Any], found: Mapping[str, 
 
 
 def shown(value: float | None) -> str | None:
-    """Return a score as leaderboards show it: five decimals, half even on the exact value."""
+    """Format a score as on leaderboards, with five decimals, rounding half to even."""
     return None if value is None else f"{Decimal(value).quantize(_SHOWN, ROUND_HALF_EVEN) + 0:.5f}"

@@ -16,7 +16,7 @@ EXACT_POWERS = 64
 
 
 class Row(NamedTuple):
-    """One row of a split: its id, its class, and the identities it mentions."""
+    """One row of a split with its id, class and mentioned identities."""
 
     row_id: str
     is_positive: bool
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """The rows of a class by their predictions, the lowest first; so is every set that is taken from them."""
+    """The rows of a class in ascending order of prediction; every subset has the same order."""
 
     values: Sequence[float]
     mentions: Sequence[frozenset[str]]
@@ -34,13 +34,13 @@ class Ordered(NamedTuple):
         return [value for value, named in zip(self.values, self.mentions, strict=True) if name in named]
 
     def of_others(self, name: str) -> list[float]:
-        """Return the predictions of the rows that do not."""
+        """Return the predictions of the rows that do not mention an identity."""
         return [value for value, named in zip(self.values, self.mentions, strict=True) if name not in named]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a score, as its scoring version states them."""
+    """The settings of a score as stored in its scoring version."""
 
     identities: tuple[str, ...]
     power: float
@@ -51,7 +51,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Settings":
-        """Read ``{"identities": […], "metric": {…}}``."""
+        """Create settings from ``{"identities": […], "metric": {…}}``."""
         metric = data["metric"]
         return cls(
             identities=tuple(data["identities"]),
@@ -64,7 +64,7 @@ class Settings:
 
 
 def count(rows: Sequence[Row], predictions: Mapping[str, float], settings: Settings) -> dict[str, Any]:
-    """Count the pairs of a split: 2 for each that the first set wins, 1 for each tie."""
+    """Count the pairs of a split: 2 for each pair won by the first set, 1 for each tie."""
     positives = _ordered((row for row in rows if row.is_positive), predictions)
     negatives = _ordered((row for row in rows if not row.is_positive), predictions)
     return {
@@ -97,14 +97,15 @@ def _count_identity(name: str, positives: Ordered, negatives: Ordered) -> dict[s
 
 
 def _wins(first: Sequence[float], second: Sequence[float]) -> int:
-    if len(first) > len(second):  # what the second set does not win, the first does: a pair is 2 in all
+    # Each pair counts 2 in total, so the wins of both sets add up to twice the number of pairs.
+    if len(first) > len(second):
         return 2 * len(first) * len(second) - _wins(second, first)
-    # What lies below counts on both sides of the search, what ties on one.
+    # Lower values are counted by both searches, ties by only one of them.
     return sum(bisect_left(second, value) + bisect_right(second, value) for value in first)
 
 
 def score(counts: Mapping[str, Any], settings: Settings) -> dict[str, float | None]:
-    """Return the score and its four terms, each rounded once; None where it is undefined."""
+    """Return the score and its four terms, each rounded once; undefined values are None."""
     positives, identities = counts["positives"], counts["identities"]
     negatives = counts["rows"] - positives
     aucs: dict[str, list[Fraction | None]] = {
@@ -150,7 +151,7 @@ def _weighted(terms: Mapping[str, Fraction | None], settings: Settings) -> Fract
 
 
 def power_mean(values: Sequence[Fraction], p: float) -> Fraction:
-    """Return the power mean of values that are not negative, to far more digits than a float has."""
+    """Return the power mean of non-negative values with far more digits than a float."""
     if math.isinf(p):
         return max(values) if p > 0 else min(values)
     if min(values) == max(values):
@@ -165,9 +166,10 @@ def power_mean(values: Sequence[Fraction], p: float) -> Fraction:
 
 
 def _root(value: Fraction, degree: int) -> Fraction:
-    """Return the root of a positive fraction: the integer root of it times a large power of ten."""
+    """Return the root of a positive fraction, computed as an integer root at 80 decimal places."""
     scaled = value.numerator * 10 ** (DIGITS * degree) // value.denominator
-    root = 1 << -(-scaled.bit_length() // degree)  # above the root, from where Newton's method falls
+    # The initial value is above the root, so Newton's method decreases monotonically.
+    root = 1 << -(-scaled.bit_length() // degree)
     while True:
         lower = ((degree - 1) * root + scaled // root ** (degree - 1)) // degree
         if lower >= root:
@@ -176,7 +178,7 @@ def _root(value: Fraction, degree: int) -> Fraction:
 
 
 def _transcendental_mean(values: Sequence[Fraction], p: float) -> Fraction:
-    # A small exponent brings all powers close to 1: it costs as many digits as it has zeros.
+    # A small exponent brings the powers close to 1, which costs one digit per leading zero of p.
     zeros = max(0, -math.floor(math.log10(abs(p)))) if p else 0
     pivot = max(values) if p > 0 else min(values)
     with localcontext(Context(prec=DIGITS + 2 * zeros, Emax=MAX_EMAX, Emin=MIN_EMIN)):

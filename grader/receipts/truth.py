@@ -11,25 +11,25 @@ from grader.receipts.reading import UnreadableFile, finite_number, shown, text_o
 from grader.receipts.recount import Row, Settings
 
 SPLITS = ("public", "private")
-DISTINCT = 1 << 16  # a solution repeats few values in many cells
+DISTINCT = 1 << 16  # A solution has many cells but few distinct values.
 _BLANKS = " \t"
 _USAGES = {"public": "Public", "private": "Private", "ignored": "Ignored"}
 
 
 @dataclass(frozen=True, slots=True)
 class SlowTruth:
-    """What a solution says.
+    """Solution as parsed by the second implementation.
 
     Attributes
     ----------
     digest : str
-        sha256 of its canonical form, as in docs/scoring.md.
+        SHA-256 of the canonical form described in docs/scoring.md.
     commitment : str or None
-        sha256 of the nonce followed by that form; None without a nonce.
+        SHA-256 of the nonce followed by the canonical form; None without a nonce.
     row_ids : frozenset of str
-        The ids that a submission predicts, ignored rows included.
+        The ids that a submission must contain, including those of ignored rows.
     rows : dict of str to list of Row
-        By split, the rows with their id.
+        The rows of each split.
     """
 
     digest: str
@@ -40,7 +40,7 @@ class SlowTruth:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The column of each part; `identities` are all of the solution, by name."""
+    """Column indices of a solution; `identities` contains all its identities by name."""
 
     id: int
     label: int
@@ -56,20 +56,21 @@ def read_truth(
     identities: Sequence[str] | None = None,
     nonce: bytes | None = None,
 ) -> SlowTruth:
-    """Read a solution; raise UnreadableFile at the first thing that is wrong.
+    """Read a solution; raise UnreadableFile for the first error.
 
-    A canonical file says itself which columns it has. For the organizer's own one `label` and `identities`
-    name those that its digest is made of; it needs a column Usage.
+    The columns of a canonical file follow from its header. For the organizer's file, `label` and `identities`
+    are the columns from which the digest was computed. Both require a column Usage.
     """
     records = _records(text_of(data))
     _, header = next(records, (1, []))
     columns = _columns([name.strip(_BLANKS) for name in header], label, identities)
     if unknown := [name for name in settings.identities if name not in columns.identities]:
-        raise UnreadableFile(f"The solution has no column {unknown[0]!r}, an identity of the score.")
+        raise UnreadableFile(f"The solution has no column {unknown[0]!r}, which is an identity of the score.")
     names = sorted(columns.identities)
     lines: dict[str, str] = {}
     rows: dict[str, list[Row]] = {split: [] for split in SPLITS}
-    sets: dict[frozenset[str], frozenset[str]] = {}  # many rows share one: that is small and quick
+    # Many rows mention the same identities, so equal sets are stored once.
+    sets: dict[frozenset[str], frozenset[str]] = {}
     for number, record in records:
         if len(record) != len(header):
             raise UnreadableFile(
@@ -108,7 +109,7 @@ def _named(mentions: dict[str, float | None], settings: Settings) -> frozenset[s
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that are not blank, each with the line it ends on."""
+    """Yield the non-blank records with the number of their last line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for record in reader:
@@ -125,8 +126,8 @@ def _columns(header: list[str], label: str | None, identities: Sequence[str] | N
             return _Columns(0, 1, len(header) - 1, names)
     if label is None or identities is None:
         raise UnreadableFile(
-            "This is not the solution as it was published (id,label,…,Usage), and the receipt does not say "
-            "which columns of another file are which."
+            "This is not the published solution (id,label,…,Usage), and the receipt does not name the "
+            "columns of another file. Use the published solution."
         )
     usages = [name for name in header if name.casefold() == "usage"]
     usage = "Usage" if "Usage" in usages else usages[0] if len(usages) == 1 else "Usage"
@@ -147,7 +148,7 @@ def _value(text: str, number: int) -> float | None:
     except ValueError:
         bare = text.strip(_BLANKS)
         raise UnreadableFile(
-            f"Line {number:,} of the solution: {shown(bare)} is no number from 0 to 1."
+            f"Line {number:,} of the solution: {shown(bare)} is not a number from 0 to 1."
         ) from None
 
 
@@ -166,7 +167,7 @@ def _share(text: str) -> float | None:
 def _text(value: float | None) -> str:
     if value is None:
         return ""
-    return repr(abs(value))  # no minus zero
+    return repr(abs(value))  # `abs` converts -0.0 to 0.0.
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Analysis reports: sections of tables and charts, as text, JSON or HTML."""
+"""Analysis reports: tables and charts in sections, as text, JSON or HTML."""
 
 from grader.reports.analysis import Analysis, Inputs, analyse
 from grader.reports.formats import html_page, plain_text

@@ -1,4 +1,4 @@
-"""Analysis report from a solution and the predictions of up to two models."""
+"""Analysis report on a solution and the predictions of up to two models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,40 +32,40 @@ _USAGE = {"public": (1,), "private": (2,), "all": (1, 2)}
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What is analysed.
+    """Data and options of an analysis.
 
     Attributes
     ----------
     solution : Solution
     predictions : mapping of str to ndarray of float64, each of shape (rows,)
-        By label, in the solution's order; empty for an audit of the data alone.
+        The candidate's predictions by label, in the order of the solution. Empty for an audit of the data.
     others : the same
-        Another model's, the baseline that the first, the candidate, is compared with.
+        The predictions of the baseline, a second model with which the candidate is compared.
     names : (str, str)
-        What to call the two models: the candidate and its baseline.
+        The names of the candidate and the baseline.
     fuzzed : Inputs or None
-        A fuzzed counterpart with the predictions for it.
+        A fuzzed set with its predictions.
     settings : MetricSettings
     split : {"all", "public", "private"}
-        Which rows; those with Usage Ignored take part in no metric, only in pairs.
+        The analyzed rows. Rows with Usage ``Ignored`` are only used in pairs.
     background : {"all", "annotated"}
     minimum_size : int
-        Identities that fewer of these rows mention are left out of every section; within a slice, those
-        that fewer of its rows mention.
+        Identities that are mentioned by fewer of the analyzed rows are omitted from every section. Within a
+        slice, the rows of the slice are counted.
     lowest : int
-        How many of the lowest identities are shown apart, with their charts.
+        The number of lowest identities that are shown separately and with charts.
     order : str
-        The column by which all identities are sorted.
+        The column by which the table of all identities is sorted.
     categories : mapping of str to str
-        What some identities are grouped with.
+        Categories of some identities.
     skewed : str or None
-        The identity of the skew experiment on pinned AUC, if it is wanted.
+        The identity of the optional skew experiment on pinned AUC.
     pair_columns : (str, str or None)
-        The columns of role and group, for counterfactual pairs.
+        The role and group columns of counterfactual pairs.
     roles : (str, str) or None
-        The two roles; the rate is that of the first. ``("original", "fuzzed")`` are twins, which are
-        compared by every metric. By default those where the column of roles holds them, else
-        ``("anti", "pro")``.
+        The two roles; the rate refers to the first. ``("original", "fuzzed")`` denotes twins, which are
+        compared by every metric. This is the default if the role column has these values; otherwise the
+        default is ``("anti", "pro")``.
     """
 
     solution: Solution
@@ -86,12 +86,12 @@ class Inputs:
 
     @property
     def label(self) -> str:
-        """The name of the label that is scored."""
+        """The name of the scored label."""
         return self.solution.roles.label
 
     @property
     def rows(self) -> IndexArray:
-        """The rows that are looked at."""
+        """The analyzed rows."""
         if self.solution.usage is None:
             return np.arange(len(self.solution.row_ids))
         return np.flatnonzero(np.isin(self.solution.usage, _USAGE[self.split]))
@@ -103,7 +103,7 @@ class Inputs:
         return self.roles or (ORIGINAL_AND_FUZZED if twins else ("anti", "pro"))
 
     def annotations(self) -> Annotations:
-        """Return the labels and identities of these rows."""
+        """Return the labels and identities of the analyzed rows."""
         return self.annotations_at(self.rows)
 
     def annotations_at(self, kept: IndexArray) -> Annotations:
@@ -117,41 +117,41 @@ class Inputs:
         )
 
     def predicted(self) -> dict[str, FloatArray]:
-        """Return the predictions of these rows by label."""
+        """Return the predictions for the analyzed rows by label."""
         return {label: values[self.rows] for label, values in self.predictions.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A report: its title, what it was made from, and its sections."""
+    """A report: its title, facts about the data, and sections."""
 
     title: str
     facts: tuple[str, ...]
     sections: tuple[Section, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data: the sections by their keys."""
+        """Return JSON-ready data with the sections by key."""
         return {"title": self.title, "facts": list(self.facts)} | {
             section.key: section.data for section in self.sections
         }
 
 
 def analyse(inputs: Inputs) -> Analysis:
-    """Return everything that can be said of a solution, and of a model where there is one.
+    """Return a complete analysis of a solution and, if there are predictions, of the models.
 
     Returns
     -------
     Analysis
-        What cannot be computed says why in its cell; a section without content is left out.
+        Cells without a value state the reason. Sections without content are omitted.
 
     Raises
     ------
     ValueError
-        If there are no rows to look at, or pairs are incomplete.
+        If there are no rows to analyze, or pairs are incomplete.
     """
     rows = inputs.rows
     if not rows.size:
-        raise ValueError(f"No row of the solution is in the split {inputs.split!r}.")
+        raise ValueError(f"The solution has no rows in the split {inputs.split!r}.")
     annotations = inputs.annotations()
     kept = annotations.mentioned_by(inputs.minimum_size)
     model = inputs.predictions.get(inputs.label)
@@ -162,29 +162,29 @@ def analyse(inputs: Inputs) -> Analysis:
         sections.append(labelled.fuzzed_section(_fuzzed(inputs, inputs.fuzzed)))
     if not inputs.predictions:
         sections += labelled.audit_sections(audit(kept))
-    background = "all rows without it" if inputs.background == "all" else "rows known not to mention it"
+    background = "all other rows" if inputs.background == "all" else "the rows known not to mention it"
     facts = [
         f"{rows.size:,} rows ({inputs.split}), label {inputs.label}, "
         + _counted(len(kept.names), len(annotations.names), inputs.minimum_size),
-        f"Label and identities are true at {inputs.settings.label_threshold:g} and above",
+        f"Labels and identities count as positive at {inputs.settings.label_threshold:g} and above",
         f"The background of an identity is {background}",
         *(each.sentence.removesuffix(".") for each in inputs.solution.near_misses),
     ]
     too_small = [f"{name} ({size:,})" for name, size in annotations.sizes().items() if name not in kept.names]
     if too_small:
         facts.append(
-            f"Left out, for fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
+            f"Omitted because fewer than {inputs.minimum_size:,} rows mention them: {', '.join(too_small)}"
         )
     title = f"Analysis of {inputs.names[0]}" if inputs.predictions else "Audit of the data"
     return Analysis(title, tuple(facts), tuple(sections))
 
 
 def _counted(kept: int, there: int, minimum_size: int) -> str:
-    """Say how many identities are looked at, and why not all."""
+    """Return how many identities are included and why others are not."""
     if kept == there:
         return "1 identity" if there == 1 else f"{there:,} identities"
-    whom = "each of the others" if kept else "any of them"
-    return f"{kept:,} of {there:,} identities count: fewer than {minimum_size:,} rows mention {whom}"
+    whom = "each of the others" if kept else "each of them"
+    return f"{kept:,} of {there:,} identities are included: fewer than {minimum_size:,} rows mention {whom}"
 
 
 def _of_model(inputs: Inputs, predictions: FloatArray) -> list[Section]:
@@ -239,7 +239,7 @@ def _skew(inputs: Inputs, rows: Rows, others: FloatArray | None) -> SkewExperime
         return None
     if inputs.skewed not in rows.names:
         raise ValueError(
-            f"There is no identity {inputs.skewed!r} to skew; there are {', '.join(rows.names)}."
+            f"There is no identity {inputs.skewed!r} to skew. Choose one of: {', '.join(rows.names)}."
         )
     models = {inputs.names[0]: rows.predictions} | ({inputs.names[1]: others} if others is not None else {})
     return skew_experiment(rows, models, inputs.skewed, seed=SKEW_SEED)
@@ -249,7 +249,7 @@ def _of_labels(inputs: Inputs, annotations: Annotations, kept: Annotations) -> l
     predicted = inputs.predicted()
     sections = []
     if inputs.solution.other_labels:
-        # One column alone is held against every label, and the section says so.
+        # A single column of predictions is compared with every label, as the section states.
         alone = predicted[inputs.label] if list(predicted) == [inputs.label] else predicted
         sections.append(
             labelled.labels_section(annotations, alone, minimum_size=inputs.minimum_size, k=inputs.lowest)
@@ -293,7 +293,7 @@ def _fuzzed(inputs: Inputs, fuzzed: Inputs) -> FuzzedReport:
 
 
 def _shown(table: MetricTable, lowest: int) -> list[str]:
-    """Return the identities whose charts are drawn: the lowest by their mean AUC."""
+    """Return the identities that have charts: those with the lowest mean AUC."""
     return [line.name for line in table.lowest(lowest).lines]
 
 

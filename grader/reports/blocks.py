@@ -1,4 +1,4 @@
-"""Building blocks of a report: section, text, table and chart."""
+"""Building blocks of reports: sections, tables, cells and charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ class Cell:
     ----------
     text : str
     shade : int
-        From -6 to 6, 0 for none: how strongly it is coloured, below 0 in the other colour.
+        The intensity of the cell's color, from -6 to 6. Negative values use the second color; 0 is none.
     title : str
-        Why there is no value, or what else is to be said of it.
+        The reason for a missing value, or another remark.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; the first cell of a line is its head.
+    """A table; the first cell of each row is its header.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Table:
     head : tuple of str
     lines : tuple of tuple of Cell
     groups : tuple of (str, int)
-        What stands above the columns after the first, and over how many each reaches; usually nothing.
+        Optional headings above the columns after the first, each with the number of columns that it spans.
     notes : tuple of str
-        Sentences below it, such as why cells are empty.
+        Sentences below the table, such as reasons for empty cells.
     """
 
     caption: str
@@ -56,14 +56,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """An inline SVG, and the table of what it shows.
+    """An inline SVG with a table of its data.
 
     Attributes
     ----------
     svg : str
     table : Table
     is_summed_up : bool
-        Whether a table before it says enough where no chart can be drawn.
+        Whether a preceding table is sufficient in plain text, where the chart cannot be shown.
     """
 
     svg: str
@@ -78,13 +78,13 @@ class Section:
     Attributes
     ----------
     key : str
-        Its name in JSON and its place in a page.
+        The section's name in JSON and its HTML id.
     title : str
     texts : tuple of str
         Paragraphs before the blocks.
     blocks : tuple of Table or Chart
     data : JSON-ready
-        The same in full precision.
+        The content in full precision.
     """
 
     key: str
@@ -102,18 +102,18 @@ def table(
     groups: Iterable[tuple[str, int]] = (),
     notes: Iterable[str] = (),
 ) -> Table:
-    """Return a table of cells or plain texts."""
+    """Return a table from cells or strings."""
     cells = (tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in line) for line in lines)
     return Table(caption, tuple(head), tuple(cells), tuple(groups), tuple(notes))
 
 
 def is_wide(table: Table) -> bool:
-    """Return whether a table may need scrolling, and so must be reachable by keyboard."""
+    """Return whether a table may need scrolling and must therefore be focusable."""
     return len(table.head) > NARROW_COLUMNS
 
 
 def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Return sentences that say why cells have no value, from the line of each and its reason."""
+    """Return sentences that explain missing values, from pairs of row name and reason."""
     lines: dict[str, dict[str, None]] = {}
     for line, reason in reasons:
         lines.setdefault(reason.rstrip("."), {}).setdefault(line)
@@ -121,36 +121,36 @@ def why_empty(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names as text, and the number of further names."""
     more = len(names) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number, or a dash where there is none."""
-    return UNDEFINED if value is None else f"{round(value, digits) + 0.0:.{digits}f}"  # never -0
+    """Format a number with fixed decimals; a dash stands for None."""
+    return UNDEFINED if value is None else f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 avoids -0
 
 
 def scaled(value: float | None) -> str:
-    """Return a number of whatever scale, as predictions are, to three digits, or a dash."""
+    """Format a number of any scale to three digits; a dash stands for None."""
     if value is None:
         return UNDEFINED
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".removesuffix(".")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """Return a number with its sign, 0 without one, or a dash."""
+    """Format a number with its sign; 0 has no sign, and a dash stands for None."""
     rounded = None if value is None else round(value, digits)
     return f"{rounded:+.{digits}f}" if rounded else number(rounded, digits)
 
 
 def share(value: float | None) -> str:
-    """Return a share as per cent, or a dash."""
+    """Format a share as a percentage; a dash stands for None."""
     return UNDEFINED if value is None else f"{value:.1%}"
 
 
 def metric(cell: MetricCell, value: float | None, digits: int = 2, title: str = "") -> Cell:
-    """Return a metric's value in the colours of the papers' tables."""
+    """Return a cell with a metric's value, colored like the tables in the papers."""
     place = heat(cell, value)
     return Cell(number(value, digits), 0 if place is None else round(place * SHADES), title)
 
@@ -162,7 +162,7 @@ def matrix_table(
     metric_cell: MetricCell | None = None,
     overall_aucs: Mapping[str, float | None] | None = None,
 ) -> Table:
-    """Return identities x labels, headed by the overall AUCs where they are given."""
+    """Return a table of identities x labels, with the overall AUCs in the first row if given."""
     lines: list[list[Cell | str]] = []
     if overall_aucs is not None:
         lines.append(["overall AUC", *(number(overall_aucs[label]) for label in matrix.labels)])
@@ -185,7 +185,7 @@ def _place(matrix: Matrix, identity: str, label: str) -> str:
 
 
 def extremes(caption: str, cells: Sequence[tuple[str, str, float]]) -> Table:
-    """Return the table of some cells of a matrix."""
+    """Return a table of selected cells of a matrix."""
     return table(
         caption,
         ("identity", "label", "value"),

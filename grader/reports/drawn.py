@@ -1,4 +1,4 @@
-"""Report charts of one model: distributions of predictions and equality curves."""
+"""Report charts for one model: distributions of predictions and equality curves."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,12 +11,12 @@ from grader.reports.blocks import Cell, Chart, Section, number, scaled, share, s
 
 BINS = 25
 CLASSES: tuple[LabelClass, ...] = ("negative", "positive")
-# Of the table beside a curve: the thresholds that these shares of the background pass.
+# The table of a curve has the thresholds that these shares of the background reach.
 SHARES = tuple(tenth / 10 for tenth in range(1, 10))
 
 
 def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
-    """Return how the predictions of subgroup and background are distributed, class by class."""
+    """Return the distributions of the predictions for each subgroup and background, by class."""
     found = list(all_distributions(rows.only(names), bins=BINS))
     lines = [
         (each.name, label_class, *_moments(subgroup), *_moments(background))
@@ -29,27 +29,28 @@ def distributions_section(rows: Rows, names: Sequence[str]) -> Section:
     charts = (_distribution_chart(each, *of_class) for each in found for of_class in _sets(each))
     return Section(
         "distributions",
-        "Distributions of the predictions",
-        ("The charts show shares of rows, so that sets of different sizes can be compared.",),
+        "Distributions of predictions",
+        ("The charts show shares of rows so that sets of different sizes can be compared.",),
         (summary, *charts),
         [each.as_dict() for each in found],
     )
 
 
 def curves_section(rows: Rows, names: Sequence[str]) -> Section:
-    """Return the curves whose area against the diagonal is the AEG, with the widest gap marked."""
+    """Return the equality curves with marked widest gaps; the area to the diagonal is the AEG."""
     curves = sorted(equality_curves(rows.only(names), CLASSES), key=lambda curve: names.index(curve.name))
     text = (
-        "Each point is a threshold: the share of the subgroup and of its background at or above it. On the "
-        "diagonal both are treated alike; the shaded area between is the AEG. Above 0, at the lower right, "
-        "the subgroup is scored higher. An AEG of 0 does not mean that both are treated alike: a curve "
-        "may cross the diagonal. A ring marks the threshold where the two shares are furthest apart."
+        "Each point of a curve is a threshold. Its coordinates are the shares of the subgroup and of the "
+        "background at or above this threshold, which are equal on the diagonal. The shaded area between "
+        "curve and diagonal is the AEG. An AEG above 0 (lower right) means that the subgroup is scored "
+        "higher. An AEG of 0 does not imply equal treatment because a curve may cross the diagonal. The ring "
+        "marks the threshold with the largest difference between the two shares."
     )
     lines = [
         (curve.name, curve.label_class, signed(curve.aeg), *_mark_cells(curve.widest())) for curve in curves
     ]
     head = ("identity", "class", "AEG", "widest at", "subgroup", "background", "Equality Gap")
-    summary = table("AEGs, and the threshold of the widest gap", head, lines)
+    summary = table("AEGs and the thresholds with the widest gaps", head, lines)
     return Section(
         "curves",
         "Equality curves",
@@ -79,8 +80,8 @@ def _distribution_chart(
     highest = max((*background.shares, *subgroup.shares, 0.01))
     title = f"{found.name}, {label_class} rows"
     svg = line_chart(
-        f"Predictions of {label_class} rows that mention {found.name}, mean {scaled(subgroup.mean)}, and of "
-        f"its background, mean {scaled(background.mean)}",
+        f"Predictions for {label_class} rows that mention {found.name} (mean {scaled(subgroup.mean)}) and "
+        f"for its background (mean {scaled(background.mean)})",
         series,
         Axis("prediction", edges[0], edges[-1]),
         Axis("share of rows", 0, highest * 1.05),
@@ -111,7 +112,7 @@ def _curve_chart(curve: EqualityCurve) -> Chart:
 
 
 def _marks(curve: EqualityCurve) -> list[ThresholdMark]:
-    """Return the thresholds that certain shares of the background pass, and the one of the widest gap."""
+    """Return the marks at the background shares in `SHARES` and at the widest gap."""
     places = curve.y[1:].searchsorted(SHARES)
     thresholds = {float(curve.thresholds[place]) for place in places} | {curve.widest().threshold}
     return [curve.at(threshold) for threshold in sorted(thresholds, reverse=True)]

@@ -1,4 +1,4 @@
-"""Reports as one HTML file, as plain text, and as stored bytes."""
+"""Report formats: HTML, plain text and stored bytes."""
 
 import base64
 import gzip
@@ -17,12 +17,12 @@ GAP = "  "
 
 
 def html_page(analysis: Analysis) -> str:
-    """Return a report as a page: inline SVG with a table for each chart, light and dark.
+    """Return a report as an HTML page with inline SVG charts and light and dark color schemes.
 
     Returns
     -------
     str
-        One file. Its content security policy allows its own style sheet, by hash, and nothing else.
+        A self-contained file. Its content security policy allows only its own style sheet, by hash.
     """
     style = files("grader.reports").joinpath("report.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -99,7 +99,7 @@ def _cell(cell: Cell) -> str:
 
 
 def plain_text(analysis: Analysis) -> str:
-    """Return a report as text; a chart is its table, where none before it says the same."""
+    """Return a report as text, with tables instead of the charts that are not yet summed up."""
     parts = [analysis.title, *analysis.facts]
     for section in analysis.sections:
         parts += ["", section.title, "=" * len(section.title), *section.texts]
@@ -127,7 +127,7 @@ def _lines(table: Table) -> Iterator[str]:
 
 
 def _groups(table: Table, widths: list[int]) -> str:
-    """Return the names above the columns, each at the beginning of its own."""
+    """Return the line of group headings, each aligned with its first column."""
     parts, place = [" " * widths[0]], 1
     for name, span in table.groups:
         width = sum(widths[place : place + span]) + len(GAP) * (span - 1)
@@ -137,13 +137,13 @@ def _groups(table: Table, widths: list[int]) -> str:
 
 
 def to_bytes(analyses: Mapping[str, Analysis]) -> bytes:
-    """Return several reports by their names as one compressed JSON object."""
+    """Return several named reports as one compressed JSON object."""
     data = {name: asdict(analysis) for name, analysis in analyses.items()}
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
 
 
 def from_bytes(stored: bytes) -> dict[str, Analysis]:
-    """Read what `to_bytes` returned."""
+    """Return the reports that `to_bytes` stored."""
     data = json.loads(gzip.decompress(stored))
     return {name: _analysis(each) for name, each in data.items()}
 

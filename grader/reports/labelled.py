@@ -1,4 +1,4 @@
-"""Report sections of the data audit, several labels, counterfactual pairs and fuzzed sets."""
+"""Report sections for data audits, multiple labels, counterfactual pairs and fuzzed sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -39,17 +39,17 @@ from grader.reports.scored import WORDS
 SMALL_GAPS = (0.05, 0.15, 0.25)
 COMBINED_GROUPS = 6
 ONE_PREDICTION = (
-    "There is one column of predictions, held against every label: what it says about a label that it does "
-    "not predict is how the two go together, not how well that label is predicted."
+    "The only column of predictions is compared with every label. For a label that it does not predict, the "
+    "values show the association between predictions and label, not the quality of the predictions."
 )
 READINGS = {"fractions": "fractions", "binarized": "binarized"}
-UNITS = {"comments": "of comments", "pairs": "of pairs of an identity and a label"}
+UNITS = {"comments": "over comments", "pairs": "over pairs of identity and label"}
 
 
 def labels_section(
     annotations: Annotations, predictions: Mapping[str, FloatArray] | FloatArray, *, minimum_size: int, k: int
 ) -> Section:
-    """Return the five matrices of identities x labels, each below the overall AUCs."""
+    """Return the five matrices of identities x labels, each with the overall AUCs."""
     found = label_matrices(annotations, predictions, minimum_size=minimum_size)
     blocks: list[Table] = [_overall(found)]
     for cell in CELLS:
@@ -59,12 +59,13 @@ def labels_section(
             within = ", ".join(f"{share(matrix.share_within(gap))} below {gap:g}" for gap in SMALL_GAPS)
             blocks.append(
                 extremes(
-                    f"{WORDS[cell]}: the {k} furthest from 0 (of all, {within} in size)", matrix.furthest(k)
+                    f"{WORDS[cell]}: the {k} values furthest from 0 (absolute values of all: {within})",
+                    matrix.furthest(k),
                 )
             )
         else:
-            blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest", matrix.lowest(k)))
-            blocks.append(extremes(f"{WORDS[cell]}: the {k} highest", matrix.highest(k)))
+            blocks.append(extremes(f"{WORDS[cell]}: the {k} lowest values", matrix.lowest(k)))
+            blocks.append(extremes(f"{WORDS[cell]}: the {k} highest values", matrix.highest(k)))
     texts = [ONE_PREDICTION] if found.has_one_prediction else []
     if found.unpredicted:
         texts.append(f"Not predicted: {', '.join(found.unpredicted)}.")
@@ -74,7 +75,7 @@ def labels_section(
 def association_section(
     annotations: Annotations, predictions: Mapping[str, FloatArray] | FloatArray
 ) -> Section:
-    """Return how identities go together with predictions, and the mean predictions by class."""
+    """Return correlations between identities and predictions, and mean predictions by class."""
     means = mean_scores(annotations, predictions)
     correlations = prediction_correlations(annotations, predictions)
     return Section(
@@ -82,7 +83,7 @@ def association_section(
         "Identities and predictions",
         (),
         (
-            matrix_table("Correlation of identities (fractions) with predictions", correlations),
+            matrix_table("Correlations between identities (fractions) and predictions", correlations),
             *_mean_tables(means),
         ),
         {"correlations": correlations.as_dict(), "mean_scores": [each.as_dict() for each in means]},
@@ -90,7 +91,7 @@ def association_section(
 
 
 def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
-    """Return for each label the mean predictions of every identity, class beside class."""
+    """Yield a table for each label with the mean predictions of all identities, by class."""
     lines: dict[str, dict[str, list[str]]] = {}
     for each in means:
         lines.setdefault(each.label, {}).setdefault(each.identity, []).extend(
@@ -109,7 +110,7 @@ def _mean_tables(means: Sequence[MeanScore]) -> Iterator[Table]:
 
 
 def pairs_section(found: PairReport) -> Section:
-    """Return how often one role of a counterfactual pair is scored higher, by group and combined."""
+    """Return how often the first role of a pair is scored higher, by group and combined."""
     first, second = found.roles
     rates = [
         (each.label, each.group, f"{each.pairs:,}", share(each.rate), share(each.share_tied))
@@ -119,7 +120,7 @@ def pairs_section(found: PairReport) -> Section:
         (each.label, each.group, each.role, f"{each.rows:,}", scaled(each.mean), scaled(each.deviation))
         for each in found.scores
     ]
-    caption = f"How often {first} is scored higher than {second}, ties one half"
+    caption = f"Share of pairs with {first} scored higher than {second} (ties count as one half)"
     blocks: list[Table | Chart] = [
         table(caption, ("label", "group", "pairs", "rate", "ties"), rates),
         table("Predictions", ("label", "group", "role", "rows", "mean", "deviation"), scores),
@@ -128,14 +129,14 @@ def pairs_section(found: PairReport) -> Section:
     if found.rates and len(groups) <= COMBINED_GROUPS:
         blocks.insert(0, _rate_bars(caption, found, groups))
     text = (
-        f"Two rows differ in one thing. One half means that {first} and {second} are scored alike, or that "
-        "groups pull in opposite directions: read each group separately."
+        f"The rows of a pair differ in one respect. A rate of 50% means that {first} and {second} are scored "
+        "equally, or that the effects in different groups cancel out. Compare the groups separately."
     )
     return Section("pairs", "Counterfactual pairs", (text,), tuple(blocks), found.as_dict())
 
 
 def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
-    """Return the bars of Figure 11: for each label the rate of each group."""
+    """Return a bar chart like Figure 11, with the rate of each group for each label."""
     labels = list(dict.fromkeys(each.label for each in found.rates))
     by_place = {(each.label, each.group): each.rate for each in found.rates}
     percent = {place: None if rate is None else 100 * rate for place, rate in by_place.items()}
@@ -146,7 +147,7 @@ def _rate_bars(caption: str, found: PairReport, groups: list[str]) -> Chart:
 
 
 def fuzzed_section(found: FuzzedReport) -> Section:
-    """Return every metric on the original and on the fuzzed set, and the differences."""
+    """Return every metric on the original and the fuzzed set, with the differences."""
     lines = [
         (
             label,
@@ -173,13 +174,13 @@ def fuzzed_section(found: FuzzedReport) -> Section:
             )
             for each in found.shifts
         ]
-        of_rows = ("label", "rows", "raised", "lowered", "mean change", "mean size of change")
-        blocks.append(table("Row by row", of_rows, shifts))
+        of_rows = ("label", "rows", "raised", "lowered", "mean change", "mean absolute change")
+        blocks.append(table("Changes of the predictions", of_rows, shifts))
     return Section("fuzzed", "Fuzzed set", (), tuple(blocks), found.as_dict())
 
 
 def _both(found: FuzzedReport, cell: Cell) -> Table:
-    """Return one metric of every identity and label on both sets, with the difference."""
+    """Return a table of one metric on both sets, with differences, by identity and label."""
     original, fuzzed, differences = (
         found.original.matrix(cell),
         found.fuzzed.matrix(cell),
@@ -236,24 +237,25 @@ def _associations(found: DataAudit) -> Section:
         )
         for each in found.mean_labels
     ]
-    head = ("rows of", "label", "count", "positive", "mean", "mean of the positive")
-    blocks.append(table("Mean label", head, means))
+    head = ("rows", "label", "count", "positive", "mean", "mean of positive rows")
+    blocks.append(table("Mean labels", head, means))
     data = {
         "correlations": {reading: matrix.as_dict() for reading, matrix in found.correlations.items()},
         "ppmi": {unit: matrix.as_dict() for unit, matrix in found.ppmi.items()},
         "mean_labels": [each.as_dict() for each in found.mean_labels],
     }
     text = (
-        "Pearson's correlation, and positive pointwise mutual information: how much more often an identity "
-        "and a label meet than if they were independent, as a natural logarithm, 0 where it is less often."
+        "Associations are measured by Pearson's correlation and positive pointwise mutual information "
+        "(PPMI). PPMI is the natural logarithm of how much more often an identity and a label occur together "
+        "than if they were independent. It is 0 if they occur together less often."
     )
-    alone = "In pairs labels compete with each other, so that a label alone always has 0 or nothing."
+    alone = "PPMI over pairs compares labels with each other, so a single label always has 0 or no value."
     texts = (text, alone) if one_label else (text,)
     return Section("associations", "Identities and labels in the data", texts, tuple(blocks), data)
 
 
 def _beside(matrices: Mapping[str, Matrix]) -> Table:
-    """Return matrices that have one label as the columns of one table."""
+    """Return matrices of a single label as the columns of one table."""
     first = next(iter(matrices.values()))
     label = first.labels[0]
     lines = [
@@ -282,15 +284,15 @@ def _fractions(found: DataAudit) -> Section:
             for each in graded
         ]
         head = ("column", "blank", *thresholds)
-        blocks += [table("Rows that count as true, by the threshold", head, lines)]
+        blocks += [table("Positive rows by threshold", head, lines)]
         blocks += map(_fraction_chart, graded)
     if plain:
         counts = [
             (each.name, f"{each.blanks:,}", f"{each.tenths[-1]:,}", share(each.sweep[-1].share))
             for each in plain
         ]
-        caption = "Columns of 0 and 1 alone, for which no threshold matters"
-        blocks.append(table(caption, ("column", "blank", "true", "share"), counts))
+        caption = "Columns with only 0 and 1, for which the threshold does not matter"
+        blocks.append(table(caption, ("column", "blank", "positive", "share"), counts))
     data = [each.as_dict() for each in columns]
     return Section("fractions", "Raters' fractions", (), tuple(blocks), data)
 
@@ -300,7 +302,7 @@ def _is_graded(counts: FractionCounts) -> bool:
 
 
 def _fraction_chart(counts: FractionCounts) -> Chart:
-    title = f"{counts.name}: values by tenths"
+    title = f"{counts.name}: distribution of values"
     highest = max(*counts.tenths, 1)
     bars = [(f"{tenth:g}", float(rows)) for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
     lines = [(f"{tenth:g}", f"{rows:,}") for tenth, rows in zip(TENTHS, counts.tenths, strict=True)]
@@ -315,7 +317,7 @@ def _fraction_chart(counts: FractionCounts) -> Chart:
 
 def _together(found: CoMentions, whole: DataAudit) -> Section:
     per_row = table(
-        f"Identities in a row: {number(found.mean)} on average, {number(found.mean_where_any)} where any",
+        f"Identities per row: mean {number(found.mean)}; {number(found.mean_where_any)} in rows with any",
         ("identities", "rows"),
         ((str(count), f"{rows:,}") for count, rows in enumerate(found.identities_per_row)),
     )
@@ -328,10 +330,10 @@ def _together(found: CoMentions, whole: DataAudit) -> Section:
         ),
     )
     mentioned = table(
-        "Identities in the rows that mention one, itself included",
+        "Mean number of identities in rows that mention an identity, including itself",
         ("identity", "mean"),
         ((name, number(mean)) for name, mean in found.mean_by_identity.items()),
     )
-    blank = "is not mentioned" if whole.background == "all" else "takes no part"
-    text = f"{whole.rows:,} rows; a blank identity {blank}."
-    return Section("co_mentions", "Identities together", (text,), (per_row, mentioned, both), found.as_dict())
+    blank = "count as not mentioned" if whole.background == "all" else "are excluded"
+    text = f"There are {whole.rows:,} rows. Blank identities {blank}."
+    return Section("co_mentions", "Co-mentions", (text,), (per_row, mentioned, both), found.as_dict())

@@ -1,4 +1,4 @@
-"""Report sections of a model's score, and of its comparison with a second model."""
+"""Report sections on a model's score and its comparison with a second model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -59,19 +59,19 @@ SHORT = {
     "positive_aeg": "AEG+",
 }
 UNCHECKED = (
-    "Intervals marked ° lie outside the range where their coverage was checked: at least 50 rows in each "
+    "Intervals marked ° are outside the range in which their coverage was verified: at least 50 rows in each "
     "compared set, and AUCs between 0.6 and 0.95."
 )
-ONE_ROW = "a compared set has a single row"
+ONE_ROW = "a compared set has only one row"
 NO_VARIATION = (
-    "the compared rows do not differ at all (as at an AUC of 0 or 1), so they cannot show how far off "
-    "another sample would be"
+    "the compared rows do not vary (as with an AUC of 0 or 1) and provide no estimate of the sampling error"
 )
-NO_INTERVAL = f"There is no interval (-) where {ONE_ROW}, and where {NO_VARIATION}."
+NO_INTERVAL = f"There is no interval (-) if {ONE_ROW}, or if {NO_VARIATION}."
 COMPARISON_TEXTS = (
-    "Both are measured on the same rows, so that what is hard for both does not blur the difference.",
-    "Every difference is the candidate's value minus the baseline's: above 0 the candidate has more.",
-    "Tied means that 0 lies in the interval: these rows cannot show which is better.",
+    "Both models are measured on the same rows, so rows that are hard for both do not blur the difference.",
+    "Each difference is the candidate's value minus the baseline's value. It is positive if the candidate's "
+    "value is higher.",
+    "Tied means that the interval contains 0: these rows do not show which model is better.",
 )
 
 
@@ -88,7 +88,7 @@ def score_section(report: UncertaintyReport) -> Section:
     head = ("term", "value", "standard error", f"{report.level:.0%} interval")
     return Section(
         "score",
-        "The score, and how sure it is",
+        "Score and confidence intervals",
         (UNCHECKED, *_without_value(report), *_without_interval(report)),
         (table(caption, head, lines),),
         report.report.as_dict() | {"intervals": report.as_dict()},
@@ -96,16 +96,16 @@ def score_section(report: UncertaintyReport) -> Section:
 
 
 def _without_value(report: UncertaintyReport) -> Iterator[str]:
-    """Say which AUCs do not exist, why, and what that does to the score."""
+    """Yield sentences on undefined AUCs, the reasons, and the effect on the score."""
     missing = [each for each in report.report.undefined if each.affects_score]
     if missing:
-        so = "are left out of the power means" if report.report.score is not None else "leave no score"
-        yield f"{len(missing):,} AUCs have no value and {so}:"
+        so = "The power means omit them" if report.report.score is not None else "There is no score"
+        yield f"Undefined AUCs: {len(missing):,}. {so}:"
         yield from why_empty((each.subgroup or WORDS[each.term], each.reason) for each in missing)
 
 
 def _without_interval(report: UncertaintyReport) -> Iterator[str]:
-    """Say which identities leave a mean, and so the score, without an interval."""
+    """Yield a sentence that explains a missing interval of the score, if any."""
     lone = [
         line.name
         for line in report.report.subgroups
@@ -117,9 +117,9 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
     ]
     if report.score.value is not None and report.score.low is None:
         because = (
-            f": a single row of a class is all there is of {listed(lone)}"
+            f" because these identities have only one row in a class: {listed(lone)}"
             if lone
-            else f", because {NO_VARIATION}"
+            else f" because {NO_VARIATION}"
         )
         yield f"The score has no interval{because}."
 
@@ -127,12 +127,12 @@ def _without_interval(report: UncertaintyReport) -> Iterator[str]:
 def identities_section(
     found: MetricTable, report: UncertaintyReport | None, *, lowest: int, order: Column = "mean_auc"
 ) -> Section:
-    """Return the table of all five metrics, the lowest lines, and the intervals of all."""
+    """Return the five metrics of all identities and of the lowest ones, with intervals."""
     in_order = found.sorted_by(order)
-    what = "the lowest mean AUC first" if order == "mean_auc" else f"by {WORDS.get(order, order)}"
+    what = "lowest mean AUC first" if order == "mean_auc" else f"by {WORDS.get(order, order)}"
     blocks = [metrics_table(f"All identities, {what}", in_order)]
     if lowest and lowest < len(found.lines):
-        blocks.insert(0, metrics_table(f"The {lowest} lowest", found.lowest(lowest)))
+        blocks.insert(0, metrics_table(f"Lowest {lowest} by mean AUC", found.lowest(lowest)))
     if report is not None:
         lines: list[list[Cell | str]] = [
             [line.name, *(_interval_cell(report.cells[line.name][cell]) for cell in CELLS)]
@@ -141,25 +141,25 @@ def identities_section(
         head = ("identity", *(WORDS[cell] for cell in CELLS))
         blocks.append(table(f"{report.level:.0%} intervals", head, lines, notes=(UNCHECKED, NO_INTERVAL)))
     texts = [
-        "Each is compared with all rows that do not mention it."
+        "Each identity is compared with all rows that do not mention it."
         if found.background == "all"
-        else "Each is compared with the rows that are known not to mention it; a row where it is blank takes "
-        "no part. The score and the intervals are defined with all rows as background, and not shown."
+        else "Each identity is compared with the rows known not to mention it. Rows in which it is blank are "
+        "excluded. The score and the intervals are not shown because they require all rows as background."
     ]
     if found.too_small:
         names = ", ".join(f"{name} ({size:,})" for name, size in found.too_small)
-        texts.append(f"Left out, for too few rows mention them: {names}.")
+        texts.append(f"Omitted because too few rows mention them: {names}.")
     if not found.lines:
-        texts, blocks = [*texts[1:], "There is no identity to compare."], []
-    return Section("identities", "The identities", tuple(texts), tuple(blocks), found.as_dict())
+        texts, blocks = [*texts[1:], "There are no identities to compare."], []
+    return Section("identities", "Identities", tuple(texts), tuple(blocks), found.as_dict())
 
 
 def slices_section(
     rows: Mapping[str, Rows], others: Mapping[str, Rows], *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return the table of each slice of the data, as Table 6 of Borkan et al. does for short comments.
+    """Return a table for each slice of the data, like Table 6 of Borkan et al.
 
-    Where there is another model, each is of both side by side.
+    If there is a second model, each table shows both models side by side.
     """
     tables = {name: metric_table(part, minimum_size=minimum_size) for name, part in rows.items()}
     blocks = []
@@ -176,7 +176,7 @@ def slices_section(
 
 
 def metrics_table(caption: str, found: MetricTable) -> Table:
-    """Return the five metrics of each line in the colours of the paper's Tables 3 and 6."""
+    """Return a table of the five metrics, colored like Tables 3 and 6 of the paper."""
     has_categories = any(line.category for line in found.lines)
     lines: list[list[Cell | str]] = [
         [
@@ -194,7 +194,7 @@ def metrics_table(caption: str, found: MetricTable) -> Table:
 
 
 def side_by_side(caption: str, first: MetricTable, second: MetricTable, names: tuple[str, str]) -> Table:
-    """Return the metrics of two models side by side, as Tables 3 and 6 do."""
+    """Return a table of two models' metrics side by side, like Tables 3 and 6."""
     theirs = {line.name: line for line in second.lines}
     lines: list[list[Cell | str]] = [
         [line.name, f"{line.size:,}", *_metric_cells(first, line), *_metric_cells(second, theirs[line.name])]
@@ -216,11 +216,11 @@ def _why_empty(found: MetricTable) -> list[str]:
 
 
 def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
-    """Return what holds the score back, and what the exponent does to it."""
+    """Return the largest potential score gains, and the effect of the exponent."""
     held = held_back(found.lines, settings)
     effects = power_effect(found.overall_auc, found.lines, settings)
     cells = table(
-        "What the score would gain if one AUC rose to the median of its column",
+        "Score gain if one AUC rose to the median of its column",
         ("identity", "AUC", "value", "median", "gain"),
         (
             (each.name, WORDS[each.cell], number(each.value), number(each.median), signed(each.gain, 5))
@@ -228,13 +228,13 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
         ),
     )
     rising = table(
-        "What it would gain if all AUCs of an identity below their medians rose to them",
+        "Score gain if all below-median AUCs of an identity rose to their medians",
         ("identity", "gain"),
         ((name, signed(gain, 5)) for name, gain in held.identities[:MOST_GAINS]),
     )
     names = ("score", *BIAS_AUCS)
     numbers = table(
-        "The exponent's effect",
+        "Effect of the exponent",
         ("p", *(WORDS[name] for name in names)),
         ((f"{each.power:g}", *(number(getattr(each, name), 4) for name in names)) for each in effects),
     )
@@ -246,15 +246,15 @@ def held_back_section(found: MetricTable, settings: MetricSettings) -> Section:
     blocks: list[Table | Chart] = [rising, cells] if held.cells else []
     if series:
         y = Axis.around("value", (value for one in series for _, value in one.points))
-        svg = line_chart("The score by the exponent p", series, Axis("exponent p", -10, 1), y)
+        svg = line_chart("Score by exponent p", series, Axis("exponent p", -10, 1), y)
         blocks.append(Chart(svg, numbers))
     data = {"held_back": held.as_dict(), "power": [each.as_dict() for each in effects]}
-    texts = () if held.cells else ("Nowhere: no AUC is below the median of its column.",)
-    return Section("held_back", "Where to gain most", texts, tuple(blocks), data)
+    texts = () if held.cells else ("No AUC is below the median of its column.",)
+    return Section("held_back", "Largest possible gains", texts, tuple(blocks), data)
 
 
 def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | None) -> Section:
-    """Return the pinned AUCs with their decomposition, the warning, and the experiment if there is one."""
+    """Return the pinned AUCs with their decomposition and, if given, the skew experiment."""
     found = pinned_aucs(rows, counted)
     parts = ("background_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
     lines: list[list[Cell | str]] = []
@@ -273,7 +273,7 @@ def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | No
             ]
         )
     head = ("identity", "pinned AUC", "background", "subgroup", "BPSN", "BNSP")
-    blocks = [table("The expected pinned AUC: four AUCs by their weights", head, lines)]
+    blocks = [table("Expected pinned AUC: the weighted sum of four AUCs", head, lines)]
     data: Any = [each.as_dict() for each in found]
     if experiment is not None:
         blocks.insert(0, _skew_table(experiment))
@@ -282,7 +282,7 @@ def pinned_section(rows: Rows, counted: Counted, experiment: SkewExperiment | No
 
 
 def _skew_table(found: SkewExperiment) -> Table:
-    """Return Table 2 of the note on pinned AUC: every identity on the original and on the skewed rows."""
+    """Return a table of all identities on the original and the skewed rows."""
     lines = [
         [
             f"{line.name}*" if line.is_skewed else line.name,
@@ -291,14 +291,14 @@ def _skew_table(found: SkewExperiment) -> Table:
         for line in found.lines
     ]
     notes = [
-        f"* {found.removed:,} of its negative rows removed at random, mean of {found.trials} trials: "
-        f"{found.positives_left:,} of the {found.rows_left:,} rows that are left are positive."
+        f"* {found.removed:,} of its negative rows were removed at random (mean of {found.trials} trials). "
+        f"{found.positives_left:,} of the remaining {found.rows_left:,} rows are positive."
     ]
     for model, aucs in found.bias_aucs.items():
         values = (
             f"{WORDS[cell]} {number(one, 2)} and {number(other, 2)}" for cell, (one, other) in aucs.items()
         )
-        notes.append(f"Its AUCs by {model} before and after: {', '.join(values)}.")
+        notes.append(f"AUCs of {model} for this identity, before and after: {', '.join(values)}.")
     groups = [("original rows", len(found.models)), ("skewed rows*", len(found.models))]
     head = ("identity", *found.models, *found.models)
     return table(
@@ -307,7 +307,7 @@ def _skew_table(found: SkewExperiment) -> Table:
 
 
 def measured(rows: Rows, split: PreparedSplit) -> UncertaintyReport | None:
-    """Return the report with intervals; they are made for the score's own background alone."""
+    """Return the score with intervals, or None if the background is not all other rows."""
     if rows.background != "all":
         return None
     return uncertainty_report(Sets(split), rows.predictions, rows.settings)
@@ -320,7 +320,7 @@ def _interval_cell(each: Estimate) -> Cell:
 
 
 def interval(each: Estimate, digits: int) -> str:
-    """Return an interval in words; ° marks one outside the checked range."""
+    """Format an interval; ° marks intervals outside the verified range."""
     if each.low is None or each.high is None:
         return UNDEFINED
     return f"{each.low:.{digits}f} to {each.high:.{digits}f}{'' if each.is_checked else '°'}"
@@ -329,7 +329,7 @@ def interval(each: Estimate, digits: int) -> str:
 def comparison_section(
     rows: Rows, others: FloatArray, split: PreparedSplit, *, minimum_size: int, names: tuple[str, str]
 ) -> Section:
-    """Return the names of the two submissions: the candidate, which the report is about, and its baseline."""
+    """Return the comparison of the candidate, which the report describes, with the baseline."""
     candidate, baseline = names
     tables = [metric_table(each, minimum_size=minimum_size) for each in (rows, rows.predicted(others))]
     differences = compare_tables(tables[0], tables[1])
@@ -338,7 +338,7 @@ def comparison_section(
         "baseline": baseline,
         "differences": [each.as_dict() for each in differences],
     }
-    blocks = [side_by_side(f"{candidate} beside {baseline}", tables[0], tables[1], names)]
+    blocks = [side_by_side(f"{candidate} and {baseline} side by side", tables[0], tables[1], names)]
     cells: Mapping[str, Mapping[MetricCell, Difference]] = {}
     if rows.background == "all":
         sets = Sets(split)
@@ -348,7 +348,9 @@ def comparison_section(
         blocks.insert(0, _terms(paired, measured[0], measured[1], names))
         data["paired"] = [paired.as_dict()]
     blocks.append(_differences(f"{candidate} minus {baseline}", differences, cells))
-    return Section("comparison", f"{candidate} against {baseline}", COMPARISON_TEXTS, tuple(blocks), data)
+    return Section(
+        "comparison", f"{candidate} compared with {baseline}", COMPARISON_TEXTS, tuple(blocks), data
+    )
 
 
 def _terms(paired: PairedReport, candidate: Measured, baseline: Measured, names: tuple[str, str]) -> Table:
@@ -385,8 +387,8 @@ def _differences(
     ]
     tested = sum(each.is_tied is not None for cells in paired.values() for each in cells.values())
     notes = [
-        f"* 0 lies outside the 95% interval. Each cell is tested separately: of these {tested:,}, about "
-        f"{max(round(tested * 0.05), 1):,} would have one without any difference.",
+        f"* The 95% interval does not contain 0. Each of the {tested:,} cells is tested separately; about "
+        f"{max(round(tested * 0.05), 1):,} would be marked even without any difference.",
         UNCHECKED,
     ]
     return table(

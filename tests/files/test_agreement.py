@@ -1,4 +1,4 @@
-"""The readers agree: the fast path, the explaining path, and a plain csv and Decimal reader."""
+"""Agreement of the readers: the fast path, the explaining path, and csv with Decimal."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ NUMBER_TEXT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
-    """Read a submission with csv and Decimal; None where it must be rejected."""
+    """Read a submission with csv and Decimal; return None if it must be rejected."""
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError:
@@ -59,7 +59,8 @@ def read_plainly(data: bytes, ids: list[str]) -> list[float] | None:
 
 def rounded(value: str) -> float:
     if abs(Decimal(value).adjusted()) > 400:
-        return float(Decimal(value))  # zero or infinity: a fraction would be too large
+        # The result is zero or infinity; a fraction would be too large.
+        return float(Decimal(value))
     try:
         magnitude = float(Fraction(abs(Decimal(value))))
     except OverflowError:
@@ -82,7 +83,7 @@ def numbers(draw: st.DrawFn) -> str:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[str], bytes]:
-    """A file that is nearly right: its ids, and its bytes after a few accidents."""
+    """Generate an almost correct file: its ids, and its bytes after a few errors."""
     ids = draw(st.sampled_from([INTEGERS, TEXTS, ["1"], ["5", "05", "5.5"]]))
     order = draw(st.permutations(ids)) if draw(st.booleans()) else list(ids)
     if draw(st.integers(0, 5)) == 0:
@@ -111,9 +112,9 @@ def read_ours(data: bytes, ids: list[str], other_labels: tuple[str, ...] = ()) -
 
 @settings(max_examples=400, deadline=None)
 @given(files())
-def test_a_file_is_read_as_csv_and_decimal_read_it(case: tuple[list[str], bytes]):
+def test_file_is_read_like_with_csv_and_decimal(case: tuple[list[str], bytes]):
     ids, data = case
-    # A blank beside a quote is outside of CSV; we forgive it.
+    # A blank next to a quote is not valid CSV, but it is accepted.
     assume(not re.search(rb'[ \t]"|"[ \t]', data))
     assert_same_floats(read_ours(data, ids), read_plainly(data, ids))
 
@@ -128,10 +129,10 @@ OTHER_LABELS = ("insult", "id of a group", "Prediction")
     st.lists(numbers(), min_size=len(TEXTS), max_size=len(TEXTS)),
     st.lists(st.text(st.characters(exclude_characters="\n\r\0", codec="utf-8"), max_size=5), min_size=1),
 )
-def test_columns_of_other_labels_change_nothing(
+def test_columns_of_other_labels_have_no_effect(
     columns: list[str], left_out: set[str], values: list[str], fillers: list[str]
 ):
-    """A file with them is what is left of it without them, whatever they hold."""
+    """Compare a file with such columns to the same file without them, for any content."""
     fill = itertools.cycle(fillers)
     rows = [
         {name: next(fill) for name in OTHER_LABELS} | {"id": name, "prediction": value}
@@ -150,7 +151,7 @@ def test_columns_of_other_labels_change_nothing(
 
 @settings(max_examples=300, deadline=None)
 @given(files())
-def test_the_fast_path_accepts_nothing_that_the_explaining_path_reads_otherwise(
+def test_fast_path_agrees_with_the_explaining_path(
     case: tuple[list[str], bytes],
 ):
     ids, data = case
@@ -185,8 +186,8 @@ def test_every_clean_file_takes_the_fast_path():
             assert read_proven(body.encode(), row_ids) is not None
 
 
-def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar():
-    """Every text of up to four of the kinds of bytes numbers are made of."""
+def test_fast_path_accepts_exactly_the_number_grammar():
+    """Try all texts of up to four bytes from the kinds of bytes in numbers."""
     row_ids = RowIds.of(["1", "2"])
     for length in range(1, 5):
         for letters in itertools.product(b"7e+-.", repeat=length):
@@ -199,7 +200,7 @@ def test_of_bytes_of_numbers_the_fast_path_reads_exactly_the_grammar():
 
 
 @pytest.mark.parametrize("byte", [bytes([b]) for b in range(256) if b not in NUMBER_BYTES])
-def test_no_other_byte_comes_through_the_fast_path(byte: bytes):
+def test_fast_path_accepts_no_other_byte(byte: bytes):
     row_ids = RowIds.of(["1", "2"])
     for value in (byte, b"0" + byte, byte + b"0", b"0" + byte + b"5"):
         proven = read_proven(b"1,%s\n2,0.5\n" % value, row_ids)
@@ -218,7 +219,7 @@ def test_predictions_are_rounded_correctly(value: str):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=8))
-def test_flipped_bytes_are_accepted_or_explained_the_same_way_twice(
+def test_flipped_bytes_have_a_deterministic_result(
     flips: list[tuple[int, int]],
 ):
     data = bytearray("id,prediction\n" + "".join(f"{name},0.25\n" for name in INTEGERS), "utf-8")
@@ -235,7 +236,7 @@ def test_flipped_bytes_are_accepted_or_explained_the_same_way_twice(
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"id,prediction\n", b"\x1f\x8b\x08", b"PK\x03\x04"]))
-def test_any_bytes_are_answered(data: bytes, start: bytes):
+def test_any_bytes_are_accepted_or_rejected(data: bytes, start: bytes):
     try:
         read_submission(start + data, RowIds.of(INTEGERS))
     except FileRejected as rejection:

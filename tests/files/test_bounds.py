@@ -1,4 +1,4 @@
-"""No file costs more than a plain multiple of an honest one, and no answer tells more than it may."""
+"""Resource limits of the readers, and messages that disclose nothing about the solution."""
 
 import csv
 import gzip
@@ -54,7 +54,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bytes_are_answered_in_bounded_memory(name: str):
+def test_hostile_bytes_are_rejected_in_bounded_memory(name: str):
     data = HOSTILE[name]
     row_ids = RowIds.of(IDS)
     tracemalloc.start()
@@ -68,27 +68,27 @@ def test_hostile_bytes_are_answered_in_bounded_memory(name: str):
     assert peak < 2 * len(data) + 2_000_000
 
 
-def test_reading_stops_past_twice_the_expected_rows_and_says_so():
+def test_reading_stops_at_twice_the_expected_rows_with_a_message():
     found = {problem.code: problem for problem in problems(filled(b"7000000,0.5\n"))}
     assert set(found) == {"too_many_rows", "duplicate_row_id", "reading_stopped"}
     assert "at least 5,000 rows; expected 2,000" in found["too_many_rows"].message
     assert "at least 1 duplicated id" in found["duplicate_row_id"].message
 
 
-def test_a_hopeless_file_is_not_read_to_its_end():
+def test_hopeless_file_is_not_read_to_the_end():
     found = {problem.code: problem for problem in problems(filled(b"7000000,no\n"))}
-    assert "At least 3,001 such lines" in found["not_a_number"].message
+    assert "At least 3,001 affected lines" in found["not_a_number"].message
     assert found["reading_stopped"].line == 3002
 
 
-def test_counts_are_exact_where_every_row_is_wrong():
+def test_counts_are_exact_if_every_row_is_invalid():
     data = HEADER + b"".join(f"{name},no\n".encode() for name in IDS)
     (problem,) = problems(data)
     assert (problem.code, problem.count, problem.lines) == ("not_a_number", ROWS, (2, 3, 4, 5, 6))
 
 
 @pytest.mark.parametrize("name", ['a, long "name"' * 30, "7000000"])
-def test_a_file_is_not_hopeless_because_its_clean_lines_are_long(name: str):
+def test_file_with_long_clean_lines_is_not_hopeless(name: str):
     ids = [f"{name}{place}" for place in range(ROWS)]
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
@@ -98,20 +98,20 @@ def test_a_file_is_not_hopeless_because_its_clean_lines_are_long(name: str):
     assert accepted.predictions.tolist() == [0.5] * ROWS
 
 
-def test_answers_do_not_tell_the_order_of_the_solution():
+def test_messages_do_not_reveal_the_order_of_the_solution():
     lines = [f"{name},0.5\n".encode() for name in IDS]
     data = HEADER + b"".join(lines[5:900] + lines[800:-40]) + b"1,nan\n"
     shuffled = random.Random(1).sample(IDS, ROWS)
     assert problems(data, RowIds.of(IDS)) == problems(data, RowIds.of(shuffled))
 
 
-def test_the_cap_grows_with_the_rows():
+def test_size_limit_grows_with_the_rows():
     assert submission_size_cap(0) == 50_000_000
     assert submission_size_cap(194_640) == 50_000_000
     assert submission_size_cap(1_804_874) == 64 * 1_804_874
 
 
-def test_a_bomb_is_not_uncompressed_beyond_the_cap():
+def test_decompression_bomb_is_stopped_at_the_size_limit():
     bomb = gzip.compress(bytes(200_000_000))
     tracemalloc.start()
     try:
@@ -126,14 +126,15 @@ def test_a_bomb_is_not_uncompressed_beyond_the_cap():
 @pytest.mark.parametrize("size", [1, 2, 7, 65_535, 65_536, 65_537, 200_000])
 def test_gzip_members_may_end_anywhere(size: int):
     data = HEADER + b"".join(f"{name},{number / ROWS!r}\n".encode() for number, name in enumerate(IDS))
-    data += b"\n" * (size + len(data))  # members of every size, chunks that do not fit
+    # This produces members of every size and chunk boundaries inside members.
+    data += b"\n" * (size + len(data))
     split = gzip.compress(data[:size]) + gzip.compress(data[size:])
     assert read_submission(split, RowIds.of(IDS)).predictions.tolist() == [
         number / ROWS for number in range(ROWS)
     ]
 
 
-def test_every_truncation_of_a_gzip_file_is_noticed():
+def test_every_truncation_of_a_gzip_file_is_detected():
     whole = gzip.compress(HEADER + b"1,0.5\n", mtime=0)
     for length in range(1, len(whole)):
         codes = {problem.code for problem in problems(whole[:length], RowIds.of(["1"]))}
@@ -143,7 +144,7 @@ def test_every_truncation_of_a_gzip_file_is_noticed():
             assert codes == {"damaged_archive"}
 
 
-def test_every_flipped_byte_of_the_checksum_is_noticed():
+def test_every_flipped_byte_of_the_checksum_is_detected():
     whole = bytearray(gzip.compress(HEADER + b"1,0.5\n", mtime=0))
     for offset in range(len(whole) - 8, len(whole)):
         damaged = whole.copy()

@@ -1,9 +1,9 @@
-"""Columns of texts that are kept once each."""
+"""Text columns that store each distinct text once."""
 
 from grader.files.solution.fast_path import CategoryWriter
 
 
-def test_the_texts_come_back_row_by_row_and_blanks_are_empty():
+def test_texts_are_returned_by_row_and_blanks_are_empty():
     writer = CategoryWriter()
     for text in ["pro", "", "anti", "pro", ""]:
         writer.add(text)
@@ -12,5 +12,5 @@ def test_the_texts_come_back_row_by_row_and_blanks_are_empty():
     assert categories.texts() == ["pro", "", "anti", "pro", ""]
 
 
-def test_no_rows_have_no_texts():
+def test_column_without_rows_has_no_texts():
     assert CategoryWriter().categories().texts() == []

@@ -1,4 +1,4 @@
-"""Roles of a solution's columns: guessed, chosen, and kept as texts or numbers."""
+"""Roles of a solution's columns: guessed or chosen, and stored as texts or numbers."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def table(rows: int = 200) -> bytes:
 ROLES = {guess.name: guess.role for guess in guess_columns(table())}
 
 
-def test_every_column_gets_the_role_its_name_and_values_suggest():
+def test_every_column_is_assigned_a_role_by_its_name_and_values():
     assert ROLES == {
         "id": ColumnRole.ID,
         "comment": ColumnRole.UNUSED,
@@ -36,20 +36,20 @@ def test_every_column_gets_the_role_its_name_and_values_suggest():
     }
 
 
-def test_a_guess_shows_some_of_the_values():
+def test_guess_contains_some_of_the_values():
     examples = {guess.name: guess.examples for guess in guess_columns(table())}
     assert examples["language"] == ("en", "de")
     assert examples["comment"] == ("text 0", "text 1", "text 2")
 
 
 @pytest.mark.parametrize("header", ["Id", "ID"])
-def test_names_in_another_case_are_guessed_too(header: str):
+def test_names_are_guessed_in_any_case(header: str):
     guesses = guess_columns(f"{header},Toxicity,usage\n1,1,Public\n".encode())
     assert [guess.role for guess in guesses] == [ColumnRole.ID, ColumnRole.LABEL, ColumnRole.USAGE]
 
 
 @pytest.mark.parametrize("explains", [False, True], ids=["fast", "explaining"])
-def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch):
+def test_diagnosis_columns_are_stored(explains: bool, monkeypatch):
     if explains:
         monkeypatch.setattr(solution_module, "read_plain", lambda *_: None)
     solution = read_solution(table(), roles=ROLES)
@@ -64,7 +64,7 @@ def test_columns_for_diagnosis_are_kept(explains: bool, monkeypatch):
     assert [solution.pair.values[code] for code in solution.pair.codes[:4]] == ["t0", "t0", "t1", "t1"]
 
 
-def test_what_enters_the_score_is_the_same_whichever_way_the_roles_were_given():
+def test_scored_columns_are_equal_for_chosen_roles_and_named_columns():
     chosen = read_solution(table(), roles=ROLES)
     named = read_solution(table(), label="target", identities=["female", "black"])
     assert list(chosen.row_ids) == list(named.row_ids)
@@ -79,19 +79,19 @@ def test_another_column_can_be_the_id():
     assert list(read_solution(table(2), roles=roles).row_ids) == ["0", "1"]
 
 
-def test_all_faults_of_a_choice_are_told_at_once():
+def test_all_errors_of_a_choice_are_reported_together():
     roles = ROLES | {"id": ColumnRole.UNUSED, "black": ColumnRole.LABEL}
     with pytest.raises(FileRejected) as rejection:
         read_solution(table(), roles=roles)
     assert {problem.code for problem in rejection.value.problems} == {"missing_id", "several_labels"}
 
 
-def test_a_column_that_is_not_there_cannot_have_a_role():
+def test_missing_column_cannot_have_a_role():
     with pytest.raises(WrongColumns, match="no column 'jewish'"):
         read_solution(table(), roles=ROLES | {"jewish": ColumnRole.IDENTITY})
 
 
-def test_a_value_against_a_guessed_role_leaves_the_column_unused_and_against_a_chosen_one_is_a_problem():
+def test_invalid_value_is_a_problem_only_for_chosen_roles():
     data = table().replace(b",0.25,", b",7,", 1)
     assert "obscene" in read_solution(data, roles=ROLES, guessed=ROLES).roles.unused
     with pytest.raises(FileRejected, match="the other label 'obscene' is '7'"):
@@ -102,7 +102,7 @@ SLIPS = ["-1", "2", "1.5", "yes", "NaN", "n/a", '"0,5"']
 
 
 def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
-    """Return a table of which one cell holds something else."""
+    """Return a table with one replaced cell."""
     lines = table(rows).decode().splitlines()
     cells = lines[line - 1].split(",")
     cells[HEADER.split(",").index(column)] = value
@@ -110,9 +110,9 @@ def with_slip(line: int, column: str, value: str, rows: int = 1500) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below what the guess looks at"])
+@pytest.mark.parametrize("line", [21, 1400], ids=["near the top", "below the rows of the guess"])
 @pytest.mark.parametrize("value", SLIPS)
-def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, value: str):
+def test_one_invalid_value_never_drops_an_identity_silently(line: int, value: str):
     data = with_slip(line, "black", value)
     roles = {guess.name: guess.role for guess in guess_columns(data)}
     assert roles["black"] is ColumnRole.IDENTITY
@@ -123,30 +123,32 @@ def test_one_bad_value_never_takes_an_identity_out_without_a_word(line: int, val
     assert [problem.lines for problem in near.problems] == [(line,)]
     with pytest.raises(FileRejected, match=f"Line {line:,}: the identity 'black' is"):
         read_solution(data, roles=roles, guessed=roles.keys() - {"black"})
-    [near] = read_solution(data).near_misses  # found without roles
+    # The column is found without roles.
+    [near] = read_solution(data).near_misses
     assert (near.name, near.problems[0].line) == ("black", line)
     assert read_solution(data, label="target", identities=["female"]).near_misses == ()
 
 
-def test_a_bad_value_in_another_label_is_told_too():
+def test_invalid_value_in_another_label_is_reported():
     data = with_slip(21, "obscene", "-1")
     roles = {guess.name: guess.role for guess in guess_columns(data)}
     [near] = read_solution(data, roles=roles, guessed=roles).near_misses
     assert (near.name, near.role) == ("obscene", ColumnRole.OTHER_LABEL)
-    assert "not taken as another label. Line 21: the other label 'obscene' is '-1'" in near.sentence
+    assert "not used as another label. Line 21: the other label 'obscene' is '-1'" in near.sentence
 
 
-def test_missing_values_written_as_words_are_told_however_many_there_are():
+def test_any_number_of_missing_values_written_as_words_is_reported():
     data = table().replace(b",,0,", b",NaN,0,")
     [near] = read_solution(data).near_misses
     assert (near.name, near.problems[0].count) == ("female", 100)
 
 
 @pytest.mark.parametrize(("rows", "is_told"), [(1500, False), (5000, True)])
-def test_what_begins_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool):
+def test_column_that_starts_like_a_slice_is_judged_by_the_whole_file(rows: int, is_told: bool):
     lines = table(rows).decode().splitlines()
     column = HEADER.split(",").index("black")
-    for line in range(1, 401):  # 40 % of what the guess looks at; of all rows 27 % or 8 %
+    # This is 40 % of the rows that the guess examines, and 27 % or 8 % of all rows.
+    for line in range(1, 401):
         cells = lines[line].split(",")
         lines[line] = ",".join([*cells[:column], "2", *cells[column + 1 :]])
     data = ("\n".join(lines) + "\n").encode()
@@ -164,13 +166,13 @@ def test_splits_under_another_name_are_found_by_their_values():
     assert {guess.name: guess.role for guess in guess_columns(both)}["Usage"] is ColumnRole.USAGE
 
 
-def test_a_named_role_takes_the_place_of_a_guess():
+def test_named_role_overrides_a_guess():
     roles = with_named(ROLES, {"rating": ColumnRole.LABEL, "Usage": ColumnRole.USAGE})
     assert (roles["rating"], roles["target"]) == (ColumnRole.LABEL, ColumnRole.OTHER_LABEL)
     assert roles["Usage"] is ColumnRole.USAGE
 
 
-def test_reading_tells_how_far_it_is():
+def test_reading_reports_its_progress():
     told: list[tuple[int, int]] = []
     read_solution(table(), roles=ROLES, progress=lambda done, total: told.append((done, total)))
     assert told == [(200, 200)]

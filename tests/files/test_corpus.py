@@ -1,7 +1,7 @@
-"""Malformed and tricky submissions, and the whole answer each of them gets.
+"""Malformed and unusual submissions, each with its complete golden result.
 
-The answers lie in golden.json. `python tests/files/test_corpus.py` writes them anew, to be read with care
-before they are committed.
+The results are stored in golden.json. `python tests/files/test_corpus.py` regenerates it. Review the
+differences before you commit them.
 """
 
 import bz2
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).with_name("golden.json")
 ROWS = 1200
 IDS = [str(7_000_000 + place) for place in range(ROWS)]
 ROW_IDS = RowIds.of(IDS)
-# Distinct, so that no note on ties comes in; five decimals.
+# The values are distinct, so no note on ties appears. They have five decimals.
 PREDICTIONS = [f"0.{(place * 7919) % 99991:05d}" for place in range(ROWS)]
 LINES = [f"{name},{value}" for name, value in zip(IDS, PREDICTIONS, strict=True)]
 HEADER = "id,prediction"
@@ -37,7 +37,7 @@ def text(lines: list[str], *, header: str = HEADER, end: str = "\n") -> bytes:
 
 
 def with_lines(changes: dict[int, str]) -> bytes:
-    """The clean file with some lines replaced; line 1 is the header."""
+    """Return the clean file with some lines replaced; line 1 is the header."""
     lines = list(LINES)
     for number, line in changes.items():
         lines[number - 2] = line
@@ -118,14 +118,14 @@ def damaged_gzip() -> bytes:
 
 
 def lying_end() -> bytes:
-    """What says how large the directory is stands behind the mark of an end record that is none."""
+    """Return an archive whose directory size follows the signature of a fake end record."""
     archive = bytearray(zipped({f"{n}": b"" for n in range(22_000)}, compression=zipfile.ZIP_STORED))
     archive[-18:-14], archive[-6:-2] = b"PK\x05\x06", bytes(4)
     return bytes(archive)
 
 
 SIMPLE: dict[str, bytes] = {
-    # container, encoding
+    # Container and encoding
     "plain": CLEAN,
     "crlf": text(LINES, end="\r\n"),
     "carriage-returns-only": text(LINES, end="\r"),
@@ -196,7 +196,7 @@ SIMPLE: dict[str, bytes] = {
     "png": b"\x89PNG\r\n\x1a\n" + bytes(64),
     "bzip2": bz2.compress(CLEAN),
     "git-lfs-pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
-    # header, columns, delimiter
+    # Header, columns and delimiter
     "no-header": text(LINES[1:], header=LINES[0]),
     "capital-header": text(LINES, header="Id,Prediction"),
     "quoted-header": text(LINES, header='"id","prediction"'),
@@ -254,7 +254,7 @@ SIMPLE: dict[str, bytes] = {
     "quote-never-closed": with_lines({3: '"7000001,0.5'}),
     "line-break-in-quotes": with_lines({3: '"7000001\n",0.5', 90: '7000088,"0.5\n\n"'}),
     "many-columns": text(LINES, header=",".join(f"c{n}" for n in range(5000))),
-    # ids
+    # Ids
     "duplicate-same-value": text([*LINES, LINES[5]]),
     "duplicate-other-value": text([*LINES[:88], "7000005,0.75", *LINES[88:]]),
     "duplicate-in-place-of-another": with_lines({90: "7000005,0.75"}),
@@ -280,7 +280,7 @@ SIMPLE: dict[str, bytes] = {
     "negative-id": with_id("-7000000"),
     "thirty-digit-id": with_id("7" * 30),
     "ids-of-another-file": text([f"{int(n) + 97320},{v}" for n, v in zip(IDS, PREDICTIONS, strict=True)]),
-    # predictions
+    # Predictions
     "sample-submission": text([f"{n},0.0" for n in IDS]),
     "notations": with_lines(
         {
@@ -330,7 +330,7 @@ SIMPLE: dict[str, bytes] = {
     "saturated": text(
         [f"{n},{v if k % 3 else '1.0'}" for k, (n, v) in enumerate(zip(IDS, PREDICTIONS, strict=True))]
     ),
-    # together
+    # Combinations
     "quotes-crlf-mark-gzip": gzipped(
         b"\xef\xbb\xbf" + text([f'"{n}","{v}"' for n, v in zip(IDS, PREDICTIONS, strict=True)], end="\r\n")
     ),
@@ -376,7 +376,7 @@ def nothing(_: int) -> str:
     return "n/a"
 
 
-# Of a competition whose solution has other labels.
+# Files for a competition whose solution has other labels.
 WITH_OTHER_LABELS: dict[str, bytes] = {
     "other-label": columns(the_id, the_prediction, nothing, header="id,prediction,insult"),
     "other-labels-anywhere": columns(
@@ -405,7 +405,7 @@ WITH_OTHER_LABELS: dict[str, bytes] = {
         b"7000003,0.23757,n/a", b"7000003,nan,n/a\n7000003,0.5"
     ),
 }
-# Large files, made when they are read.
+# Large files, generated when they are read.
 LARGE: dict[str, Callable[[], bytes]] = {
     "larger-than-the-limit": lambda: b"x" * 61_300_000,
     "gzip-bomb": lambda: gzipped(bytes(51_000_000)),
@@ -443,17 +443,17 @@ def golden() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_case_gets_its_whole_answer(name: str, golden: dict[str, object]):
+def test_every_case_has_its_golden_result(name: str, golden: dict[str, object]):
     assert answer(name) == golden[name]
 
 
 @pytest.mark.parametrize("name", WITH_OTHER_LABELS)
-def test_columns_of_other_labels_are_refused_where_the_solution_has_none(name: str):
+def test_columns_of_other_labels_are_rejected_without_other_labels_in_the_solution(name: str):
     with pytest.raises(FileRejected):
         read_submission(CASES[name](), ROW_IDS)
 
 
-def test_the_golden_answers_are_those_of_the_cases(golden: dict[str, object]):
+def test_golden_results_match_the_cases(golden: dict[str, object]):
     assert sorted(golden) == sorted(CASES)
 
 

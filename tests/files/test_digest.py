@@ -1,4 +1,4 @@
-"""The canonical form of a solution: one content, one digest."""
+"""The canonical form of a solution: equal content has an equal digest."""
 
 import gzip
 import hashlib
@@ -22,12 +22,12 @@ def _digest(data: bytes) -> str:
     return solution_digest(*_content(data))
 
 
-def test_the_digest_is_the_sha256_of_the_canonical_file():
+def test_digest_is_the_sha256_of_the_canonical_file():
     assert b"".join(canonical_solution(*_content(CSV))) == CANONICAL
     assert _digest(CSV) == hashlib.sha256(CANONICAL).hexdigest()
 
 
-def test_the_canonical_file_is_a_solution_with_the_same_digest():
+def test_canonical_file_is_a_solution_with_the_same_digest():
     assert _digest(CANONICAL) == _digest(CSV)
 
 
@@ -42,7 +42,7 @@ def test_the_canonical_file_is_a_solution_with_the_same_digest():
     ],
     ids=["CRLF", "BOM", "gzip", "columns in another order", "rows in another order"],
 )
-def test_one_content_has_one_digest(same: bytes):
+def test_equal_content_has_an_equal_digest(same: bytes):
     assert _digest(same) == _digest(CSV)
 
 
@@ -56,7 +56,7 @@ def test_one_content_has_one_digest(same: bytes):
     ],
     ids=["label", "blank", "split", "id"],
 )
-def test_another_content_has_another_digest(old: bytes, new: bytes):
+def test_different_content_has_a_different_digest(old: bytes, new: bytes):
     assert _digest(CSV.replace(old, new)) != _digest(CSV)
 
 

@@ -1,4 +1,4 @@
-"""What is said of a field, an id or a whole file, at the ends of each rule."""
+"""Messages about a field, an id or a whole file, at the limits of each rule."""
 
 import gzip
 import io
@@ -25,11 +25,11 @@ INDEX = {text.encode(): place for place, text in enumerate(("7", "abc", "DEF", "
         ("ABC", " (case matters)"),
         ("def", " (case matters)"),
         ("Ghi", ""),
-        ("e\u0301", " (composed and decomposed letters are different)"),
-        ("\u00e9x", " (composed and decomposed letters are different)"),
+        ("e\u0301", " (composed and decomposed Unicode letters are different)"),
+        ("\u00e9x", " (composed and decomposed Unicode letters are different)"),
     ],
 )
-def test_an_unknown_id_is_told_with_what_it_may_have_meant(value: str, hint: str):
+def test_unknown_id_has_a_hint(value: str, hint: str):
     found = describe_id("unknown_id", value.encode(), INDEX)
     assert f" is not in the test set{hint}; expected one of its ids" in found.sentence
     assert (found.expected, found.found) == ("an id of the test set", f"'{value}'")
@@ -57,12 +57,12 @@ def test_an_unknown_id_is_told_with_what_it_may_have_meant(value: str, hint: str
         ("7e3", False, "unknown_id", "id 7e3 is not in the test set"),
     ],
 )
-def test_a_wrong_id_is_said_to_be_what_it_is(value: str, are_integers: bool, code: str, sentence: str):
+def test_invalid_id_is_described(value: str, are_integers: bool, code: str, sentence: str):
     assert fault_of_id(value.encode(), are_integers=are_integers) == code
     assert sentence in describe_id(code, value.encode(), {}).sentence
 
 
-def test_a_decimal_that_is_an_integer_is_one_as_far_as_floats_are_exact():
+def test_integral_decimal_is_an_id_within_the_exact_range_of_floats():
     for value, integer in (("7.0", b"7"), ("7.", b"7"), ("7", None), ("7.01", None), ("-7.0", None)):
         assert as_integer(value.encode()) == integer
     assert as_integer(f"{2**53 - 1}.0".encode()) == str(2**53 - 1).encode()
@@ -73,17 +73,17 @@ def test_a_decimal_that_is_an_integer_is_one_as_far_as_floats_are_exact():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("true", "'true' is a truth value, not a number"),
-        ("FALSE", "'FALSE' is a truth value, not a number"),
+        ("true", "'true' is a Boolean, not a number"),
+        ("FALSE", "'FALSE' is a Boolean, not a number"),
         ("\u22121", "has U+2212"),
         ("\u20131", "has U+2013"),
         ("\u20141", "has U+2014"),
-        ("1\u20ac", "is not a number: it holds U+20AC"),
-        ("np.float64(0.5)", "(how NumPy 2 represents it: write float(x))"),
+        ("1\u20ac", "is not a number: it contains U+20AC"),
+        ("np.float64(0.5)", "(NumPy 2 representation; write float(x))"),
         ("high", "'high' is not a number; expected"),
     ],
 )
-def test_a_text_that_is_no_number_is_said_to_be_what_it_is(value: str, sentence: str):
+def test_invalid_number_is_described(value: str, sentence: str):
     assert sentence in describe_number("not_a_number_of_any_kind", value.encode()).sentence
 
 
@@ -98,12 +98,12 @@ def test_a_text_that_is_no_number_is_said_to_be_what_it_is(value: str, sentence:
         (1, 1, []),
     ],
 )
-def test_ties_are_remarked_where_they_are_many(rows: int, distinct: int, codes: list[str]):
+def test_note_on_ties_appears_only_for_many_ties(rows: int, distinct: int, codes: list[str]):
     predictions = np.arange(rows) % distinct / distinct
     assert [note.code for note in remarks_on(predictions, 2)] == codes
 
 
-def test_a_share_of_ties_and_values_outside_0_to_1_are_told_with_their_place():
+def test_share_of_ties_and_values_outside_0_to_1_are_reported_with_a_line():
     values = np.arange(100) / 100
     values[:2] = 0.5
     (note,) = remarks_on(values, 2)
@@ -134,14 +134,14 @@ def test_a_share_of_ties_and_values_outside_0_to_1_are_told_with_their_place():
         (b"a,b\0\n", 2, None),
     ],
 )
-def test_records_of_one_width_are_counted_in_blocks_of_any_size(
+def test_records_of_equal_width_are_counted_for_any_block_size(
     monkeypatch: pytest.MonkeyPatch, data: bytes, width: int, count: int | None, block: int
 ):
     monkeypatch.setattr("grader.files.solution.fast_path._BLOCK", block)
     assert count_equal_records(io.BytesIO(data), width) == count
 
 
-def test_a_label_that_is_not_found_is_told_with_what_there_is():
+def test_missing_label_is_reported_with_the_existing_columns():
     for names, code, found in (
         (["id", "cat"], "missing_label", "'id' and 'cat'"),
         (["label", "target"], "several_labels", "'target' and 'label'"),
@@ -154,7 +154,7 @@ def test_a_label_that_is_not_found_is_told_with_what_there_is():
     assert _find_label(["id", "label", "target"], ["target"], []) == "label"
 
 
-def test_a_gzip_file_is_read_in_pieces():
+def test_gzip_file_is_read_in_chunks():
     class Source(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             assert size is not None and 0 < size <= CHUNK_BYTES

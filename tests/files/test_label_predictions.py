@@ -1,4 +1,4 @@
-"""Files of predictions with one column for each label."""
+"""Prediction files with one column for each label."""
 
 import gzip
 
@@ -22,7 +22,7 @@ def problems_of(text, **given):
     return rejected.value.problems
 
 
-def test_columns_are_joined_by_id_and_named_for_their_labels():
+def test_columns_are_joined_by_id_and_named_by_label():
     found = read("insult,id,target\n.1,4,.9\n.2,2,.8\n.3,3,.7\n.4,1,.6\n")
     assert list(found.by_label) == ["target", "insult"]
     assert found.by_label["target"].tolist() == [0.6, 0.8, 0.7, 0.9]
@@ -30,32 +30,32 @@ def test_columns_are_joined_by_id_and_named_for_their_labels():
     assert found.unpredicted == ("threat",)
 
 
-def test_rows_in_the_order_of_the_solution_are_taken_as_they_stand():
+def test_rows_in_solution_order_keep_their_order():
     found = read("id,insult,threat\n1,.1,.5\n2,.2,.6\n3,.3,.7\n4,.4,.8\n")
     assert found.by_label["insult"].tolist() == [0.1, 0.2, 0.3, 0.4]
     assert found.unpredicted == ("target",)
 
 
 @pytest.mark.parametrize("name", ["prediction", "target", "toxicity", "label"])
-def test_the_label_that_is_scored_has_several_names(name):
+def test_scored_label_has_several_names(name):
     found = read(f"id,{name},insult\n1,.1,0\n2,.2,0\n3,.3,0\n4,.4,1\n")
     assert found.by_label["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
 
 
-def test_a_name_of_another_label_never_stands_for_the_one_that_is_scored():
+def test_name_of_another_label_never_denotes_the_scored_label():
     found = read("id,toxicity\n1,.1\n2,.2\n3,.3\n4,.4\n", other_labels=("toxicity",))
     assert list(found.by_label) == ["toxicity"]
     assert found.unpredicted == ("target",)
 
 
-def test_a_submission_is_read_as_everywhere_else():
+def test_file_with_one_prediction_is_read_like_a_submission():
     found = read(b"id,prediction\n1.0,0.1\n2,0.2\n3,0.3\n4,0.4\n")
     assert found.by_label["target"].tolist() == [0.1, 0.2, 0.3, 0.4]
     assert [note.code for note in found.notes] == ["decimal_ids"]
     assert problems_of("id,prediction\n1,0.1\n")[0].code == "missing_row_id"
 
 
-def test_a_compressed_table_is_read_and_remarked_on():
+def test_compressed_table_is_read_with_its_notes():
     text = b"id,insult,threat\n1,2,.5\n2,.2,.6\n3,.3,.7\n4,.4,.8\n"
     found = read(gzip.compress(text))
     assert np.array_equal(found.by_label["insult"], [2, 0.2, 0.3, 0.4])
@@ -87,11 +87,11 @@ def test_numbers_keep_their_last_digit():
         ("", ["empty_file"]),
     ],
 )
-def test_everything_that_is_wrong_is_said_at_once(text, codes):
+def test_all_problems_are_reported_together(text, codes):
     assert [problem.code for problem in problems_of(text)] == codes
 
 
-def test_a_misspelt_column_is_told_the_names_that_are_known():
+def test_message_on_a_misspelled_column_lists_the_known_names():
     (problem,) = problems_of("id,target,Insult\n1,0,0\n")
     assert problem.message == (
         "Line 1: unexpected column: 'Insult'; "
@@ -99,12 +99,12 @@ def test_a_misspelt_column_is_told_the_names_that_are_known():
     )
 
 
-def test_a_blank_prediction_is_named_with_its_column_and_line():
+def test_blank_prediction_is_reported_with_column_and_line():
     problem = problems_of("id,target,insult\n1,0,0\n2,0,\n3,0,0\n4,0,0\n")[0]
     assert problem.message.startswith("Line 3: the prediction 'insult' is blank")
 
 
-def test_many_ids_are_joined_whatever_their_order():
+def test_many_ids_are_joined_in_any_order():
     ids = [f"comment-{number}" for number in range(5000)]
     order = np.random.default_rng(0).permutation(5000)
     rows = "".join(f"{ids[place]},{place},{place / 7}\n" for place in order)
@@ -113,8 +113,8 @@ def test_many_ids_are_joined_whatever_their_order():
     assert np.array_equal(found.by_label["threat"], np.arange(5000) / 7)
 
 
-def test_an_empty_file_is_told_what_a_table_of_predictions_begins_with():
+def test_message_on_an_empty_file_describes_the_expected_header():
     (problem,) = problems_of("")
     assert problem.message == (
-        "The file is empty; expected a header with id and columns of predictions, and rows."
+        "The file is empty; expected a header with id and columns of predictions, followed by rows."
     )

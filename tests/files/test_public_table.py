@@ -1,4 +1,4 @@
-"""test.csv: exactly the solution's ids, each once, in any order."""
+"""test.csv, which must contain each id of the solution exactly once, in any order."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from grader.files import FileRejected, RowIds, read_public_table
 IDS = RowIds.of(["a", "b,1", "c"])
 
 
-def test_the_solutions_ids_in_any_order_are_right():
+def test_ids_of_the_solution_are_accepted_in_any_order():
     table = read_public_table(b'id,comment_text\nc,"x\ny"\n"b,1",\n a ,z\n', IDS, id_column="id")
     assert table.problems == ()
     assert table.columns == ("id", "comment_text")
     assert table.positions.tolist() == [2, 1, 0]
 
 
-def test_missing_unknown_and_repeated_ids_are_all_told():
+def test_missing_unknown_and_repeated_ids_are_all_reported():
     table = read_public_table(b"ID,text\na,1\na,1\nd,1\ne,1\n\n", IDS, id_column="id")
     assert [problem.message for problem in table.problems] == [
         "test.csv lacks 2 ids of the solution: 'b,1' and 'c'.",
@@ -24,6 +24,6 @@ def test_missing_unknown_and_repeated_ids_are_all_told():
 
 
 @pytest.mark.parametrize("data", [b"", b"text\nx\n", b"PAR1\x15"])
-def test_what_is_no_such_table_is_refused(data: bytes):
+def test_other_file_is_rejected(data: bytes):
     with pytest.raises(FileRejected):
         read_public_table(data, IDS, id_column="id")

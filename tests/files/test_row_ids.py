@@ -26,7 +26,7 @@ def located(ids: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @given(proper_ids)
-def test_ids_come_back_from_their_blob(ids: list[str]):
+def test_ids_survive_a_round_trip_through_their_blob(ids: list[str]):
     row_ids = RowIds.of(ids)
     again = RowIds.from_bytes(row_ids.to_bytes())
     assert list(again) == ids
@@ -36,7 +36,7 @@ def test_ids_come_back_from_their_blob(ids: list[str]):
 
 
 @given(proper_ids.filter(bool), st.randoms())
-def test_positions_are_those_of_the_shuffled_ids(ids: list[str], random):
+def test_positions_of_shuffled_ids_are_found(ids: list[str], random):
     row_ids = RowIds.of(ids)
     order = list(range(len(ids)))
     random.shuffle(order)
@@ -57,22 +57,22 @@ def test_positions_are_proven_only_for_the_expected_ids(found: list[str]):
 @pytest.mark.parametrize(
     "ids", [["a", "a"], [""], [" a"], ["a\t"], ["a\nb"], ["a\r"], ["a\0b"], ["a\u200b"], ["a", "", "b"]]
 )
-def test_improper_ids_are_refused(ids: list[str]):
+def test_invalid_ids_are_rejected(ids: list[str]):
     with pytest.raises(ValueError, match="A row id is"):
         RowIds.of(ids)
 
 
-def test_a_blob_that_was_cut_off_is_refused():
-    with pytest.raises(ValueError, match="cut off"):
+def test_truncated_blob_is_rejected():
+    with pytest.raises(ValueError, match="truncated"):
         RowIds.from_bytes(b"7000000\n700")
 
 
-def test_ids_with_equal_keys_are_joined_by_the_explaining_path():
+def test_ids_with_equal_keys_are_left_to_the_explaining_path():
     long_ids = [f"{'x' * 80}{number}" for number in range(4)]
     assert RowIds.of(long_ids).positions(*located(long_ids)) is None
 
 
-def test_integers_are_told_from_texts():
+def test_integer_ids_are_distinguished_from_texts():
     assert RowIds.of(["0", "7000000"]).are_integers
     for name in ("07", "7.0", "-7", "x", "7 7", "٧"):  # noqa: RUF001
         assert not RowIds.of(["1", name]).are_integers
@@ -87,5 +87,5 @@ def test_integers_are_told_from_texts():
         ([], b""),
     ],
 )
-def test_the_sample_submission_lists_the_ids_in_their_own_order(ids: list[str], rows: bytes):
+def test_sample_submission_sorts_integers_by_value_and_texts_by_name(ids: list[str], rows: bytes):
     assert write_sample_submission(RowIds.of(ids)) == b"id,prediction\n" + rows

@@ -29,7 +29,7 @@ def rejected(data: str | bytes, **choice: object) -> list[tuple[str, str]]:
     return [(problem.code, problem.message) for problem in rejection.value.problems]
 
 
-def test_columns_find_their_roles():
+def test_columns_are_assigned_their_roles():
     solution = read_solution(TABLE.encode())
     assert list(solution.row_ids) == ["a-1", "b,2", "c 3"]
     assert solution.labels.tolist() == [0.5, 1.0, 0.0]
@@ -44,7 +44,7 @@ def test_columns_find_their_roles():
     assert roles.unused == ("comment_text", "created", "rating")
 
 
-def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unused():
+def test_requested_identities_keep_their_order_and_others_are_unused():
     solution = read_solution(TABLE.encode(), identities=["female"])
     assert solution.roles.identities == ("female",)
     assert "black or african" in solution.roles.unused
@@ -52,12 +52,12 @@ def test_identities_that_are_asked_for_come_in_that_order_and_leave_the_rest_unu
     assert list(both.identities) == ["female", "black or african"]
 
 
-def test_without_usage_there_are_no_splits():
+def test_solution_without_usage_has_no_splits():
     assert read_solution(b"id,label\n1,1\n2,0\n").usage is None
 
 
 @pytest.mark.parametrize("name", ["target", "label", "toxicity"])
-def test_the_label_is_found_by_its_name(name: str):
+def test_label_is_found_by_its_name(name: str):
     assert read_solution(f"id,{name}\n1,1\n".encode()).roles.label == name
 
 
@@ -73,7 +73,7 @@ def test_usage_is_found_in_any_case(header: str):
     assert solution.roles.usage == header
 
 
-def test_a_column_is_an_identity_only_if_all_its_values_are_blank_or_in_0_to_1():
+def test_column_is_an_identity_only_if_all_values_are_blank_or_from_0_to_1():
     header = "id,target,blank,late,spaced,nan,flag,index"
     rows = [f"{n},1,,0,{' 0.5 ' if n % 2 else ' '},nan,True,{n}" for n in range(1500)]
     rows[-1] = rows[-1].replace(",,0,", ",,1.5,")
@@ -89,7 +89,7 @@ def test_unnamed_columns_are_never_identities():
     assert solution.roles.unused == ("(unnamed)",)
 
 
-def test_every_fault_is_listed_with_its_lines():
+def test_every_problem_is_listed_with_its_lines():
     data = (
         "id,target,female,comment,Usage\n"
         '1,0.5,0.25,"three\nlines\nof it",Public\n'
@@ -103,38 +103,38 @@ def test_every_fault_is_listed_with_its_lines():
     assert rejected(data, identities=["female"]) == [
         (
             "duplicate_row_id",
-            "Line 5: id '1' was on line 2 already; expected each id once. 1 such line.",
+            "Line 5: id '1' already occurs on line 2; expected each id once. 1 affected line.",
         ),
         (
             "unknown_usage",
-            "Line 5: Usage is 'Privat'; expected Public, Private or Ignored. 2 such lines (5, 6).",
+            "Line 5: Usage is 'Privat'; expected Public, Private or Ignored. 2 affected lines (5, 6).",
         ),
         (
             "label_out_of_range",
-            "Line 5: the label 'target' is '1.5'; expected a number from 0 to 1. 1 such line.",
+            "Line 5: the label 'target' is '1.5'; expected a number from 0 to 1. 1 affected line.",
         ),
         (
             "identity_out_of_range",
             "Line 5: the identity 'female' is '2'; expected a number from 0 to 1 or a blank. "
-            "2 such lines (5, 8).",
+            "2 affected lines (5, 8).",
         ),
-        ("empty_id", "Line 6: empty id; expected an id in every row. 1 such line."),
+        ("empty_id", "Line 6: empty id; expected an id in every row. 1 affected line."),
         (
             "blank_label",
-            "Line 6: the label 'target' is blank; expected a number from 0 to 1. 1 such line.",
+            "Line 6: the label 'target' is blank; expected a number from 0 to 1. 1 affected line.",
         ),
         (
             "bad_identity",
-            "Line 6: the identity 'female' is 'nan', which is no number; "
-            "expected a number from 0 to 1 or a blank. 1 such line.",
+            "Line 6: the identity 'female' is 'nan', which is not a number; "
+            "expected a number from 0 to 1 or a blank. 1 affected line.",
         ),
-        ("field_count", "Line 7: 6 fields, expected 5 as in the header. 1 such line."),
+        ("field_count", "Line 7: 6 fields, expected 5 as in the header. 1 affected line."),
         (
             "bad_label",
-            "Line 8: the label 'target' is 'yes', which is no number; "
-            "expected a number from 0 to 1. 1 such line.",
+            "Line 8: the label 'target' is 'yes', which is not a number; "
+            "expected a number from 0 to 1. 1 affected line.",
         ),
-        ("blank_line", "Line 9: the line is empty; expected a row. 1 such line."),
+        ("blank_line", "Line 9: the line is empty; expected a row. 1 affected line."),
     ]
 
 
@@ -169,7 +169,7 @@ def test_every_fault_is_listed_with_its_lines():
         (gzip.compress(b"id,target\n1,1\n", mtime=0)[:-3], ["damaged_archive"]),
     ],
 )
-def test_unusable_solutions_are_refused(data: bytes, codes: list[str]):
+def test_unusable_solutions_are_rejected(data: bytes, codes: list[str]):
     assert [code for code, _ in rejected(data)] == codes
 
 
@@ -192,69 +192,70 @@ def test_unusable_solutions_are_refused(data: bytes, codes: list[str]):
             "id,target,Usage\u00a0\n1,1,Public\n".encode(),
             "Line 1: unexpected U+00A0 (no-break space) in 'Usage'.",
         ),
-        (b"sep=,\r\nid,target\r\n1,1\r\n", "Line 1: remove the line 'sep=,'. 1 such line."),
+        (b"sep=,\r\nid,target\r\n1,1\r\n", "Line 1: the line 'sep=,' must be removed. 1 affected line."),
         (
             b"# by hand\n# again\nid,target\n1,1\n",
-            "Line 1: the line starts with '#' ('# by hand'): comments are not allowed. 2 such lines (1, 2).",
+            "Line 1: the line starts with '#' ('# by hand'), but comments are not allowed. "
+            "2 affected lines (1, 2).",
         ),
-        (b"\nid,target\n1,1\n", "Line 1: the line is empty; expected the header. 1 such line."),
+        (b"\nid,target\n1,1\n", "Line 1: the line is empty; expected the header. 1 affected line."),
         (b"id;target\n1;1\n", "Line 1: delimiter ';' found; expected column names separated by ','."),
         (
             b"id,target,usage,USAGE\n1,1,Public,Public\n",
-            "Line 1: several columns may name the splits: 'usage' and 'USAGE'; expected one 'Usage'.",
+            "Line 1: several columns may contain the splits: 'usage' and 'USAGE'; expected one 'Usage'.",
         ),
         (
             b"id,target,Usage\n1,1,Public\n2,0,Priv\xe9\n",
-            "Line 3: invalid UTF-8 (0xE9): Usage is 'Priv\\xe9'; expected UTF-8. 1 such line. "
+            "Line 3: invalid UTF-8 (0xE9): Usage is 'Priv\\xe9'; expected UTF-8. 1 affected line. "
             "Save the file as 'CSV UTF-8'.",
         ),
         (
             b"id,target\n1,1\n2,\xbd\n",
-            "Line 3: invalid UTF-8 (0xBD): the label 'target' is '\\xbd'; expected UTF-8. 1 such line. "
+            "Line 3: invalid UTF-8 (0xBD): the label 'target' is '\\xbd'; expected UTF-8. 1 affected line. "
             "Save the file as 'CSV UTF-8'.",
         ),
         (
             "id,target\n1,1\n2\u00a0,0\n".encode(),
             "Line 3: invisible character U+00A0 (no-break space) in id '2<U+00A0>'; "
-            "expected ids that can be seen whole. 1 such line.",
+            "expected an id without invisible characters. 1 affected line.",
         ),
         (
             b"id,target\n1,1\n\n \t\n2,0\n",
-            "Line 3: the line is empty; expected a row. 2 such lines (3, 4).",
+            "Line 3: the line is empty; expected a row. 2 affected lines (3, 4).",
         ),
     ],
 )
-def test_a_fault_of_a_solution_is_named_with_its_place(data: bytes, message: str):
+def test_problem_of_a_solution_has_its_position(data: bytes, message: str):
     assert [message for _, message in rejected(data)] == [message]
 
 
-def test_a_damaged_header_is_the_files_fault_even_where_a_name_was_asked_for():
+def test_damaged_header_is_a_problem_of_the_file_even_for_requested_names():
     codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,1,0\n", identities=["caf\u00e9"])]
     assert codes == ["invalid_utf8"]
 
 
-def test_faults_of_the_header_and_of_the_rows_come_in_one_answer():
+def test_problems_of_header_and_rows_are_reported_together():
     codes = [code for code, _ in rejected(b"id,target,caf\xe9\n1,x,0\n1,1,1\n")]
     assert codes == ["invalid_utf8", "bad_label", "duplicate_row_id"]
 
 
-def test_blank_space_at_the_end_of_a_solution_is_no_fault():
+def test_trailing_blank_space_of_a_solution_is_accepted():
     assert len(read_solution(b"id,target\n1,1\n\n  \n").row_ids) == 1
 
 
-def test_names_that_are_not_there_are_the_callers_mistake():
+def test_unknown_column_name_is_an_error_of_the_caller():
     with pytest.raises(WrongColumns, match="no column 'femal'; its columns are 'id', 'target' and"):
         read_solution(b"id,target,female\n1,1,1\n", identities=["femal"])
     with pytest.raises(WrongColumns, match="no column 'hate'"):
         read_solution(b"id,target\n1,1\n", label="hate")
-    with pytest.raises(WrongColumns, match="two parts"):
+    with pytest.raises(WrongColumns, match="two roles"):
         read_solution(b"id,target,a\n1,1,1\n", identities=["a", "a"])
-    with pytest.raises(WrongColumns, match="two parts"):
+    with pytest.raises(WrongColumns, match="two roles"):
         read_solution(b"id,target,a\n1,1,1\n", label="a", identities=["a"])
 
 
 @pytest.mark.parametrize("wrap", ["path", "bytes", "stream", "gzip", "zip", "mark", "crlf", "cr"])
-def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path):
+def test_solution_can_be_in_many_containers(wrap: str, tmp_path: Path):
     data = b"id,target,female\n1,1,0\n2,0,1\n"
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
@@ -275,11 +276,11 @@ def test_a_solution_may_come_in_many_wrappings(wrap: str, tmp_path: Path):
     assert solution.identities["female"].tolist() == [0, 1]
 
 
-def test_invalid_utf8_in_an_unused_column_does_no_harm():
+def test_invalid_utf8_in_an_unused_column_is_ignored():
     assert read_solution(b"id,target,comment\n1,1,caf\xe9\n").labels.tolist() == [1.0]
 
 
-def test_a_scored_table_holds_its_predictions_and_needs_no_id():
+def test_scored_table_contains_predictions_and_needs_no_id():
     data = b"toxicity,model_a,model_b,female,Usage\n1,0.9,-3,1,Public\n0,0.1,1e3,,Private\n"
     table = read_scored_table(data, predictions=["model_b", "model_a"])
     assert list(table.predictions) == ["model_b", "model_a"]
@@ -291,7 +292,7 @@ def test_a_scored_table_holds_its_predictions_and_needs_no_id():
     assert table.usage.tolist() == [1, 2]
 
 
-def test_ids_of_a_scored_table_are_not_looked_at():
+def test_ids_of_a_scored_table_are_not_checked():
     table = read_scored_table(b"id,target,model\n1,1,0.5\n1,0,0.5\n", predictions=["model"])
     assert table.labels.tolist() == [1.0, 0.0]
     assert table.roles.identities == ()
@@ -312,7 +313,7 @@ cells = st.sampled_from(["0", "1", "0.5", "", " ", "0.25", '"0.5"', "1.0", "nan"
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(cells, min_size=4, max_size=4), min_size=1, max_size=8))
-def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[list[str]]):
+def test_fast_path_reads_a_solution_like_the_explaining_path(rows: list[list[str]]):
     lines = [f"{number},{','.join(row)}" for number, row in enumerate(rows)]
     data = ("id,target,a,b,c\n" + "\n".join(lines) + "\n").encode()
 
@@ -330,5 +331,5 @@ def test_the_fast_way_reads_a_solution_as_the_explaining_way_does(rows: list[lis
     assert read() == explained
 
 
-def test_both_ways_are_there():
+def test_solution_module_has_both_paths():
     assert (solution_module.read_plain, solution_module.read_explained) == (read_plain, read_explained)

@@ -1,4 +1,4 @@
-"""Zero bytes: where a copy was cut off is found, counted and told, by every reader."""
+"""Zero bytes of truncated copies: every reader finds, counts and reports them."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ def told(read, data: bytes) -> list[str]:
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\0", RUN, b"\0" * 40]), max_size=8), st.integers(1, 70))
-def test_a_run_is_found_wherever_the_blocks_of_the_stream_end(pieces: list[bytes], block: int):
+def test_run_is_found_for_any_block_boundaries(pieces: list[bytes], block: int):
     data = b"".join(pieces)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zeros, "_BLOCK", block)
@@ -49,41 +49,41 @@ def test_a_run_is_found_wherever_the_blocks_of_the_stream_end(pieces: list[bytes
 
 @pytest.mark.parametrize("data", [CUT, gzip.compress(CUT)], ids=["plain", "gzip"])
 @pytest.mark.parametrize("read", [read_solution, guess_columns])
-def test_a_solution_that_ends_in_zero_bytes_is_told_so(read, data: bytes):
+def test_solution_that_ends_in_zero_bytes_is_reported(read, data: bytes):
     message = told(read, data)[0]
-    assert f"ends in 300,000 zero bytes (NUL) from line {LINE:,} on" in message
+    assert f"ends with 300,000 zero bytes (NUL), starting on line {LINE:,}" in message
     assert "full disk" in message
 
 
-def test_a_solution_that_ends_in_few_zero_bytes_is_not_taken_for_a_text_that_has_them():
-    """Its last column is of no interest, and its last row would be whole."""
+def test_solution_that_ends_in_few_zero_bytes_is_reported_as_truncated():
+    """Use a file whose last column is unused and whose last row would be complete."""
     (message,) = told(read_solution, SOLUTION.rstrip() + bytes(40))
-    assert "ends in 40 zero bytes (NUL) from line 2,001 on" in message
+    assert "ends with 40 zero bytes (NUL), starting on line 2,001" in message
 
 
-def test_a_hole_in_a_solution_is_told_with_what_is_wrong_above_it():
+def test_hole_in_a_solution_is_reported_with_the_problems_above_it():
     data = SOLUTION[:12_288].replace(b"\n7,1,", b"\n7,x,") + bytes(4096) + SOLUTION[16_384:]
     hole, label = told(read_solution, data)
     assert f"Line {LINE:,} has 4,096 zero bytes (NUL) in a row" in hole
     assert "Line 9: the label 'target' is 'x'" in label
 
 
-def test_a_solution_of_zero_bytes_alone_is_told_so():
-    assert "nothing but 5,000 zero bytes (NUL)" in told(read_solution, bytes(5000))[0]
+def test_solution_of_only_zero_bytes_is_reported():
+    assert "only 5,000 zero bytes (NUL)" in told(read_solution, bytes(5000))[0]
 
 
-def test_a_table_for_participants_that_was_cut_off_is_told_so():
+def test_truncated_table_for_participants_is_reported():
     row_ids = RowIds.of([str(n) for n in range(2000)])
     for data in (CUT, CUT[:12_988]):
         with pytest.raises(FileRejected) as rejection:
             table = read_public_table(data, row_ids, id_column="id")
             raise FileRejected("solution", table.problems)
-        assert f"zero bytes (NUL) from line {LINE:,} on" in rejection.value.problems[0].message
+        assert f"zero bytes (NUL), starting on line {LINE:,}" in rejection.value.problems[0].message
 
 
-def test_the_recount_reads_no_file_that_was_cut_off():
+def test_recount_reads_no_truncated_file():
     settings = Settings.from_dict({"identities": ["female"], "metric": MetricSettings().as_dict()})
-    with pytest.raises(UnreadableFile, match=f"ends in 300,000 zero bytes .* from line {LINE:,} on"):
+    with pytest.raises(UnreadableFile, match=f"ends in 300,000 zero bytes .* starting on line {LINE:,}"):
         read_truth(CUT, settings, label="target", identities=["female"])
     submission = b"id,prediction\n1,0.5\n" + bytes(500_000) + b"\n2,0.5\n"
     with pytest.raises(UnreadableFile, match=r"has 500,000 zero bytes .* on line 3"):

@@ -1,4 +1,4 @@
-"""The recount against the score: two implementations that share no code must agree to the last bit."""
+"""Bit-for-bit comparison of the recount with the score; the implementations share no code."""
 
 import json
 import random
@@ -24,12 +24,12 @@ SETTINGS = [
 
 
 def settings_of(metric, names):
-    # Through JSON, as a receipt brings them.
+    # The settings pass through JSON, as in a receipt.
     return Settings.from_dict(json.loads(json.dumps({"identities": names, "metric": metric.as_dict()})))
 
 
 def both(labels, identities, predictions, metric):
-    """Return counts and scores by the metric and by the recount."""
+    """Return counts and scores of the metric and of the recount."""
     split = prepare(labels, identities, settings=metric)
     counts = count_pairs(split, predictions)
     expected = report(counts, metric)
@@ -54,7 +54,7 @@ def both(labels, identities, predictions, metric):
 
 @pytest.mark.parametrize("metric", SETTINGS, ids=lambda metric: f"p={metric.power}")
 @pytest.mark.parametrize("distinct", [1, 3, 50, None])
-def test_the_recount_gives_the_same_counts_and_bits(metric, distinct):
+def test_recount_has_identical_counts_and_scores(metric, distinct):
     chance = np.random.default_rng([distinct or 0, SETTINGS.index(metric)])
     for rows in (1, 2, 7, 60, 400):
         labels = chance.choice([0.0, 0.2, 0.4999999999999999, 0.5, 1.0], rows)
@@ -69,7 +69,7 @@ def test_the_recount_gives_the_same_counts_and_bits(metric, distinct):
         assert found == expected
 
 
-def test_a_perfect_an_inverted_and_a_constant_model_score_one_zero_and_a_half():
+def test_perfect_inverted_and_constant_models_score_one_zero_and_a_half():
     labels, cat = np.array([1.0, 1, 0, 0]), {"cat": np.array([1.0, 0, 1, 0])}
     for predictions, score in (([4, 3, 2, 1], 1.0), ([1, 2, 3, 4], 0.0), ([7, 7, 7, 7], 0.5)):
         expected, found = both(labels, cat, np.array(predictions, float), MetricSettings())
@@ -77,7 +77,7 @@ def test_a_perfect_an_inverted_and_a_constant_model_score_one_zero_and_a_half():
         assert found[1]["score"] == score
 
 
-def test_what_is_undefined_is_undefined_in_both():
+def test_undefined_values_agree():
     expected, found = both(
         np.array([1.0, 0.0]), {"cat": np.array([1.0, np.nan])}, np.array([0.2, 0.1]), MetricSettings()
     )
@@ -85,7 +85,7 @@ def test_what_is_undefined_is_undefined_in_both():
     assert found[1]["score"] is None
 
 
-def test_predictions_next_to_each_other_are_no_tie_and_minus_zero_is_zero():
+def test_adjacent_predictions_are_no_tie_and_minus_zero_equals_zero():
     labels = np.array([1.0, 0.0, 1.0, 0.0])
     cat = {"cat": np.array([1.0, 1.0, 0.0, 0.0])}
     predictions = np.array([np.nextafter(0.1, 1), 0.1, -0.0, 0.0])
@@ -97,17 +97,17 @@ def test_predictions_next_to_each_other_are_no_tie_and_minus_zero_is_zero():
 @pytest.mark.parametrize(
     "p", [-64.0, -20.0, -5.0, -1.5, -1e-3, -1e-31, -1e-250, 0.0, 1e-12, 0.5, 1.0, 3.0, 65.0, 1e4]
 )
-def test_power_means_are_the_same_bits(p):
+def test_power_means_are_identical(p):
     chance = random.Random(int(p * 8))
     for count in (1, 2, 9, 24):
         values = [Fraction(chance.randint(1, 10**6), 10**6) for _ in range(count)]
-        # The metric's own function takes floats: give both the same numbers.
+        # The metric's function takes floats, so both implementations receive the same floats.
         floats = [float(value) for value in values]
         exact = recount.power_mean([Fraction(value) for value in floats], p)
         assert exact.numerator / exact.denominator == power_mean(floats, p)
 
 
-def test_a_power_mean_with_a_zero_is_zero_up_to_the_geometric_one_and_positive_above():
+def test_power_mean_with_a_zero_is_positive_only_for_positive_powers():
     values = [Fraction(0), Fraction(1)]
     assert recount.power_mean(values, -5.0) == recount.power_mean(values, 0.0) == 0
     assert float(recount.power_mean(values, 2.5)) == power_mean([0.0, 1.0], 2.5)

@@ -1,4 +1,4 @@
-"""One convention for every difference of two models: the candidate minus the baseline, and named so."""
+"""The convention for differences of two models: candidate minus baseline, with both names."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from grader.metrics.prepared import prepare
 from grader.reports import Inputs, analyse, html_page, plain_text
 from grader.reports.blocks import Table
 
-# Everything right, and one positive row that mentions the identity put below the negative rows.
+# The better model is perfect. The worse one ranks a positive row of the identity below the negatives.
 LABELS = np.array([1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0])
 CAT = np.array([1] * 6 + [0] * 6)
 BETTER = np.array([9.0, 8, 7, 3, 2, 1, 9, 8, 7, 3, 2, 1]) / 10
@@ -33,7 +33,7 @@ def solution() -> Solution:
 
 
 @pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
-def test_the_library_takes_the_baseline_from_the_candidate(candidate, baseline, sign: int):
+def test_library_subtracts_the_baseline_from_the_candidate(candidate, baseline, sign: int):
     rows = Rows.of(LABELS, candidate, {"cat": CAT})
     (line,) = compare_tables(metric_table(rows), metric_table(rows.predicted(baseline)))
     assert line.candidate is not None
@@ -52,7 +52,9 @@ def test_the_library_takes_the_baseline_from_the_candidate(candidate, baseline, 
 
 
 @pytest.mark.parametrize(("candidate", "baseline", "sign"), [(BETTER, WORSE, 1), (WORSE, BETTER, -1)])
-def test_every_form_of_a_report_does(solution: Solution, candidate, baseline, sign: int):
+def test_every_format_of_a_report_subtracts_the_baseline_from_the_candidate(
+    solution: Solution, candidate, baseline, sign: int
+):
     found = analyse(
         Inputs(solution, {"toxic": candidate}, {"toxic": baseline}, names=("ours.csv", "theirs.csv"))
     )
@@ -71,7 +73,7 @@ def test_every_form_of_a_report_does(solution: Solution, candidate, baseline, si
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_command_does(tmp_path: Path, sign: int):
+def test_command_subtracts_the_baseline_from_the_candidate(tmp_path: Path, sign: int):
     (tmp_path / "solution.csv").write_text(
         "\n".join(["id,target,cat", *(f"r{row},{LABELS[row]},{CAT[row]}" for row in range(12))])
     )

@@ -1,4 +1,4 @@
-"""How a report is laid out as text and as a page, and where a value lies on an axis."""
+"""Layout of reports as text and as HTML, and positions on an axis."""
 
 from grader.metrics.analysis.matrix import Matrix
 from grader.reports import blocks
@@ -22,7 +22,7 @@ REPORT = Analysis(
 )
 
 
-def test_a_report_as_text_has_columns_of_one_width_and_numbers_on_the_right():
+def test_text_report_has_equal_column_widths_and_right_aligned_numbers():
     assert plain_text(REPORT).split("\n") == [
         "A <report>",
         "400 rows",
@@ -48,7 +48,7 @@ def test_a_report_as_text_has_columns_of_one_width_and_numbers_on_the_right():
     ]
 
 
-def test_a_name_above_columns_reaches_over_all_of_its_own():
+def test_group_heading_spans_its_columns():
     lines = [("a", "1", "2", "3")]
     two = table("T", ("identity", "x", "y", "zzzz"), lines, groups=(("pair", 2), ("end", 1)))
     assert plain_text(Analysis("R", (), (Section("k", "K", (), (two,)),))).split("\n")[6:] == [
@@ -58,7 +58,7 @@ def test_a_name_above_columns_reaches_over_all_of_its_own():
     ]
 
 
-def test_a_page_has_every_section_and_each_chart_with_its_table():
+def test_page_has_every_section_and_each_chart_with_its_table():
     page = html_page(REPORT)
     assert (
         '<nav><ul><li><a href="#one">One &amp; all</a></li><li><a href="#two">Two</a></li></ul></nav>' in page
@@ -79,7 +79,7 @@ def test_a_page_has_every_section_and_each_chart_with_its_table():
     assert page.endswith('<section id="two"><h2>Two</h2></section>\n</main>\n</body>\n</html>\n')
 
 
-def test_a_table_of_more_than_six_columns_is_reached_by_the_keyboard():
+def test_table_with_more_than_six_columns_is_scrollable_by_keyboard():
     for columns, scrolls in ((6, False), (7, True)):
         wide = table('A "wide" one', map(str, range(columns)), [])
         page = html_page(Analysis("R", (), (Section("k", "K", (), (wide,)),)))
@@ -87,7 +87,7 @@ def test_a_table_of_more_than_six_columns_is_reached_by_the_keyboard():
         assert (f'<div class="wide"{expected if scrolls else ""}><table>') in page
 
 
-def test_numbers_are_written_as_the_papers_write_them():
+def test_numbers_are_formatted_as_in_the_papers():
     assert [blocks.number(each) for each in (None, -0.0001, 0.12345)] == ["-", "0.000", "0.123"]
     assert [blocks.signed(each) for each in (None, -0.0001, 0.12345, -0.5)] == [
         "-",
@@ -110,7 +110,7 @@ def test_numbers_are_written_as_the_papers_write_them():
     assert blocks.why_empty(reasons) == ["- no rows: a, c.", "- no labels: b."]
 
 
-def test_a_matrix_is_shaded_as_its_metric_and_says_why_a_cell_is_empty():
+def test_matrix_has_the_colours_of_its_metric_and_explains_empty_cells():
     matrix = Matrix(
         "subgroup_auc", ("cat", "dog"), ("y", "z"), ((0.5, 1.0), (None, 0.75)), {("dog", "y"): "no rows."}
     )

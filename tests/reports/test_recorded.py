@@ -1,6 +1,6 @@
-"""Reports with every section, compared with recorded ones.
+"""Comparison of complete reports with recorded ones.
 
-`python -m tests.reports.test_recorded` records them anew, after an intended change.
+After an intended change, `python -m tests.reports.test_recorded` records them again.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ ROLES = {
 
 
 def solution(first: str = "anti", second: str = "pro") -> Solution:
-    """Return rows in fixed patterns; the first 40 are pairs, which Usage ignores."""
+    """Return rows in fixed patterns; the first 40 form pairs, which Usage ignores."""
     lines = [",".join(ROLES)]
     for row in range(ROWS):
         pair, usage = ",,", "Public" if row % 2 else "Private"
@@ -120,7 +120,7 @@ CASES: dict[str, Callable[[], Inputs]] = {
 
 
 def recorded(report: Analysis) -> str:
-    """Return a report as text, with a digest of the data of each section and of each chart with its table."""
+    """Return a report as text with digests of each section's data and tables and of each chart."""
     data = [
         f"data {key} {_digest(f'{name}: {_rounded(leaf)}' for name, leaf in _leaves(value, ''))}"
         for key, value in report.as_dict().items()
@@ -148,7 +148,7 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 
 def _rounded(value: Any) -> str:
-    """Return a leaf of JSON with no more digits than every platform computes alike."""
+    """Return a JSON leaf with only as many digits as every platform computes identically."""
     return f"{round(value, 6) + 0.0:.5g}" if isinstance(value, float) else json.dumps(value)
 
 
@@ -161,7 +161,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_report_is_as_recorded(name: str):
+def test_report_equals_its_recording(name: str):
     assert recorded(analyse(CASES[name]())) == (FOLDER / f"{name}.txt").read_text()
 
 

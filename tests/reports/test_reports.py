@@ -1,4 +1,4 @@
-"""Reports: the same numbers as text, as JSON and as a page that needs nothing else."""
+"""Reports: equal numbers as text, as JSON and as a self-contained page."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ def predictions(solution: Solution):
     return solution.labels + np.random.default_rng(5).normal(size=ROWS)
 
 
-def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions):
+def test_values_equal_those_of_the_bias_report(solution: Solution, predictions):
     assert solution.usage is not None
     kept = solution.usage == 1
     expected = bias_report(
@@ -71,25 +71,25 @@ def test_the_values_are_those_of_the_bias_report(solution: Solution, predictions
     assert by_name["cat"]["bpsn_auc"] == expected.subgroups[0].bpsn_auc
 
 
-def test_empty_cells_say_why_below_their_table(solution: Solution, predictions):
+def test_reasons_of_empty_cells_are_listed_below_their_table(solution: Solution, predictions):
     nobody = replace(solution, identities={**solution.identities, "<rare>": np.zeros(ROWS)})
     text = plain_text(
         analyse(Inputs(nobody, {"toxic": predictions}, settings=MetricSettings(undefined="skip")))
     )
-    assert "3 AUCs have no value and are left out of the power means:" in text
+    assert "Undefined AUCs: 3. The power means omit them:" in text
     assert "- there are no positive rows that mention the identity and no negative rows" in text
     assert ": <rare>." in text
 
 
-def test_a_constant_model_has_no_interval_and_the_report_says_so(solution: Solution):
+def test_report_on_a_constant_model_explains_the_missing_interval(solution: Solution):
     found = analyse(Inputs(solution, {"toxic": np.full(ROWS, 0.5)}, minimum_size=10))
     assert found.as_dict()["score"]["intervals"]["overall_auc"]["low"] is None
-    assert "The score has no interval, because the compared rows do not differ at all" in plain_text(found)
+    assert "The score has no interval because the compared rows do not vary" in plain_text(found)
     assert "0.50000 to 0.50000" not in plain_text(found)
 
 
 def _without_too_small(data):
-    """Return JSON data without the lists of what was left out."""
+    """Return JSON data without the lists of omitted identities."""
     if isinstance(data, dict):
         return {key: _without_too_small(value) for key, value in data.items() if key != "too_small"}
     return [_without_too_small(each) for each in data] if isinstance(data, list) else data
@@ -103,7 +103,7 @@ SECTIONS = (*OF_A_MODEL.split(), *OF_THE_DATA.split())
 
 
 @pytest.mark.parametrize("key", SECTIONS)
-def test_no_section_lists_an_identity_that_too_few_rows_mention(solution: Solution, predictions, key: str):
+def test_no_section_lists_an_identity_with_too_few_rows(solution: Solution, predictions, key: str):
     rare = np.where(np.isin(np.arange(ROWS), np.arange(50, 59)), 1.0, 0.0)
     solution = replace(solution, identities={**solution.identities, "<rare>": rare})
     model = {"toxic": predictions, "insult": predictions}
@@ -117,40 +117,45 @@ def test_no_section_lists_an_identity_that_too_few_rows_mention(solution: Soluti
         reports.append({part.key: part for part in sections})
         assert set(reports[-1]) == set(SECTIONS)
     everything, kept = (report[key] for report in reports)
-    assert "<rare>" in json.dumps(everything.data) or key == "pairs"  # which is of no identity
+    assert "<rare>" in json.dumps(everything.data) or key == "pairs"  # Pairs do not depend on identities.
     assert "<rare>" not in json.dumps(_without_too_small(kept.data))
     assert "<rare>" not in repr(kept.blocks)
     assert "&lt;rare&gt;" not in repr(kept.blocks)
 
 
-def test_the_first_lines_say_which_identities_too_few_rows_mention(solution: Solution, predictions):
+def test_first_lines_list_identities_with_too_few_rows(solution: Solution, predictions):
     for inputs in (
         Inputs(solution, minimum_size=10),
         Inputs(solution, {"toxic": predictions}, minimum_size=10),
     ):
-        assert analyse(inputs).facts[-1] == "Left out, for fewer than 10 rows mention them: <rare> (3)"
+        assert analyse(inputs).facts[-1] == "Omitted because fewer than 10 rows mention them: <rare> (3)"
         assert "Left out" not in "".join(analyse(replace(inputs, minimum_size=3)).facts)
         count = len(solution.identities)
         assert (
-            f"{count - 1} of {count} identities count: fewer than 10 rows mention each of"
+            f"{count - 1} of {count} identities are included: fewer than 10 rows mention each of"
             in (analyse(inputs).facts[0])
         )
         assert analyse(replace(inputs, minimum_size=3)).facts[0].endswith(f", {count} identities")
     nobody = analyse(Inputs(solution, {"toxic": predictions}, minimum_size=ROWS))
-    assert f"0 of {count} identities count: fewer than {ROWS:,} rows mention any of them" in nobody.facts[0]
+    assert (
+        f"0 of {count} identities are included: fewer than {ROWS:,} rows mention each of them"
+        in nobody.facts[0]
+    )
     assert "association" not in nobody.as_dict()
-    assert "There is no identity to compare." in plain_text(nobody)
+    assert "There are no identities to compare." in plain_text(nobody)
 
 
-def test_an_unknown_identity_or_a_split_without_rows_is_rejected(solution: Solution, predictions):
-    with pytest.raises(ValueError, match="There is no identity 'cow' to skew; there are cat, dog, <rare>"):
+def test_unknown_identity_or_split_without_rows_is_rejected(solution: Solution, predictions):
+    with pytest.raises(
+        ValueError, match=r"There is no identity 'cow' to skew\. Choose one of: cat, dog, <rare>"
+    ):
         analyse(Inputs(solution, {"toxic": predictions}, skewed="cow"))
     lonely = read_solution(b"id,target,a,Usage\n1,1,0,Public\n2,0,1,Public\n")
-    with pytest.raises(ValueError, match="No row of the solution is in the split 'private'"):
+    with pytest.raises(ValueError, match="The solution has no rows in the split 'private'"):
         analyse(Inputs(lonely, split="private"))
 
 
-def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predictions):
+def test_page_is_self_contained_and_escapes_names(solution: Solution, predictions):
     page = html_page(analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions})))
     assert "<script" not in page
     assert "http:" not in page
@@ -165,7 +170,7 @@ def test_the_page_needs_nothing_else_and_escapes_names(solution: Solution, predi
     assert page.count("<svg") == page.count("As a table")
 
 
-def test_every_section_of_a_report_is_json(solution: Solution, predictions):
+def test_every_section_of_a_report_is_valid_json(solution: Solution, predictions):
     everything = analyse(
         Inputs(
             solution,
@@ -214,14 +219,15 @@ def test_ticks_are_round_numbers_on_the_axis(low: float, high: float, ticks: lis
     assert Axis("value", low, high).ticks() == pytest.approx(ticks)
 
 
-def test_what_was_stored_is_read_back_as_it_was(solution: Solution, predictions):
+def test_stored_report_is_read_back_unchanged(solution: Solution, predictions):
     found = {"public": analyse(Inputs(solution, {"toxic": predictions}, {"toxic": -predictions}))}
     stored = formats.to_bytes(found)
     assert formats.from_bytes(stored) == found
-    assert stored[4:8] == bytes(4)  # no time: equal reports are equal bytes
+    # The file contains no time, so equal reports have equal bytes.
+    assert stored[4:8] == bytes(4)
 
 
-def test_predictions_of_any_size_can_be_drawn():
+def test_predictions_of_any_size_can_be_plotted():
     four = read_solution(b"id,target,a\n1,1,1\n2,0,0\n3,1,0\n4,0,1\n")
     for values in (
         [1e308, -1e308, 5e-324, 0.0],
@@ -233,16 +239,16 @@ def test_predictions_of_any_size_can_be_drawn():
         assert not re.search(r"[ ,\"]-?(nan|inf)", page)
 
 
-def test_without_identities_there_is_a_score_section_and_no_empty_table():
+def test_report_without_identities_has_a_score_section_and_no_empty_table():
     two = read_solution(b"id,target\n1,1\n2,0\n")
     found = analyse(Inputs(two, {"target": np.array([0.9, 0.1])}))
-    assert "There is no identity to compare." in plain_text(found)
+    assert "There are no identities to compare." in plain_text(found)
     for section in (*found.sections, *analyse(Inputs(two)).sections):
         for block in section.blocks:
             assert (block.table if isinstance(block, Chart) else block).lines
 
 
-def test_nothing_stands_at_the_foot_of_a_logarithmic_axis():
+def test_zero_is_at_the_bottom_of_a_logarithmic_axis():
     axis = Axis("rows", 0.5, 1300, is_logarithmic=True)
     assert axis.place(0, 100, 0) == 100
     assert axis.ticks() == [1, 10, 100, 1000]

@@ -1,6 +1,6 @@
 """Plain, gzip and ZIP uploads as streams, with size limits against zip bombs.
 
-Every stream counts the bytes it returns and stops at the cap, so a bomb costs no more than a valid file.
+Each stream counts the bytes it returns and stops at the cap, so a zip bomb costs no more than a valid file.
 """
 
 import io
@@ -44,24 +44,24 @@ ZIP_ERRORS = (
     struct.error,
     UnicodeDecodeError,
 )
-# Blocks of 64 KB, as bgzip and parallel compressors write them, are far larger than a tiny member. Tiny ones
-# cost time and give nothing: a file of 50 MB has room for 2.4 million empty ones.
+# Tiny members only cost time: a file of 50 MB can contain 2.4 million empty ones. The blocks of 64 KB that
+# bgzip and parallel compressors write are far larger.
 TINY_BYTES = 4096
 MOST_TINY_MEMBERS = 100_000
-# How much of the file a member is given at a time: what it leaves is copied, so that a small member must not
-# be given a large piece, and a large one should not be given small pieces.
+# Pieces of the file are passed to a member's decompressor, which copies the unused rest of each piece. The
+# size of the pieces therefore starts small for small members and grows for large ones.
 _FIRST_PIECE = 512
 _PIECE_GROWTH = 8
 _PADDING = re.compile(rb"\0+")
 CHUNK_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK"
-_GZIP_NOTE = Note("gzip", "The file is gzip data and was uncompressed.")
-_ZIP_NOTE = Note("zip", "The file is a ZIP archive; the one CSV inside it was read.")
+_GZIP_NOTE = Note("gzip", "The file was decompressed with gzip.")
+_ZIP_NOTE = Note("zip", "The file is a ZIP archive; the CSV file in it was read.")
 
 
 def single_csv(raw: BinaryIO) -> str:
-    """Return the name of the one CSV in an archive, or the problem if there is not exactly one."""
+    """Return the name of an archive's only CSV; raise Unreadable unless there is exactly one."""
     try:
         entries = zipfile.ZipFile(_Bounded(raw)).infolist()
     except ZIP_ERRORS as error:
@@ -73,16 +73,16 @@ def single_csv(raw: BinaryIO) -> str:
         _check_entry(entry)
     if len(entries) != 1:
         names = listed([quoted(entry.filename) for entry in entries])
-        found = f"it holds {len(entries)} files: {names}" if entries else "it is empty"
-        raise Unreadable(archive_problem(f"the ZIP archive must hold one CSV, but {found}"))
+        found = f"it contains {len(entries)} files: {names}" if entries else "it is empty"
+        raise Unreadable(archive_problem(f"the ZIP archive must contain exactly one CSV file, but {found}"))
     return entries[0].filename
 
 
 class _Bounded:
-    """An archive whose directory is read only where it is small.
+    """An archive whose directory is read only if it is small.
 
-    `zipfile` reads the whole directory at once and makes an object of each entry. What the archive states of
-    the directory's size can be made to lie; what is read cannot.
+    `zipfile` reads the whole directory at once and creates an object for each entry. The size that the
+    archive states can be forged, so the number of bytes read is limited instead.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -90,10 +90,10 @@ class _Bounded:
         self.seek, self.tell = raw.seek, raw.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; raise Unreadable where they are more than a directory may have."""
+        """Return the next bytes; raise Unreadable if there are more than a directory may have."""
         data = b"" if size > _LARGEST_ZIP_DIRECTORY else self._raw.read(size if size >= 0 else _MOST_READ)
         if size > _LARGEST_ZIP_DIRECTORY or len(data) == _MOST_READ:
-            raise Unreadable(archive_problem("the ZIP archive lists far too many entries"))
+            raise Unreadable(archive_problem("the ZIP archive has too many entries"))
         return data
 
 
@@ -108,12 +108,12 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     is_symlink = stat.S_ISLNK(entry.external_attr >> 16)
     if ".." in parts or parts[0] == "" or ":" in parts[0] or is_symlink:
         why = "is a symbolic link" if is_symlink else "points outside the archive"
-        raise Unreadable(archive_problem(f"the entry name {quoted(name)} is not allowed: it {why}"))
+        raise Unreadable(archive_problem(f"the entry {quoted(name)} is not allowed because it {why}"))
     if entry.flag_bits & 0x1:
         raise Unreadable(
             Problem(
                 "encrypted_archive",
-                f"The archive is encrypted (entry {quoted(name)}); send it without a password.",
+                f"The archive is encrypted (entry {quoted(name)}). Upload it without a password.",
                 expected="an archive without a password",
                 found="an encrypted archive",
             )
@@ -128,17 +128,17 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 
 
 class GzipMembers:
-    """What the members of a gzip file hold, with their checksums proven and damage located to the byte."""
+    """Reader of gzip members that verifies their checksums and locates damage to the byte."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._source = raw
         self._buffer = memoryview(b"")
-        self._position = 0  # of the first byte of `_buffer` in the file
+        self._position = 0  # file position of the first byte of `_buffer`
         self._tiny_count = 0
         self._begin()
 
     def more(self, most: int) -> bytes:
-        """Return at least one and at most `most` uncompressed bytes, none at the end; raise Unreadable."""
+        """Return 1 to `most` decompressed bytes, or none at the end; raise Unreadable on damage."""
         while True:
             if self._member.eof and not self._next_member():
                 return b""
@@ -162,7 +162,7 @@ class GzipMembers:
         self._buffer = self._buffer[count:]
 
     def _next_member(self) -> bool:
-        """Move to the member that follows; zero bytes between are padding, as for gzip itself."""
+        """Move to the next member; zero bytes between members are padding, as in gzip itself."""
         while True:
             if not self._buffer:
                 self._fill()
@@ -175,7 +175,8 @@ class GzipMembers:
 
     def _step(self, most: int) -> bytes:
         piece = self._buffer[: self._piece]
-        is_first = self._piece == _FIRST_PIECE  # its member is as good as a new one
+        # A member without processed data need not be copied, because it can be created again.
+        is_first = self._piece == _FIRST_PIECE
         before = None if is_first else self._member.copy()
         try:
             data = self._member.decompress(piece, most)
@@ -195,13 +196,13 @@ class GzipMembers:
 
 
 def _padding(data: memoryview) -> int:
-    """Count the zero bytes at the beginning."""
+    """Count the leading zero bytes."""
     match = _PADDING.match(data)
     return match.end() if match else 0
 
 
 def _first_bad_byte(member: "zlib._Decompress", data: memoryview) -> int:
-    """Return the offset in `data` of the byte at which uncompressing fails."""
+    """Return the offset in `data` of the byte at which decompression fails."""
     for offset in range(len(data)):
         try:
             member.decompress(data[offset : offset + 1])
@@ -217,10 +218,10 @@ class Content:
     Attributes
     ----------
     notes : tuple of Note
-        What is worth a remark about the container.
+        Remarks on the container.
     open : callable
-        Returns a new stream of the uncompressed bytes. Reading it raises `Unreadable` where the
-        data are damaged or larger than the cap.
+        Returns a new stream of the decompressed bytes. Reading it raises `Unreadable` if the data is damaged
+        or larger than the cap.
     """
 
     notes: tuple[Note, ...]
@@ -228,19 +229,19 @@ class Content:
 
 
 def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
-    """Look through at most one layer of compression.
+    """Open a plain, gzip or ZIP file as CSV, with at most one layer of compression.
 
     Parameters
     ----------
     source : Path, bytes or binary stream
-        The file as it arrived; a stream must be seekable.
+        The file as received; a stream must be seekable.
     cap : int
-        Largest size in bytes, as it arrived and uncompressed.
+        Maximum size in bytes, as received and decompressed.
 
     Raises
     ------
     Unreadable
-        The file is no CSV and no gzip or zip of one CSV, or exceeds the cap.
+        The file is neither a CSV nor a gzip or ZIP file with one CSV, or it exceeds the cap.
     """
     with _raw(source) as raw:
         size = raw.seek(0, io.SEEK_END)
@@ -265,7 +266,7 @@ def open_content(source: Path | bytes | BinaryIO, *, cap: int) -> Content:
 
 @contextmanager
 def _explaining(raw: BinaryIO) -> Iterator[None]:
-    """Where the archive turns out to be damaged, say so if its file ends in zero bytes."""
+    """Extend the problem of a damaged archive if its file ends with zero bytes."""
     try:
         yield
     except Unreadable as error:
@@ -285,7 +286,7 @@ def _buffered(raw: io.RawIOBase) -> BinaryIO:
 
 
 class _Borrowed(io.RawIOBase):
-    """A caller's stream, read from its beginning and left open for the caller to close."""
+    """A caller's stream, read from its start and left open for the caller to close."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -310,7 +311,7 @@ class _Borrowed(io.RawIOBase):
 
 
 class _Capped(io.RawIOBase):
-    """Base of the uncompressing streams: hands out at most `cap` bytes, then refuses."""
+    """Base class of decompressing streams; raises Unreadable after `cap` bytes."""
 
     def __init__(self, raw: BinaryIO, cap: int) -> None:
         self._source = raw
@@ -334,12 +335,12 @@ class _Capped(io.RawIOBase):
         super().close()
 
     def _more(self, most: int) -> bytes:
-        """Return at least one and at most `most` uncompressed bytes; none at the end."""
+        """Return 1 to `most` decompressed bytes, or none at the end."""
         raise NotImplementedError
 
 
 class _Gunzip(_Capped):
-    """All members of a gzip file."""
+    """Stream of all members of a gzip file."""
 
     def __init__(self, raw: BinaryIO, cap: int) -> None:
         super().__init__(raw, cap)
@@ -350,7 +351,7 @@ class _Gunzip(_Capped):
 
 
 class _Unzip(_Capped):
-    """One entry of a ZIP archive, with its checksum proven."""
+    """Stream of one entry of a ZIP archive, with a verified checksum."""
 
     def __init__(self, raw: BinaryIO, name: str, cap: int) -> None:
         super().__init__(raw, cap)

@@ -1,4 +1,4 @@
-"""Header problems of both files: lines above it, bad encoding, invisible characters."""
+"""Header problems of both file types: lines above it, bad encoding, invisible characters."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,13 +9,14 @@ from grader.files.reading.text import BLANKS, first_invalid_byte
 from grader.text import character, quoted
 
 _INVISIBLE_ENDS = re.compile(f"^{INVISIBLE.pattern}+|{INVISIBLE.pattern}+$")
-INDEX_NAMES = ("", "Unnamed: 0", "index")  # how pandas writes an index, first and read back
+# An index that pandas wrote has one of the first two names, depending on whether it was read back.
+INDEX_NAMES = ("", "Unnamed: 0", "index")
 _COMMENTED_HEADER = re.compile(rb'#[# \t]*"?id"?[ \t]*,', re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[ \t,;]*', re.IGNORECASE)
 
 
 def fault_of_line_above(line: bytes) -> str | None:
-    """Return the problem code of a line in the header's place; None if it can be the header."""
+    """Return the problem code of a line above the header, or None if it can be the header."""
     if _SEPARATOR_LINE.fullmatch(line):
         return "separator_line"
     if line.startswith(b"#"):
@@ -24,20 +25,20 @@ def fault_of_line_above(line: bytes) -> str | None:
 
 
 def describe_line_above(code: str, line: bytes, expected: str) -> Finding:
-    """Say why a line above the header must go, given the code."""
+    """Describe a line above the header, given its problem code."""
     shown = quoted(line)
     if code == "separator_line":
-        return Finding(f"remove the line {shown}", expected, shown)
+        return Finding(f"the line {shown} must be removed", expected, shown)
     if code == "comment_line":
-        sentence = f"the line starts with '#' ({shown}): comments are not allowed"
+        sentence = f"the line starts with '#' ({shown}), but comments are not allowed"
         if _COMMENTED_HEADER.match(line):
-            sentence += "; numpy.savetxt writes a header without '#' with comments=''"
+            sentence += "; pass comments='' to numpy.savetxt"
         return Finding(sentence, expected, shown)
     return Finding("the line is empty; expected the header", expected, "an empty line")
 
 
 def invalid_utf8(line: bytes, number: int) -> list[Problem]:
-    """Say which byte of a header's line is not UTF-8, if any."""
+    """Return the problem for the first invalid UTF-8 byte in a header line, if any."""
     offset = first_invalid_byte(line)
     if offset is None:
         return []
@@ -50,7 +51,7 @@ def invalid_utf8(line: bytes, number: int) -> list[Problem]:
 
 
 def invisible_characters(names: Sequence[str], number: int, expected: str) -> Iterator[Problem]:
-    """Say which names of columns hold characters that nobody sees."""
+    """Yield a problem for each column name that contains an invisible character."""
     for name in names:
         if match := INVISIBLE.search(name):
             bare = quoted(INVISIBLE.sub("", name))
@@ -60,10 +61,10 @@ def invisible_characters(names: Sequence[str], number: int, expected: str) -> It
 
 
 def trimmed(name: str) -> str:
-    """Return a column's name without characters that nobody sees at its ends."""
+    """Return a column name without leading and trailing invisible characters."""
     return _INVISIBLE_ENDS.sub("", name)
 
 
 def header_problem(code: str, line: int, sentence: str, found: str, expected: str) -> Problem:
-    """Return a problem of the header's line; the sentence comes without its full stop."""
+    """Return a problem of the header line; `sentence` has no full stop."""
     return Problem(code, f"{sentence}.", line, (line,), expected=expected, found=found)

@@ -45,7 +45,7 @@ _CLASSES = (
         rb"|[0-9]{1,4}[-/ .]" + _MONTH + rb"(?:[-/ .][0-9]{1,4})?"
         rb"|[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}.*+"
         rb"|[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2,4}",
-        "{value} looks like a date (spreadsheet damage?)",
+        "{value} looks like a date (converted by a spreadsheet?)",
     ),
     ("field_too_long", None, f"field too long: {{value}} has more than {LONGEST_NUMBER} bytes"),
 )
@@ -59,7 +59,7 @@ _CLASS = re.compile(
 
 
 def finite(value: bytes) -> float | None:
-    """Return the correctly rounded float64 of a trimmed field; None where it is no finite number."""
+    """Return the correctly rounded float64 of a trimmed field, or None if it is not finite."""
     if len(value) > LONGEST_NUMBER or NUMBER.fullmatch(value) is None:
         return None
     number = float(value)
@@ -67,23 +67,23 @@ def finite(value: bytes) -> float | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number a text holds, NaN for a blank, None where it is neither."""
+    """Return the number in a text, NaN for a blank, or None for any other text."""
     bare = text.strip(BLANKS)
     return finite(bare.encode("utf-8", "surrogateescape")) if bare else math.nan
 
 
 def underflows(value: bytes) -> bool:
-    """Return whether a number that is read as 0 is none: ``1e-400``."""
+    """Return whether a number that is read as 0 is not 0, such as ``1e-400``."""
     return _NOT_ZERO.match(value) is not None
 
 
 def may_underflow(text: bytes) -> bool:
-    """Return whether any of the numbers in a text may be too small for a float64."""
+    """Return whether any number in a text may be too small for a float64."""
     return _MANY_ZEROS in text or _LARGE_EXPONENT.search(text) is not None
 
 
 def fault_of_number(value: bytes) -> str:
-    """Return the code of what is wrong with a trimmed field that is no finite number."""
+    """Return the problem code of a trimmed field that is not a finite number."""
     if len(value) > LONGEST_NUMBER:
         return "field_too_long"
     match = _CLASS.fullmatch(value)
@@ -91,7 +91,7 @@ def fault_of_number(value: bytes) -> str:
 
 
 def describe_number(code: str, value: bytes) -> Finding:
-    """Say what is wrong with a field, given the code."""
+    """Describe a field that is not a finite number, given its problem code."""
     sentence = _SENTENCES.get(code) or _unnamed(value)
     shown = quoted(value)
     return Finding(f"{sentence.replace('{value}', shown)}; expected {_EXPECTED}", _EXPECTED, shown)
@@ -103,9 +103,9 @@ def _unnamed(value: bytes) -> str:
     if foreign in ("\u2212", "\u2013", "\u2014"):
         return f"{{value}} has {character(foreign)} instead of '-'"
     if foreign is not None:
-        return f"{{value}} is not a number: it holds {character(foreign)}"
+        return f"{{value}} is not a number: it contains {character(foreign)}"
     if value.lower() in (b"true", b"false"):
-        return "{value} is a truth value, not a number"
+        return "{value} is a Boolean, not a number"
     if value.startswith(b"np.float"):
-        return "{value} is not a number (how NumPy 2 represents it: write float(x))"
+        return "{value} is not a number (NumPy 2 representation; write float(x))"
     return "{value} is not a number"

@@ -1,4 +1,4 @@
-"""Problems and notes of a file, their collection while it is read, and FileRejected."""
+"""Problems and notes of a file, their collection during reading, and FileRejected."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One class of things wrong in a file.
+    """One class of problems in a file.
 
     Attributes
     ----------
     code : str
         Stable name of the class, such as ``"duplicate_row_id"``.
     message : str
-        Full sentence: place, value, what was expected, what was found, how many.
+        Full sentence with the location, value, expectation, finding and count.
     line : int or None
-        First line concerned; line 1 is the header. None where no line is to blame.
+        First affected line; line 1 is the header. None if the problem is not on a line.
     lines : tuple of int
-        The first five lines concerned.
+        The first five affected lines.
     count : int
-        How many there are in all.
+        Total number of occurrences.
     expected, found : str or None
-        The two sides of the disagreement, as text.
+        The expected and the found content, as text.
     """
 
     code: str
@@ -53,7 +53,7 @@ class Problem:
 
 
 class FileRejected(FairboardError):
-    """A file cannot be used; `problems` holds everything that is wrong with it, in reading order."""
+    """A file cannot be used; `problems` contains all its problems in reading order."""
 
     public_name = "file_rejected"
 
@@ -74,9 +74,9 @@ class Note:
     message : str
         Full sentence.
     line : int or None
-        First line concerned, where there is one.
+        First affected line, if any.
     count : int
-        How many rows it concerns; 1 where it concerns the file as a whole.
+        Number of affected rows; 1 if the note is about the whole file.
     """
 
     code: str
@@ -96,18 +96,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is said about the first occurrence of a class.
+    """Description of the first occurrence of a problem class.
 
     Attributes
     ----------
     sentence : str
-        Without place, count and full stop: ``"prediction is NaN; expected a finite number"``.
+        Sentence without location, count and full stop: ``"prediction is NaN; expected a finite number"``.
     expected, found : str or None
-        The two sides of the disagreement.
-    advice : str
-        A closing sentence or nothing.
-    place : str
-        Where on the line, if that is known: ``"byte 12"``.
+        The expected and the found content.
+        advice : str
+            A closing sentence, or empty.
+        place : str
+            Position in the line, if known: ``"byte 12"``.
     """
 
     sentence: str
@@ -125,12 +125,12 @@ class _Tally:
 
 
 class Findings:
-    """Problems of lines, counted by class; only the first of a class costs a sentence."""
+    """Problems of lines, counted by class; only the first of each class is described."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, _Tally] = {}
         self.is_complete = True
-        self.total = 0  # lines of all classes
+        self.total = 0  # lines in all classes
 
     def __bool__(self) -> bool:
         return bool(self._tallies)
@@ -138,7 +138,7 @@ class Findings:
     def add(
         self, code: str, line: int, describe: Callable[P, Finding], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Count one more line of a class; the arguments are described for the first one only."""
+        """Count a line of a class; `describe` is called with the arguments only for the first line."""
         tally = self._tallies.get(code)
         if tally is None:
             tally = self._tallies[code] = _Tally(describe(*args, **kwargs))
@@ -153,13 +153,13 @@ class Findings:
         return tally.count if tally else 0
 
     def problems(self) -> list[Problem]:
-        """Return one problem a class, in the order of their first lines."""
+        """Return one problem per class, in the order of their first lines."""
         found = [self._problem(code, tally) for code, tally in self._tallies.items()]
         return sorted(found, key=lambda problem: problem.line or 0)
 
     def _problem(self, code: str, tally: _Tally) -> Problem:
         finding = tally.finding
-        such = counted(tally.count, "such line", at_least=not self.is_complete)
+        such = counted(tally.count, "affected line", at_least=not self.is_complete)
         if tally.count > 1:
             more = ", …" if tally.count > len(tally.lines) else ""
             such += f" ({', '.join(f'{line:,}' for line in tally.lines)}{more})"

@@ -35,25 +35,25 @@ _INTEGERS = re.compile(rb"(?:(?:0|[1-9][0-9]*+)\n)*+")
 
 
 def as_integer(value: bytes) -> bytes | None:
-    """Return ``7000000`` for ``7000000.0``; None where the text is no exactly integral decimal."""
+    """Return ``7000000`` for ``7000000.0``; None if the text is not an exactly integral decimal."""
     match = _INTEGRAL_DECIMAL.fullmatch(value)
     return match[1] if match and int(match[1]) < _LARGEST_EXACT else None
 
 
 def without_invisible(value: bytes) -> bytes:
-    """Return an id without characters that nobody sees."""
+    """Return an id without invisible characters."""
     return INVISIBLE.sub("", value.decode()).encode()
 
 
 def fault_of_id(value: bytes, *, are_integers: bool) -> str:
-    """Return the code of what is wrong with a trimmed id that is not expected.
+    """Return the problem code of a trimmed id that is not expected.
 
     Parameters
     ----------
     value : bytes
         Valid UTF-8.
     are_integers : bool
-        Whether all expected ids are integers, so that anything else is no id at all.
+        Whether all expected ids are integers, so that any other text is not an id.
     """
     if not value:
         return "empty_id"
@@ -66,7 +66,7 @@ def fault_of_id(value: bytes, *, are_integers: bool) -> str:
 
 
 def describe_id(code: str, value: bytes, index: Mapping[bytes, int]) -> Finding:
-    """Say what is wrong with an id, given the code and the expected ids."""
+    """Describe an unexpected id, given its problem code and the expected ids."""
     shown = quoted(value)
     if code == "empty_id":
         return Finding(f"empty id; expected {_AN_ID}", _AN_ID, "a blank")
@@ -90,7 +90,7 @@ def _hint(value: bytes, index: Mapping[bytes, int]) -> str:
         return " (case matters)"
     text = value.decode()
     if any(normalize(form, text).encode() in index for form in ("NFC", "NFD")):
-        return " (composed and decomposed letters are different)"
+        return " (composed and decomposed Unicode letters are different)"
     return ""
 
 
@@ -101,43 +101,45 @@ class RowIds:
     Attributes
     ----------
     text : bytes
-        UTF-8, every id followed by a line feed: compact for millions of ids, and what
-        `to_bytes` returns. Build it with `of` or `from_bytes`.
+        UTF-8 text with a line feed after each id, which is compact for millions of ids. Create it with `of`
+        or `from_bytes`.
     """
 
     text: bytes
 
     @classmethod
     def of(cls, ids: Iterable[str]) -> "RowIds":
-        """Build from distinct texts in the solution's order.
+        """Create row ids from distinct texts in the solution's order.
 
         Raises
         ------
         ValueError
-            An id is empty, occurs twice, is padded with spaces, or holds a line break, NUL or an
-            invisible character.
+            An id is empty, occurs twice, is padded with spaces, or contains a line break, NUL or an invisible
+            character.
         """
         texts = list(ids)
         row_ids = cls("".join(f"{text}\n" for text in texts).encode())
         if len(row_ids) != len(texts) or not row_ids.are_proper:
-            raise ValueError("A row id is empty, occurs twice, is padded, or holds an invisible character.")
+            raise ValueError(
+                "A row id is empty, occurs twice, is padded, or contains an invisible character."
+            )
         return row_ids
 
     def to_bytes(self) -> bytes:
-        """Return the ids as one blob: UTF-8 text, one id a line."""
+        """Return the ids as a blob of UTF-8 text, one id per line."""
         return self.text
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> "RowIds":
-        """Read what `to_bytes` returned.
+        """Create row ids from the output of `to_bytes`.
 
         Raises
         ------
         ValueError
-            The blob does not end with a line feed: it was cut off.
+            The blob does not end with a line feed, so it is truncated.
         """
         if blob and not blob.endswith(b"\n"):
-            raise ValueError("The blob of row ids is cut off.")
+            raise ValueError("The blob of row ids is truncated.")
         return cls(bytes(blob))
 
     def __len__(self) -> int:
@@ -152,7 +154,7 @@ class RowIds:
 
     @cached_property
     def are_proper(self) -> bool:
-        """Whether every id is a text that submissions can name: visible, trimmed and distinct."""
+        """Whether submissions can refer to every id: all are visible, trimmed and distinct."""
         return _IMPROPER.search(self.text) is None and self._are_visible and self._are_distinct
 
     @cached_property
@@ -163,7 +165,8 @@ class RowIds:
     def _are_distinct(self) -> bool:
         if not len(self) or (self.longest <= _MOST_WORDS * _WORD_BYTES and self._keys_are_distinct):
             return True
-        return len(set(self.text.split(b"\n"))) == len(self) + 1  # one is the end of the text
+        # The last part is the empty text after the final line feed.
+        return len(set(self.text.split(b"\n"))) == len(self) + 1
 
     @cached_property
     def are_integers(self) -> bool:
@@ -177,7 +180,7 @@ class RowIds:
 
     @cached_property
     def foreign_bytes(self) -> int:
-        """How many bytes of the ids no number can hold."""
+        """Number of bytes in the ids that cannot occur in numbers."""
         return len(self.text.translate(None, NUMBER_BYTES + b"\n"))
 
     @cached_property
@@ -186,16 +189,16 @@ class RowIds:
         return int(self._lengths.max()) if len(self) else 0
 
     def index(self) -> dict[bytes, int]:
-        """Return a new dictionary from each id to its place in the solution's order."""
+        """Return a new dictionary from each id to its position in the solution's order."""
         return {text: place for place, text in enumerate(self.text.split(b"\n")[:-1])}
 
     def at(self, places: Iterable[int]) -> list[str]:
-        """Return the ids at some places of the solution's order."""
+        """Return the ids at the given positions in the solution's order."""
         names = self.text.split(b"\n")
         return [names[place].decode() for place in places]
 
     def smallest(self, places: Iterable[int], most: int) -> list[str]:
-        """Return the first of the ids at some places, in id order: by number or by text."""
+        """Return the first ids at the given positions, sorted by number or by text."""
         names = self.text.split(b"\n")
         chosen = (names[place] for place in places)
         first = heapq.nsmallest(most, chosen, key=int if self.are_integers else None)
@@ -204,26 +207,26 @@ class RowIds:
     def positions(
         self, buffer: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
     ) -> NDArray[np.int64] | slice | None:
-        """Prove that the ids lying in a buffer are the expected ones in some order.
+        """Match the ids in a buffer exactly with the expected ids, in any order.
 
         Parameters
         ----------
         buffer : array of uint8
-            Holds the ids, and so many bytes after the start of the last one as whole words of the
-            longest id take; `PADDING_BYTES` are always enough.
+            Contains the ids, with enough bytes after the start of the last one for the whole words of the
+            longest id; `PADDING_BYTES` are always enough.
         starts, lengths : arrays of int64, shape (n,)
-            Where each id lies, in bytes.
+            Offset and length of each id in bytes.
 
         Returns
         -------
         array of int64, shape (n,), or slice, or None
-            The place of each id in the solution's order; a slice of everything where they are in
-            that order; None where they are not proven to be exactly the expected ids, each once.
+            The position of each id in the solution's order; a full slice if the ids are in that order; None
+            unless they are proven to be exactly the expected ids, each once.
 
         Notes
         -----
-        Ids are compared as 8-byte words. A key mixed from the words sorts both sides into the same
-        order; the words themselves are then compared, so that nothing rests on the mixing.
+        Ids are compared as 8-byte words. A hash of the words sorts both sides into the same order. The words
+        themselves are then compared, so the result does not depend on the hash.
         """
         if len(starts) != len(self) or not len(self) or self.longest > _MOST_WORDS * _WORD_BYTES:
             return None
@@ -286,7 +289,7 @@ def _words(
 
 
 def _mask(lengths: NDArray[np.int64]) -> NDArray[np.uint64] | np.uint64:
-    """Return which bits of a word belong to an id of which so many bytes are left."""
+    """Return the mask of a word's bits that belong to ids with these remaining lengths."""
     if lengths.min() == lengths.max():
         return np.uint64(_MASKS[min(int(lengths[0]), _WORD_BYTES)])
     return _MASKS[np.clip(lengths, 0, _WORD_BYTES)]

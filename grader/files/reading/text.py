@@ -22,26 +22,28 @@ _WIDE_MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-_OLD_MAC = Note("old_mac_line_ends", "Lines end in CR alone (old Mac style); each CR was read as a line end.")
+_OLD_MAC = Note(
+    "old_mac_line_ends", "Lines end in CR only (classic Mac style); each CR was read as a line end."
+)
 BLANKS = b" \t"
 _PLAINLY_QUOTED = re.compile(rb'(?:("?)[^",]*+\1(?:,|\Z))*+')
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The bytes of a CSV file, proven neither empty nor UTF-16; lines end in LF or CRLF.
+    """The bytes of a CSV file that is not UTF-16; lines end in LF or CRLF.
 
     Attributes
     ----------
     data : bytes
     start, end : int
-        Where the text begins, after a byte order mark, and where its last visible byte ends.
+        Start of the text after a byte order mark, and end of its last visible byte.
     notes : tuple of Note
-        What is worth a remark about the line endings.
+        Remarks on the line endings.
     has_doubled_returns : bool
-        Whether lines of the file end in CR CR LF, as Windows writes them by mistake.
+        Whether lines of the file end in CR CR LF, a common mistake on Windows.
     zero_tail : ZeroRun or None
-        The zero bytes that the file ends in; the text ends above the line on which they begin.
+        The zero bytes at the end of the file; the text ends before the line on which they start.
     """
 
     data: bytes
@@ -53,7 +55,7 @@ class Text:
 
 
 def wide_encoding(head: bytes) -> str | None:
-    """Name the encoding of a file that uses two or four bytes a character."""
+    """Return the encoding of a file with two or four bytes per character, otherwise None."""
     for mark, name in _WIDE_MARKS:
         if head.startswith(mark):
             return name
@@ -65,17 +67,17 @@ def wide_encoding(head: bytes) -> str | None:
 
 
 def not_utf8(encoding: str) -> Problem:
-    """Return the problem of a file in another Unicode encoding."""
+    """Return the problem for a file in a Unicode encoding other than UTF-8."""
     return Problem(
         "wrong_encoding",
-        f"The file is {encoding}; expected UTF-8. In Excel choose 'Save as: CSV UTF-8'.",
+        f"The file is encoded in {encoding}; expected UTF-8. In Excel, choose 'Save as: CSV UTF-8'.",
         expected="UTF-8",
         found=encoding,
     )
 
 
 def first_invalid_byte(line: bytes) -> int | None:
-    """Return the offset of the first byte that is not UTF-8."""
+    """Return the offset of the first byte that is not UTF-8, or None."""
     try:
         line.decode()
     except UnicodeDecodeError as error:
@@ -84,7 +86,7 @@ def first_invalid_byte(line: bytes) -> int | None:
 
 
 def with_plain_line_ends(data: bytes) -> Text:
-    """Find where the text begins and ends, and turn lone carriage returns into line feeds."""
+    """Locate the text and replace lone carriage returns with line feeds."""
     start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     notes: tuple[Note, ...] = ()
     has_doubled_returns = False
@@ -122,10 +124,7 @@ def _blocks(data: bytes) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]
 
 
 def _line_ends(data: bytes) -> tuple[set[int], int | None]:
-    """Return the kinds of line ends (LF, CR or CRLF) and the first line that ends otherwise.
-
-    "Otherwise" means: not as line 1 does.
-    """
+    """Return the kinds of line ends (LF, CR, CRLF) and the first line that differs from line 1."""
     kinds: set[int] = set()
     first_odd_line = None
     lines, previous_is_return = 0, False
@@ -147,7 +146,7 @@ def _line_ends(data: bytes) -> tuple[set[int], int | None]:
 
 
 def _with_lone_returns_replaced(data: bytes) -> bytes:
-    """Copy block by block: a hostile file of returns must not cost several copies."""
+    """Replace lone returns block by block, to avoid several copies of a malicious file."""
     copy = BytesIO()
     for block, lone in _blocks(data):
         replaced = block.copy()
@@ -157,7 +156,7 @@ def _with_lone_returns_replaced(data: bytes) -> bytes:
 
 
 def _visible_end(data: bytes, end: int) -> int:
-    """Return the offset after the last byte before `end` that is no space, tab or line end."""
+    """Return the offset after the last byte before `end` that is not a space, tab or line end."""
     while end:
         begin = max(0, end - _BLOCK)
         visible = len(data[begin:end].rstrip(b" \t\r\n"))
@@ -168,7 +167,7 @@ def _visible_end(data: bytes, end: int) -> int:
 
 
 def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
-    """Return the line that begins at `offset`, cut to `most_bytes`, and where the next begins."""
+    """Return the line at `offset`, truncated to `most_bytes`, and the offset of the next line."""
     end = text.data.find(b"\n", offset)
     end = len(text.data) if end < 0 else end
     line = text.data[offset : min(end, offset + most_bytes)]
@@ -176,9 +175,9 @@ def line_at(text: Text, offset: int, most_bytes: int) -> tuple[bytes, int]:
 
 
 def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
-    """Yield the lines from `offset` to the visible end, without their ends.
+    """Yield the lines from `offset` to the visible end, without line ends.
 
-    A line longer than `most_bytes` is cut: its head is given with one byte more than allowed.
+    A line longer than `most_bytes` is truncated to one byte more than allowed.
     """
     stream = BytesIO(text.data)
     stream.seek(offset)
@@ -195,7 +194,7 @@ def lines_of(text: Text, offset: int, most_bytes: int) -> Iterator[bytes]:
 
 
 class QuoteFault(Enum):
-    """What is wrong with the quotes of a line."""
+    """A fault in the quotes of a line."""
 
     STRAY = "a quote in the middle of a field"
     OPEN = "a quote that is opened and not closed on its line"
@@ -204,8 +203,8 @@ class QuoteFault(Enum):
 def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[bytes] | QuoteFault:
     """Split a line into fields without surrounding spaces, tabs and quotes.
 
-    Quotes follow RFC 4180: they enclose a whole field, and are doubled inside it. With `most`, the
-    last field of an unquoted line holds all that follows the first `most` ones.
+    Quotes follow RFC 4180: they enclose a whole field and are doubled inside it. With `most`, the last field
+    of an unquoted line contains everything after the first `most` fields.
     """
     if b'"' not in line:
         return [field.strip(BLANKS) for field in line.split(delimiter, most)]
@@ -225,7 +224,7 @@ def split_fields(line: bytes, delimiter: bytes = b",", most: int = -1) -> list[b
 
 
 def is_plainly_quoted(line: bytes) -> bool:
-    """Return whether taking the quotes off a line of CSV changes none of its fields."""
+    """Return whether removing the quotes of a CSV line changes none of its fields."""
     return _PLAINLY_QUOTED.fullmatch(line) is not None
 
 

@@ -1,4 +1,4 @@
-"""File types by their first bytes, and problems of a file that cannot be opened."""
+"""File type detection by first bytes, and problems of files that cannot be opened."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NESTABLE = frozenset({"bzip2 data", "xz data", "Zstandard data", "a 7-Zip archi
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A kind of file that is no CSV, and what its owner should do."""
+    """A file type other than CSV, with advice on how to convert the file."""
 
     kind: str
     advice: str = "Export the table as CSV."
@@ -56,13 +56,13 @@ _MAGIC: tuple[tuple[bytes, Signature], ...] = (
     (b"\x7fELF", Signature("a program (ELF)")),
     (
         b"version https://git-lfs.github.com/spec/",
-        Signature("a Git LFS pointer, not the data", "Run `git lfs pull` and send the file itself."),
+        Signature("a Git LFS pointer, not the data", "Run `git lfs pull` and upload the file itself."),
     ),
 )
 
 
 def identify(head: bytes) -> Signature | None:
-    """Name the kind of file that begins with `head`; None where it may be CSV.
+    """Return the type of a file that starts with `head`, or None if it may be CSV.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def identify(head: bytes) -> Signature | None:
     if _PICKLE.match(head):
         return Signature("a Python pickle", _FROM_PANDAS)
     if head[_TAR_MAGIC] == b"ustar":
-        return Signature("a tar archive", "Send the CSV itself, or one CSV as gzip or zip.")
+        return Signature("a tar archive", "Upload the CSV itself, or one CSV compressed with gzip or zip.")
     if found := _HTML.match(head):
         start = head[: found.end() + 1].strip().decode("ascii", "replace")
         return Signature(
             f"an HTML page (the file starts with {start})",
-            "A log-in or error page was probably saved in place of the data.",
+            "A login or error page was probably saved instead of the data.",
         )
     if _XML.match(head):
         return Signature("an XML document")
@@ -90,12 +90,12 @@ def identify(head: bytes) -> Signature | None:
 
 
 def is_archive(signature: Signature) -> bool:
-    """Return whether the kind is a container that may hold a CSV."""
+    """Return whether a file type is a container that may contain a CSV."""
     return signature in (GZIP, ZIP) or signature.kind in _NESTABLE | {"a tar archive"}
 
 
 def workbook(names: list[str]) -> Signature | None:
-    """Name the kind of document whose ZIP container holds these entries; None for an archive."""
+    """Return the type of a document by the entries of its ZIP container; None for an archive."""
     if "[Content_Types].xml" in names:
         return Signature("an Excel workbook (ZIP with [Content_Types].xml)", _WORKBOOK)
     if "META-INF/manifest.xml" in names and "content.xml" in names:
@@ -108,7 +108,7 @@ def workbook(names: list[str]) -> Signature | None:
 
 
 class Unreadable(Exception):
-    """The container cannot be opened or read on; `problem` says why."""
+    """A container cannot be opened or read; `problem` states the reason."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -116,32 +116,32 @@ class Unreadable(Exception):
 
 
 def archive_problem(sentence: str) -> Problem:
-    """Say why a ZIP archive cannot be used."""
+    """Return the problem of a ZIP archive that cannot be used."""
     return Problem(
         "bad_archive",
         f"This archive cannot be used: {sentence}.",
-        expected="a ZIP archive of one CSV",
+        expected="a ZIP archive with one CSV",
         found=sentence,
     )
 
 
 def not_csv(found: Signature, *, nested: bool) -> Problem:
-    """Say what the file is instead of CSV."""
+    """Return the problem of a file that is not CSV."""
     if nested and is_archive(found):
         return Problem(
             "nested_archive",
-            f"This is a nested archive: inside the compressed file lies {found.kind}. "
-            "Expected one CSV, compressed once or not at all.",
+            f"This is a nested archive: the compressed file contains {found.kind}. Expected a single CSV "
+            "file, compressed at most once.",
             expected="one CSV",
             found=found.kind,
         )
-    place = "Inside the compressed file lies" if nested else "This is"
+    place = "The compressed file contains" if nested else "This is"
     message = f"{place} {found.kind}; expected CSV. {found.advice}"
     return Problem("not_csv", message, expected="CSV", found=found.kind)
 
 
 def too_large(size: int, cap: int) -> Problem:
-    """Say that the file is larger than the cap as it arrived."""
+    """Return the problem of a file that is larger than the cap as received."""
     return Problem(
         "file_too_large",
         f"The file is {megabytes(size)}; the limit is {megabytes(cap)}.",
@@ -151,41 +151,41 @@ def too_large(size: int, cap: int) -> Problem:
 
 
 def bomb(cap: int) -> Problem:
-    """Say that the file is larger than the cap uncompressed."""
+    """Return the problem of a file that is larger than the cap when decompressed."""
     return Problem(
         "uncompressed_too_large",
-        f"The uncompressed size exceeds {megabytes(cap)} (uncompressing stopped at {megabytes(cap)} + 1).",
+        f"The uncompressed size exceeds the limit of {megabytes(cap)}; decompression stopped there.",
         expected=f"at most {megabytes(cap)}",
         found=f"more than {megabytes(cap)}",
     )
 
 
 def damaged_gzip(position: int, reason: str) -> Problem:
-    """Say at which byte gzip data stop making sense."""
+    """Return the problem of gzip data with a damaged byte."""
     detail = reason.split(": ")[-1]
     return Problem(
         "damaged_archive",
-        f"The gzip data is damaged at byte {position:,} ({detail}). Compress and send it again.",
-        expected="gzip data whose checksum fits",
+        f"The gzip data is damaged at byte {position:,} ({detail}). Compress and upload the file again.",
+        expected="gzip data with a matching checksum",
         found=detail,
     )
 
 
 def truncated_gzip(position: int) -> Problem:
-    """Say where gzip data end before their end."""
+    """Return the problem of truncated gzip data."""
     return Problem(
         "damaged_archive",
-        f"The gzip data is damaged at byte {position:,}: it ends too early. Send the file again.",
+        f"The gzip data is truncated at byte {position:,}. Upload the file again.",
         expected="a complete gzip file",
-        found="a truncated one",
+        found="a truncated gzip file",
     )
 
 
 def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
-    """Say that a gzip file is made of far too many pieces that hold next to nothing."""
+    """Return the problem of a gzip file with too many tiny members."""
     return Problem(
         "too_many_members",
-        f"The gzip data has more than {most:,} members (pieces compressed one by one) of less than "
+        f"The gzip data has more than {most:,} members (separately compressed pieces) of less than "
         f"{tiny_bytes:,} bytes each; reading stopped at byte {position:,}. Compress the file as a whole.",
         expected=f"at most {most:,} members of less than {tiny_bytes:,} bytes",
         found=f"more than {most:,}",
@@ -193,12 +193,12 @@ def too_many_members(position: int, most: int, tiny_bytes: int) -> Problem:
 
 
 def damaged_zip(reason: str) -> Problem:
-    """Say why a ZIP archive cannot be read."""
+    """Return the problem of a ZIP archive that cannot be read."""
     if reason == "File is not a zip file":
-        reason = "its directory is missing: does the file end too early?"
+        reason = "its directory is missing; the file may be truncated"
     return Problem(
         "damaged_archive",
-        f"The ZIP archive is damaged ({reason}). Compress and send it again.",
+        f"The ZIP archive is damaged ({reason}). Compress and upload the file again.",
         expected="a readable ZIP archive",
         found=reason,
     )

@@ -1,4 +1,4 @@
-"""NUL bytes in a file, left by a full disk or a broken transfer."""
+"""Runs of NUL bytes in a file, left by a full disk or an interrupted transfer."""
 
 import io
 import re
@@ -7,28 +7,28 @@ from typing import BinaryIO
 
 from grader.files.reading.problems import Finding, Problem
 
-# A shorter run may be an accident of the program that wrote the file; blocks of a disk are far longer.
+# A shorter run may be a fault of the program that wrote the file; disk blocks are far longer.
 RUN = bytes(16)
 _BLOCK = 1 << 20
 _LONG_RUN = re.compile(rb"\0{%d,}" % len(RUN))
 _CAUSE = (
-    "Usually a copy was cut off, by a full disk or a broken transfer: copy the file again and check its size"
+    "Usually a full disk or an interrupted transfer truncated a copy. Copy the file again and check its size"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroRun:
-    """Zero bytes in a row.
+    """A run of zero bytes.
 
     Attributes
     ----------
     start : int
-        Offset of the first one.
+        Offset of the first zero byte.
     length : int
     line, line_start : int
-        Number of the line that it is on, and where that begins.
+        Number of the line on which the run starts, and offset of that line.
     is_tail : bool
-        Whether nothing follows.
+        Whether the run extends to the end of the file.
     """
 
     start: int
@@ -39,7 +39,7 @@ class ZeroRun:
 
 
 def first_run(stream: BinaryIO) -> ZeroRun | None:
-    """Return the first run of zero bytes that is no accident, None where there is none; closes the stream."""
+    """Return the first run of at least `len(RUN)` zero bytes, or None; close the stream."""
     with stream:
         lines, line_start, offset, carried = 0, 0, 0, b""
         while block := stream.read(_BLOCK):
@@ -58,7 +58,7 @@ def first_run(stream: BinaryIO) -> ZeroRun | None:
 
 
 def _length(stream: BinaryIO, block: bytes) -> tuple[int, bool]:
-    """Return how long the run is that a block begins with, and whether it reaches to the stream's end."""
+    """Return the length of a block's leading run, and whether it extends to the stream's end."""
     length = 0
     while block:
         others = block.lstrip(b"\0")
@@ -70,7 +70,7 @@ def _length(stream: BinaryIO, block: bytes) -> tuple[int, bool]:
 
 
 def beginning_of(stream: BinaryIO, size: int) -> BinaryIO:
-    """Return a stream of the first `size` bytes of another one, which it closes at its end."""
+    """Return a stream of the first `size` bytes of another stream, which it closes when closed."""
     return io.BufferedReader(_Beginning(stream, size))
 
 
@@ -93,7 +93,7 @@ class _Beginning(io.RawIOBase):
 
 
 def tail_of(data: bytes) -> ZeroRun | None:
-    """Return the zero bytes that a text ends in, None where it does not end in a run of them."""
+    """Return the run of zero bytes at the end of a text, or None if there is none."""
     count = zero_bytes_at_end(io.BytesIO(data))
     if count < len(RUN):
         return None
@@ -102,7 +102,7 @@ def tail_of(data: bytes) -> ZeroRun | None:
 
 
 def zero_bytes_at_end(raw: BinaryIO) -> int:
-    """Return how many zero bytes a file ends in."""
+    """Return the number of zero bytes at the end of a file."""
     size = end = raw.seek(0, io.SEEK_END)
     while end:
         begin = max(0, end - _BLOCK)
@@ -115,14 +115,14 @@ def zero_bytes_at_end(raw: BinaryIO) -> int:
 
 
 def problem_of(run: ZeroRun) -> Problem:
-    """Say where a file has zero bytes, and the usual cause."""
+    """Return the problem of a run of zero bytes, with its usual cause."""
     found = f"{run.length:,} zero bytes (NUL)"
     if not run.is_tail:
         fact = f"Line {run.line:,} has {found} in a row"
     elif run.start == 0:
-        fact = f"The file holds nothing but {found}"
+        fact = f"The file contains only {found}"
     else:
-        fact = f"The file ends in {found} from line {run.line:,} on"
+        fact = f"The file ends with {found}, starting on line {run.line:,}"
     return Problem(
         "zero_bytes",
         f"{fact}. {_CAUSE}.",
@@ -134,7 +134,7 @@ def problem_of(run: ZeroRun) -> Problem:
 
 
 def describe_run(data: bytes, offset: int) -> Finding:
-    """Say how long the first run of zero bytes behind `offset` is, and what that usually means."""
+    """Describe the first run of zero bytes after `offset`, with its usual cause."""
     found = _LONG_RUN.search(data, offset)
     count = f"{len(found[0]) if found else 0:,} zero bytes (NUL)"
     return Finding(
@@ -143,12 +143,12 @@ def describe_run(data: bytes, offset: int) -> Finding:
 
 
 def explained(problem: Problem, raw: BinaryIO) -> Problem:
-    """Add to the problem of a damaged archive that the file ends in zero bytes, where it does."""
+    """Extend the problem of a damaged archive if the file ends with zero bytes."""
     count = zero_bytes_at_end(raw)
     if problem.code != "damaged_archive" or count < len(RUN):
         return problem
     return replace(
         problem,
-        message=f"{problem.message} The file ends in {count:,} zero bytes (NUL). {_CAUSE}.",
+        message=f"{problem.message} The file ends with {count:,} zero bytes (NUL). {_CAUSE}.",
         found=f"{problem.found}; {count:,} zero bytes (NUL) at the end",
     )

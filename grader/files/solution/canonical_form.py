@@ -1,6 +1,6 @@
-"""Canonical CSV of a solution: digest and commitment independent of the original format.
+"""Canonical CSV of a solution, with a digest and commitment independent of the file format.
 
-The form is itself a solution file: UTF-8, lines that end in LF, header ``id,label,<identities>,Usage``. The
+The canonical form is itself a solution file: UTF-8, LF line ends, header ``id,label,<identities>,Usage``. The
 `sha256sum` of a published solution is therefore its digest. A commitment hashes a secret nonce before the
 form, so it identifies a hidden solution without allowing anyone to test guesses of the labels.
 """
@@ -37,8 +37,8 @@ def solution_digest(
     Returns
     -------
     str
-        The same for any order of rows and columns, any spelling of the numbers and any container; another
-        as soon as an id, a value, a blank or a split differs.
+        Independent of the order of rows and columns, the notation of numbers and the container. It differs if
+        any id, value, blank or split differs.
     """
     return hashes(canonical_solution(row_ids, labels, identities, usage), nonce=b"")[0]
 
@@ -49,9 +49,9 @@ def hashes(pieces: Iterable[bytes], *, nonce: bytes) -> tuple[str, str]:
     Parameters
     ----------
     pieces : iterable of bytes
-        What `canonical_solution` yields.
+        The output of `canonical_solution`.
     nonce : bytes
-        Random, and as hidden as the solution.
+        Random bytes, as secret as the solution.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def canonical_solution(
     Yields
     ------
     bytes
-        CSV: rows sorted by id and identities by name, both by code point; numbers as the shortest decimal
-        that reads back as the same float64 (Python's ``repr``), blanks empty; a text in quotes where it
-        holds a comma, a quote or a line break.
+        CSV with rows sorted by id and identities by name, both by code point. Numbers are the shortest
+        decimals that round-trip as float64 (Python's ``repr``), and blanks are empty. A text is quoted if it
+        contains a comma, quote or line break.
     """
     ids = list(row_ids)
     names = sorted(identities)
@@ -103,14 +103,15 @@ def canonical_solution(
 
 
 def csv_line(fields: Sequence[str]) -> bytes:
-    """Return a line of CSV in canonical form: a text in quotes only where it needs them."""
-    # Not by `csv`, whose choice of what to quote has changed between versions of Python.
+    """Return a CSV line in canonical form, with quotes only around texts that need them."""
+    # The module `csv` is not used, because its quoting has changed between Python versions.
     return (",".join(map(_quoted, fields)) + "\n").encode()
 
 
 def _texts(values: NDArray[np.float64]) -> list[str]:
     distinct, places = np.unique(values, return_inverse=True)
-    texts = ["" if math.isnan(value) else repr(value + 0.0) for value in distinct.tolist()]  # no minus zero
+    # Adding 0.0 turns a negative zero into zero.
+    texts = ["" if math.isnan(value) else repr(value + 0.0) for value in distinct.tolist()]
     return [texts[place] for place in places]
 
 

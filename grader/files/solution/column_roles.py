@@ -32,23 +32,23 @@ OTHER_LABEL_COLUMNS = frozenset(
 PAIR_COLUMNS = frozenset({"pair", "pair_id", "template", "template_id", "counterfactual_id"})
 USAGES = frozenset({"public", "private", "ignored"})
 MOST_SLICE_VALUES = 20
-LEAST_ROWS_OF_A_SLICE = 5  # on average, in the rows that the guess looks at
+LEAST_ROWS_OF_A_SLICE = 5  # minimum average number of rows per value among the sampled rows
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 40
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many values of a column fit 0..1. Blanks fit any column and are not counted.
+    """Counts of a column's values inside and outside 0..1; blanks are not counted.
 
     Attributes
     ----------
     fitting : int
         Numbers in 0..1.
     missing : int
-        Words for a missing value, such as ``NaN``, where a blank was expected.
-    misfits : int
-        All others.
+        Words for a missing value, such as ``NaN``, instead of a blank.
+        misfits : int
+            All other values.
     """
 
     fitting: int = 0
@@ -57,14 +57,14 @@ class Tally:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Tally":
-        """Count texts."""
+        """Return the tally of a column's texts."""
         tally = cls()
         for text in texts:
             tally.add(text, number_of(text))
         return tally
 
     def add(self, text: str, value: float | None) -> None:
-        """Count a text that was read as a value: NaN for a blank, None for no number."""
+        """Count a text with its parsed value: NaN for a blank, or None if it is not a number."""
         if value is not None and 0 <= value <= 1:
             self.fitting += 1
         elif value is not None and math.isnan(value):
@@ -75,7 +75,7 @@ class Tally:
             self.misfits += 1
 
     def add_numbers(self, values: NDArray[np.float64]) -> None:
-        """Count numbers, NaN for a blank."""
+        """Count numbers; NaN stands for a blank."""
         inside = int(np.count_nonzero((values >= 0) & (values <= 1)))
         self.fitting += inside
         self.misfits += int(np.count_nonzero(~np.isnan(values))) - inside
@@ -87,21 +87,21 @@ class Tally:
 
     @property
     def is_near(self) -> bool:
-        """Whether nearly every value is in 0..1, but not all: somebody may have slipped."""
+        """Whether nearly all values are in 0..1; the others may be mistakes."""
         few = self.misfits <= MOST_MISFITS * (self.fitting + self.misfits)
         return not self.is_whole and self.fitting > 0 and few
 
     @property
     def may_be_near(self) -> bool:
-        """Whether a column that begins like this may be whole or near in all."""
+        """Whether a column with these first rows may turn out to be whole or near."""
         return self.is_whole or (self.fitting > 0 and self.fitting >= self.misfits)
 
 
 class ColumnRole(enum.StrEnum):
-    """What a column of a solution is.
+    """The role of a column in a solution.
 
-    A slice divides the rows into groups and an other label is a second truth, both for later diagnosis; rows
-    of one pair are variants of one text. They enter no score.
+    A slice divides the rows into groups, an other label is an additional label, and rows with the same pair
+    are variants of one text. All three are for diagnosis and do not affect the score.
     """
 
     ID = "id"
@@ -126,9 +126,9 @@ class ColumnSample:
     ----------
     name : str
     texts : tuple of str
-        Trimmed, blanks included.
+        Trimmed values, including blanks.
     tally : Tally
-        How many of them are numbers in 0..1.
+        Counts of the values in 0..1.
     """
 
     name: str
@@ -137,14 +137,14 @@ class ColumnSample:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The first different values, shortened, for somebody who chooses the role."""
+        """The first distinct values, shortened, to help choose the role."""
         distinct = list(dict.fromkeys(text for text in self.texts if text))[:EXAMPLES]
         return tuple(t if len(t) <= _LONGEST_EXAMPLE else f"{t[:_LONGEST_EXAMPLE]}…" for t in distinct)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnGuess:
-    """A column with the role that was guessed, and some of its values."""
+    """A column with its guessed role and some of its values."""
 
     name: str
     role: ColumnRole
@@ -152,15 +152,15 @@ class ColumnGuess:
 
 
 def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
-    """Guess the role of every column from its name and its first rows; an unnamed one is unused.
+    """Guess the role of every column from its name and first rows; unnamed columns are unused.
 
-    Nearly all values in 0..1 make an identity as all of them do: reading tells what is wrong with the others.
+    A column with nearly all values in 0..1 is also guessed as an identity; reading reports its other values.
 
     Returns
     -------
     tuple of ColumnGuess
-        In the order of the columns. Of several columns that may be the id, the label, the Usage or the pair
-        the likeliest one is.
+        In the order of the columns. If several columns may be the id, label, Usage or pair, only the
+        likeliest one gets the role.
     """
     names = [column.name for column in columns]
     once = {
@@ -176,20 +176,20 @@ def guess_roles(columns: Sequence[ColumnSample]) -> tuple[ColumnGuess, ...]:
 
 
 def role_of_fractions(name: str) -> ColumnRole:
-    """Return the role of a column whose values are in 0..1: another label by its name, else an identity."""
+    """Return the role of a column with values in 0..1: other label by its name, or identity."""
     is_known = name.casefold() in OTHER_LABEL_COLUMNS | set(LABEL_COLUMNS)
     return ColumnRole.OTHER_LABEL if is_known else ColumnRole.IDENTITY
 
 
 def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
-    """Return the role of each column: as named, else as guessed.
+    """Return the role of each column: the named role, otherwise the guessed role.
 
-    Where a column is named for a role that only one has, what was guessed for it gives way.
+    If a column is named for a unique role, the column that was guessed for this role loses it.
 
     Returns
     -------
     dict of str to ColumnRole
-        The guessed columns in their order, then the others that are named.
+        The guessed columns in their order, then the other named columns.
     """
     taken = {role for role in named.values() if role in ONCE}
     kept = {
@@ -202,7 +202,7 @@ def with_named(guessed: Mapping[str, ColumnRole], named: Mapping[str, ColumnRole
 
 
 def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> list[Problem]:
-    """Return what is wrong with a choice of roles: none or several columns where there is to be one."""
+    """Return the problems of a choice of roles: unique roles without a column or with several."""
     problems = []
     for role in ONCE:
         columns = [name for name in names if roles.get(name) is role]
@@ -212,20 +212,20 @@ def faults_of_roles(names: Sequence[str], roles: Mapping[str, ColumnRole]) -> li
             problems.append(Problem(f"several_{role}s", message, 1, (1,), len(columns), "one", shown))
         if not columns and role in NEEDED:
             shown = listed([quoted(name) for name in names], most=20)
-            message = f"No column has the role {role}: choose it among {shown}."
+            message = f"No column has the role {role}. Choose it from {shown}."
             problems.append(Problem(f"missing_{role}", message, 1, (1,), 1, f"one {role}", shown))
     return problems
 
 
 def _named(names: Sequence[str], wanted: Sequence[str]) -> str | None:
-    """Return the first of the wanted names that is there, in any case if not exactly."""
+    """Return the first wanted name that exists, exactly or, failing that, ignoring case."""
     alike = {name.casefold(): name for name in reversed(names)}
     exact = next((name for name in wanted if name in names), None)
     return exact or next((alike[name.casefold()] for name in wanted if name.casefold() in alike), None)
 
 
 def _with_usages(columns: Sequence[ColumnSample]) -> str | None:
-    """Return the first column that holds both splits, and hardly anything else, under another name."""
+    """Return the first column, of any name, that contains both splits and hardly anything else."""
     for column in columns:
         texts = [text.casefold() for text in column.texts if text]
         strays = sum(text not in USAGES for text in texts)
@@ -250,7 +250,7 @@ def _are_repeated(texts: Sequence[str], distinct: set[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """A column that would have a role but for a few of its values.
+    """A column that would have a role without a few of its values.
 
     Attributes
     ----------
@@ -258,9 +258,9 @@ class NearMiss:
     role : ColumnRole
         An identity or another label.
     fitting : int
-        How many values are in 0..1, blanks aside.
+        Number of values in 0..1, not counting blanks.
     problems : tuple of Problem
-        What the others are, with their lines.
+        Problems of the other values, with their lines.
     """
 
     name: str
@@ -270,14 +270,14 @@ class NearMiss:
 
     @property
     def sentence(self) -> str:
-        """What happened to the column and why, in words."""
+        """Message that the column is not used, with the reason."""
         faults = " ".join(problem.message for problem in self.problems)
         article = "an" if self.role is ColumnRole.IDENTITY else "another"
         role = "identity" if self.role is ColumnRole.IDENTITY else "label"
-        return f"The column {quoted(self.name)} was not taken as {article} {role}. {faults}"
+        return f"The column {quoted(self.name)} was not used as {article} {role}. {faults}"
 
     @property
     def note(self) -> Note:
-        """The same as a remark on the file."""
+        """The same message as a note on the file."""
         count = sum(problem.count for problem in self.problems)
         return Note("left_out_column", self.sentence, self.problems[0].line, count)

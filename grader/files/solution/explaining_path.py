@@ -1,4 +1,4 @@
-"""Slow reader of a solution CSV: explains every problem with its lines."""
+"""Slow reader of a solution CSV that explains every problem with its lines."""
 
 import csv
 import math
@@ -39,10 +39,10 @@ def read_explained(
     names: list[str],
     progress: Progress = unobserved,
 ) -> tuple[Columns, list[Problem]]:
-    """Read the columns and collect everything that is wrong with them.
+    """Read the columns and collect all their problems.
 
-    The columns are only whole where there are no problems. Reading stops where zero bytes show that the file
-    is not whole: they would be one line, perhaps of gigabytes.
+    The columns are complete only if there are no problems. Reading stops at a run of zero bytes, which shows
+    that the file is damaged and would be read as a single line of possibly gigabytes.
     """
     run = first_run(open_stream())
     content = open_stream() if run is None else beginning_of(open_stream(), run.line_start)
@@ -84,7 +84,8 @@ class _Reader:
             if len(record) <= 1 and not "".join(record).strip(BLANKS):
                 blank_lines.append(line)
                 continue
-            for blank in blank_lines:  # blank lines at the end of the file are no fault
+            # Blank lines at the end of the file are allowed.
+            for blank in blank_lines:
                 self._findings.add("blank_line", blank, _blank)
             blank_lines.clear()
             self._take(record, line)
@@ -160,7 +161,7 @@ class _Reader:
             self._of_column[column].add(code, line, _describe_number, spec, name, text, value)
 
     def _value(self, text: str) -> float | None:
-        """Read a number once: such tables repeat few texts many times."""
+        """Return the number in a text, cached because such tables repeat few texts many times."""
         if text in self._known:
             return self._known[text]
         value = number_of(text)
@@ -200,7 +201,7 @@ def _blank() -> Finding:
 
 def _unreadable(reason: str) -> Finding:
     return Finding(
-        f"the quotes of this row cannot be followed ({reason}); reading stopped there",
+        f"the quotes of this row are invalid ({reason}); reading stopped here",
         "quotes that enclose whole fields",
         reason,
     )
@@ -216,12 +217,12 @@ def _empty_id() -> Finding:
 
 
 def _duplicate(text: str, first_line: int) -> Finding:
-    sentence = f"id {quoted(text)} was on line {first_line:,} already; expected each id once"
+    sentence = f"id {quoted(text)} already occurs on line {first_line:,}; expected each id once"
     return Finding(sentence, "each id once", quoted(text))
 
 
 def _bad_id(text: str) -> Finding:
-    sentence = f"id {quoted(text)} is too long or holds a line break or a NUL byte"
+    sentence = f"id {quoted(text)} is too long or contains a line break or a NUL byte"
     return Finding(sentence, f"an id of one line and at most {_LONGEST_ID} characters", quoted(text))
 
 
@@ -235,7 +236,7 @@ def _not_utf8(what: str, text: str) -> Finding:
 def _invisible(text: str) -> Finding:
     hidden = INVISIBLE.search(text)
     name = character(hidden[0]) if hidden else ""
-    sentence = f"invisible character {name} in id {quoted(text)}; expected ids that can be seen whole"
+    sentence = f"invisible character {name} in id {quoted(text)}; expected an id without invisible characters"
     return Finding(sentence, "an id without invisible characters", name)
 
 
@@ -253,7 +254,7 @@ def _fault_of_number(spec: NumberColumn, text: str, value: float | None) -> str:
 
 
 def _describe_number(spec: NumberColumn, name: str, text: str, value: float | None) -> Finding:
-    """Say what is wrong with a value: blank, no number, or out of bounds."""
+    """Describe a value that is blank, not a number, or out of bounds."""
     what, shown = f"the {spec.part} {quoted(name)}", quoted(text)
     if value is None and not _is_utf8(text):
         return _not_utf8(what, text)
@@ -263,7 +264,7 @@ def _describe_number(spec: NumberColumn, name: str, text: str, value: float | No
     if spec.may_be_blank:
         expected += " or a blank"
     if value is None:
-        return Finding(f"{what} is {shown}, which is no number; expected {expected}", expected, shown)
+        return Finding(f"{what} is {shown}, which is not a number; expected {expected}", expected, shown)
     if math.isnan(value):
         return Finding(f"{what} is blank; expected {expected}", expected, "a blank")
     return Finding(f"{what} is {shown}; expected {expected}", expected, shown)

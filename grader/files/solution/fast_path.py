@@ -1,4 +1,4 @@
-"""Fast reader of a clean solution CSV; leaves doubtful ones to the slow reader.
+"""Fast reader of a clean solution CSV; doubtful files are left to the slow reader.
 
 `read_plain` returns None for any doubtful file, which `grader.files.solution.explaining_path` then reads.
 """
@@ -27,7 +27,7 @@ _BLOCK = 1 << 22
 _QUOTE, _COMMA, _LF = ord('"'), ord(","), ord("\n")
 _ROWS_PER_CHUNK = 1 << 16
 Progress = Callable[[int, int], None]
-"""Is told how many rows are read, of how many; 0 where that is not known."""
+"""Callback that receives the number of rows read and their total, 0 if unknown."""
 USAGE_CODES = {"ignored": 0, "public": 1, "private": 2}
 
 
@@ -40,36 +40,37 @@ class Categories:
     values : tuple of str
         Each text once, in the order of first appearance.
     codes : array of int32, shape (n,)
-        For each row the place of its text in `values`, -1 for a blank.
+        For each row, the index of its text in `values`, or -1 for a blank.
     """
 
     values: tuple[str, ...]
     codes: NDArray[np.int32]
 
     def texts(self) -> list[str]:
-        """Return the text of each row; that of a blank is empty."""
-        named = [*self.values, ""]  # -1 is the last
+        """Return the text of each row, which is empty for a blank."""
+        # The code -1 of a blank is the index of the last item.
+        named = [*self.values, ""]
         return [named[code] for code in self.codes.tolist()]
 
 
 class CategoryWriter:
-    """Collects the texts of a column, row after row or many rows at once."""
+    """Collects the texts of a column, one or many rows at a time."""
 
     def __init__(self) -> None:
         self._codes = array("i")
         self._places: dict[str, int] = {"": BLANK}
 
     def add(self, text: str) -> None:
-        """Add the text of the next row, trimmed; an empty one is a blank."""
+        """Add the trimmed text of the next row; an empty text is a blank."""
         self._codes.append(self._place(text))
 
     def add_coded(self, codes: NDArray[np.integer], texts: Sequence[str]) -> None:
-        """Add the next rows, given as places in `texts`."""
+        """Add the next rows, given as indices into `texts`."""
         places = np.array([self._place(text) for text in texts], np.int32)
         self._codes.frombytes(places[codes].tobytes())
 
     def categories(self) -> Categories:
-        """Return what was added."""
+        """Return the categories of the added rows."""
         values: Iterable[str] = list(self._places)[1:]
         return Categories(tuple(values), np.frombuffer(self._codes, np.int32))
 
@@ -78,10 +79,10 @@ class CategoryWriter:
 
 
 def count_equal_records(stream: BinaryIO, width: int) -> int | None:
-    """Count the records, header included; None where one of them may not have `width` fields.
+    """Count the records including the header; None if one may not have `width` fields.
 
-    Quotes are taken by parity, which is exact where each opens right after a comma, a line end or
-    another quote; anything else is doubtful, and so are NUL bytes and lone carriage returns.
+    Quotes are matched by parity, which is exact if each one opens directly after a comma, a line end or
+    another quote. Other quotes, NUL bytes and lone carriage returns are doubtful.
     """
     proof = _Proof(width)
     while block := stream.read(_BLOCK):
@@ -95,13 +96,13 @@ def count_equal_records(stream: BinaryIO, width: int) -> int | None:
 class _Proof:
     def __init__(self, width: int) -> None:
         self._commas_expected = width - 1
-        self._commas = 0  # of the record that is not finished yet
+        self._commas = 0  # number of commas in the unfinished record
         self._finished = 0
         self._is_quoted = False
         self._last = _LF
 
     def take(self, block: bytes) -> bool:
-        """Look at the next block; False where in doubt."""
+        """Process the next block; return False if it is doubtful."""
         if b"\0" in block or (b"\r" in block and b"\r" in block.replace(b"\r\n", b"")):
             return False
         data = np.frombuffer(block, np.uint8)
@@ -129,7 +130,7 @@ class _Proof:
         return first == self._commas_expected and bool((between == self._commas_expected).all())
 
     def records(self) -> int | None:
-        """Return their number after the last block."""
+        """Return the number of records after the last block, or None if it is doubtful."""
         if self._is_quoted:
             return None
         if self._last == _LF:
@@ -139,18 +140,18 @@ class _Proof:
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
-    """Which numbers a column may hold.
+    """The numbers that a column may contain.
 
     Attributes
     ----------
     part : str
-        What the messages call its values: ``"label"``.
+        Name of its values in messages, such as ``"label"``.
     low, high : float
-        Bounds, both allowed.
+        Inclusive bounds.
     may_be_blank : bool
         Whether a blank is allowed; it is read as NaN.
     is_optional : bool
-        Whether the column is left out, without a problem of the file, where a value is not allowed.
+        Whether a value that is not allowed excludes the column instead of being a problem of the file.
     """
 
     part: str
@@ -171,7 +172,7 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to read, by number; all others are passed over.
+    """The columns to read, by number; all others are skipped.
 
     Attributes
     ----------
@@ -181,7 +182,7 @@ class Wanted:
         Read as text.
     numbers : dict
     texts : tuple of int
-        Kept as categories; one that is among the numbers too is counted as such.
+        Kept as categories; a column that is also in `numbers` is tallied there.
     """
 
     width: int
@@ -193,7 +194,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Misfits:
-    """The few values that keep an optional column out: how many others fit, and what is wrong with these."""
+    """Values that exclude an optional column: the count of fitting values, and the problems."""
 
     fitting: int
     problems: tuple[Problem, ...]
@@ -201,7 +202,7 @@ class Misfits:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What was read.
+    """The columns that were read.
 
     Attributes
     ----------
@@ -211,7 +212,7 @@ class Columns:
         Optional columns with a value that is not allowed are absent.
     texts : dict of int to Categories
     near_misses : dict of int to Misfits
-        The absent ones in which nearly every value is allowed.
+        Absent optional columns in which nearly all values are allowed.
     """
 
     row_ids: RowIds | None
@@ -222,21 +223,21 @@ class Columns:
 
 
 def unobserved(done: int, total: int) -> None:
-    """Let nobody follow the reading."""
+    """Ignore the progress of reading."""
 
 
 def text_stream(stream: BinaryIO, errors: str = "strict") -> TextIOWrapper:
-    """Decode a stream of CSV; line ends are left to the parser."""
+    """Return a decoded CSV stream that leaves line ends to the parser."""
     return TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="")
 
 
 def read_plain(
     open_stream: Callable[[], BinaryIO], wanted: Wanted, progress: Progress = unobserved
 ) -> Columns | None:
-    """Read the columns; None where anything is doubtful.
+    """Read the columns; return None if anything is doubtful.
 
-    Proven are: every record has the same number of fields, the ids are proper, all values allowed, and no
-    optional column is left out for a few of its values.
+    A result guarantees that every record has the same number of fields, the ids are proper, all values are
+    allowed, and no optional column is excluded because of only a few values.
     """
     with open_stream() as stream:
         records = count_equal_records(stream, wanted.width)
@@ -251,7 +252,7 @@ def read_plain(
 
 
 class _Chunks:
-    """Fills the columns chunk by chunk, so that a table of gigabytes is never held as text."""
+    """Fills the columns in chunks, so that a table of gigabytes is never in memory as text."""
 
     def __init__(self, wanted: Wanted, rows: int, progress: Progress) -> None:
         self._wanted = wanted
@@ -265,7 +266,8 @@ class _Chunks:
         self._tallies = {column: Tally() for column, spec in wanted.numbers.items() if spec.is_optional}
 
     def read(self, stream: TextIOWrapper) -> Columns | None:
-        import pandas as pd  # here, because the web imports this package and never gets here
+        # Web processes import this package but never call this method.
+        import pandas as pd
 
         wanted = self._wanted
         text_columns = [str(n) for n in (wanted.id, wanted.usage, *wanted.texts) if n is not None]
@@ -338,7 +340,7 @@ def _count(tally: Tally, values: "pd.Series[float]", numbers: NDArray[np.float64
 
 
 def _as_numbers(column: "pd.Series[float]") -> NDArray[np.float64] | None:
-    """Return the numbers of a column as pandas inferred it; text is read by our own grammar."""
+    """Return the numbers of a column that pandas inferred; text is parsed by our own grammar."""
     if column.dtype.kind in "iuf":
         return np.array(column, np.float64)
     numbers = [number_of(text) for text in _texts(column)]

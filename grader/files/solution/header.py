@@ -1,4 +1,4 @@
-"""Header of a solution CSV: its problems, and the roles of its columns."""
+"""Header of a solution CSV: problems and column roles."""
 
 import csv
 from codecs import BOM_UTF8
@@ -33,36 +33,36 @@ from grader.text import listed, quoted
 
 _SAMPLE_ROWS = 1000
 _LONGEST_HEADER = 1 << 20
-_OTHER_DELIMITERS = ";\t|\uff0c"  # the last is the full-width comma
+_OTHER_DELIMITERS = ";\t|\uff0c"  # the last one is the full-width comma
 _OF_A_SOLUTION = "a header with id, a label and identities"
 
 
 class WrongColumns(OrganizerError):
-    """A column was asked for by a name the table does not have, or for two parts at once."""
+    """A requested column does not exist or was requested for two roles."""
 
     public_name = "wrong_columns"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRoles:
-    """The parts the columns of a table play.
+    """The roles of a table's columns.
 
     Attributes
     ----------
     id : str or None
-        None in a table that is scored as it stands and has no such column.
+        None in a scored table without an id column.
     label : str
     identities : tuple of str
-        In the order they were asked for, else in the order of the columns.
+        In the requested order, otherwise in the order of the columns.
     usage : str or None
         The column that names the split of each row.
     unused : tuple of str
-        Every other column; an unnamed one is called ``(unnamed)``.
+        All other columns; an unnamed column is called ``(unnamed)``.
     predictions : tuple of str
-        Only in a table that is scored as it stands.
+        Only in a scored table.
     other_labels, slices : tuple of str
     pair : str or None
-        Kept for diagnosis; only where the roles were chosen column by column.
+        Kept for diagnosis; only if the roles were chosen by column.
     """
 
     id: str | None
@@ -76,7 +76,7 @@ class ColumnRoles:
     pair: str | None = None
 
     def by_column(self) -> dict[str, ColumnRole]:
-        """Return the role of every named column, predictions aside."""
+        """Return the role of every named column except predictions."""
         once = {self.id: ColumnRole.ID, self.label: ColumnRole.LABEL, self.usage: ColumnRole.USAGE}
         once |= {self.pair: ColumnRole.PAIR}
         several = {
@@ -91,10 +91,9 @@ class ColumnRoles:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the caller asked for: names, or None for "find it"; or the role of each column.
+    """The caller's choice of columns: by name, with None to find them, or the role of each.
 
-    The role of a column among the `guessed` is given up where a value contradicts it; with a role that
-    somebody chose such a value is a problem.
+    A `guessed` column loses its role if a value contradicts it. For a chosen role, such a value is a problem.
     """
 
     label: str | None = None
@@ -107,22 +106,22 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Columns by number.
+    """Column numbers by role.
 
     Attributes
     ----------
     id, usage : int or None
     label : int
     identities : tuple of int
-        Those asked for.
+        The requested columns.
     candidates : tuple of int
         Columns that are identities if all their values are blank or in 0..1.
     predictions, other_labels, slices : tuple of int
     pair : int or None
     watched : tuple of int
-        Columns without a part, or slices by a guess: told if nearly all their values are in 0..1.
+        Columns without a role and guessed slices, which are reported if nearly all their values are in 0..1.
     guessed_labels : tuple of int
-        Other labels by a guess.
+        Guessed other labels.
     """
 
     id: int | None
@@ -138,7 +137,7 @@ class Assignment:
     guessed_labels: tuple[int, ...] = ()
 
     def roles(self, names: Sequence[str], read: Collection[int]) -> ColumnRoles:
-        """Return the parts by name, without the columns of numbers that turned out to be none."""
+        """Return the roles by name, without columns whose values turned out not to be numbers."""
         found = [column for column in self.candidates if column in read]
         identities = sorted([*self.identities, *found]) if found else list(self.identities)
         other_labels = [column for column in self.other_labels if column in read]
@@ -158,12 +157,12 @@ class Assignment:
 
 
 def assign(names: Sequence[str], choice: Choice) -> Assignment | list[Problem]:
-    """Assign a role to every column, or say why that is not possible.
+    """Assign a role to every column, or return the problems that prevent it.
 
     Raises
     ------
     WrongColumns
-        A name asked for is not there, or was asked for twice.
+        A requested name does not exist or was requested twice.
     """
     if choice.roles is not None:
         return _assign_roles(names, choice.roles, choice.guessed)
@@ -226,8 +225,8 @@ def _check_asked(names: Sequence[str], asked: Sequence[str]) -> None:
     twice = [name for name in dict.fromkeys(asked) if asked.count(name) > 1 or name == ID_COLUMN]
     if twice:
         raise WrongColumns(
-            f"The column {listed([quoted(name) for name in twice])} was asked for in two parts; "
-            "label, identities, predictions and id are different columns."
+            f"The column {listed([quoted(name) for name in twice])} was requested for two roles; label, "
+            "identities, predictions and id must be different columns."
         )
 
 
@@ -256,7 +255,7 @@ def _find_usage(names: Sequence[str], asked: Sequence[str], problems: list[Probl
     ]
     if len(alike) > 1:
         shown = listed([quoted(names[column]) for column in alike])
-        message = f"Line 1: several columns may name the splits: {shown}; expected one '{USAGE_COLUMN}'."
+        message = f"Line 1: several columns may contain the splits: {shown}; expected one '{USAGE_COLUMN}'."
         expected = f"one '{USAGE_COLUMN}'"
         problems.append(Problem("several_usages", message, 1, (1,), 1, expected, shown))
     return alike[0] if len(alike) == 1 else None
@@ -267,7 +266,7 @@ def _no_id(names: Sequence[str]) -> Problem:
     alike = next((name for name in names if name.casefold() == ID_COLUMN), None)
     found = f"found {quoted(alike)} (case matters)" if alike else f"found {shown}"
     if names[0] in INDEX_NAMES:
-        found += f"; use to_csv(index_label='{ID_COLUMN}') where the index holds the ids"
+        found += f"; use to_csv(index_label='{ID_COLUMN}') if the index contains the ids"
     elif NUMBER.fullmatch(names[0].encode("utf-8", "replace")):
         found += " (is there a header?)"
     message = f"Line 1: missing column '{ID_COLUMN}'; {found}."
@@ -294,9 +293,9 @@ def _duplicates(names: Sequence[str]) -> list[Problem]:
 def read_beginning(
     content: Content, expected: str = _OF_A_SOLUTION
 ) -> tuple[list[str], list[list[str]], list[Problem]]:
-    """Return the names of the columns, the first rows, and what is wrong with the header.
+    """Return the column names, the first rows and the problems of the header.
 
-    `expected` says in messages what the file should begin with.
+    `expected` describes the expected header in messages.
     """
     with content.open() as stream:
         head = stream.read(_LONGEST_HEADER)
@@ -325,7 +324,7 @@ def read_beginning(
     if len(names) == 1 and (other := next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)):
         raise FileRejected("solution", [_bad_header(f"delimiter {quoted(other)} found")])
     if len(names) == 1 and "," in names[0]:
-        found = f"quotes around the whole of {quoted(names[0])}"
+        found = f"quotes around the whole line {quoted(names[0])}"
         raise FileRejected("solution", [_bad_header(found)])
     problems = _nul_bytes(lines[:header_lines])
     numbered = enumerate(lines[:header_lines], start=1)
@@ -335,7 +334,7 @@ def read_beginning(
 
 
 def _reject_lines_above(lines: list[bytes], expected: str) -> None:
-    """Refuse blank lines, comments and Excel's line ``sep=,`` where the header should be."""
+    """Reject blank lines, comments and Excel's line ``sep=,`` above the header."""
     above = Findings()
     for number, line in enumerate(lines, start=1):
         code = fault_of_line_above(line)
@@ -343,13 +342,13 @@ def _reject_lines_above(lines: list[bytes], expected: str) -> None:
             break
         above.add(code, number, describe_line_above, code, line, expected)
     else:
-        raise FileRejected("solution", [_empty("The file holds only blank lines or comments", expected)])
+        raise FileRejected("solution", [_empty("The file contains only blank lines or comments", expected)])
     if above:
         raise FileRejected("solution", above.problems())
 
 
 def _nul_bytes(lines: list[bytes]) -> list[Problem]:
-    """Refuse names that no database keeps."""
+    """Return the problems of NUL bytes, which no database can store in names."""
     found = Findings()
     for number, line in enumerate(lines, start=1):
         if 0 in line:
@@ -358,18 +357,18 @@ def _nul_bytes(lines: list[bytes]) -> list[Problem]:
 
 
 def _cause_of(problem: Problem, content: Content) -> Problem:
-    """Return why reading broke: the zero bytes that the file has, if it has some, else the problem itself."""
+    """Return the run of zero bytes that caused a problem, or the problem if there is none."""
     run = first_run(content.open())
     return problem if run is None else problem_of(run)
 
 
 def _empty(fact: str, header: str) -> Problem:
-    expected = f"{header}, and rows"
+    expected = f"{header}, followed by rows"
     return Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
 
 
 def _bad_row(line: int, error: csv.Error) -> Problem:
-    message = f"The rows cannot be read from about line {line:,} on ({error})."
+    message = f"The rows cannot be read from about line {line:,} onwards ({error})."
     return Problem("stray_quote", message, line, (line,), 1, "quotes that enclose whole fields", str(error))
 
 

@@ -1,4 +1,4 @@
-"""Predictions file with a column for each label, for `fairboard analyze`."""
+"""Prediction file with a column for each label, for `fairboard analyze`."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 @dataclass(frozen=True, slots=True)
 class LabelPredictions:
-    """What a model predicts for each label.
+    """A model's predictions for each label.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class LabelPredictions:
     unpredicted : tuple of str
         The labels without a column.
     notes : tuple of Note
-        What is worth a remark.
+        Remarks on the file.
     """
 
     by_label: dict[str, NDArray[np.float64]]
@@ -50,13 +50,13 @@ class LabelPredictions:
 def read_label_predictions(
     source: Path | bytes | BinaryIO, row_ids: RowIds, *, label: str, other_labels: Sequence[str] = ()
 ) -> LabelPredictions:
-    """Read predictions of several labels: CSV, or gzip or zip of one CSV of at most 2 GB.
+    """Read predictions for several labels from a plain, gzip or ZIP CSV of at most 2 GB.
 
     Parameters
     ----------
     source : Path, bytes or seekable binary stream
-        Columns in any order: ``id``, and one or more named for what they predict. The label that is
-        scored is called ``prediction``, by its own name, or target, label or toxicity.
+        Columns in any order: ``id``, and one or more columns named after the labels that they predict. The
+        column for the scored label is called ``prediction``, target, label, toxicity or like the label.
     row_ids : RowIds
         The ids it must predict.
     label : str
@@ -72,13 +72,14 @@ def read_label_predictions(
     Raises
     ------
     FileRejected
-        With everything that is wrong: one problem a class and column, the first five lines of each.
+        With all problems: one per class and column, with the first five lines of each.
     """
     try:
         content = open_content(source, cap=SIZE_CAP)
         names, _, problems = read_beginning(content, _HEADER)
         if sorted(names) == sorted([ID_COLUMN, PREDICTION_COLUMN]):
-            alone = read_submission(source, row_ids)  # which accepts and explains more than we do
+            # This reader accepts more formats and explains more problems.
+            alone = read_submission(source, row_ids)
             return LabelPredictions({label: alone.predictions}, tuple(other_labels), alone.notes)
         places = _Places.among(names, label, other_labels)
         columns = _columns(content, names, places, problems)
@@ -104,7 +105,7 @@ def read_label_predictions(
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Which column predicts which label, in the order of the labels, and what is wrong with the names."""
+    """The column for each label, in the order of the labels, and problems of the names."""
 
     id: int | None
     of_labels: dict[str, int]
@@ -139,7 +140,7 @@ class _Places:
 
 
 def _names_of(label: str, other_labels: Sequence[str]) -> tuple[str, ...]:
-    """Return what a column may be called that predicts the label that is scored."""
+    """Return the allowed names of the column with predictions for the scored label."""
     aliases = (PREDICTION_COLUMN, label, *LABEL_COLUMNS)
     return tuple(name for name in dict.fromkeys(aliases) if name not in other_labels)
 
@@ -159,7 +160,7 @@ def _problem(code: str, sentence: str, names: Sequence[str], expected: str) -> P
 
 
 def _columns(content: Content, names: list[str], places: _Places, problems: Sequence[Problem]) -> Columns:
-    """Read the rows, the fast way if they and the header are clean."""
+    """Read the rows, with the fast reader if they and the header are clean."""
     problems = [*problems, *places.problems]
     if places.id is None or not places.of_labels:
         raise FileRejected("submission", problems)
@@ -175,7 +176,7 @@ def _columns(content: Content, names: list[str], places: _Places, problems: Sequ
 
 
 def _positions(found: RowIds, expected: RowIds) -> NDArray[np.int64] | slice:
-    """Return the place of each id of the file in the solution's order.
+    """Return the position of each id of the file in the solution's order.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Participants' table, such as test.csv: its ids compared with the solution's."""
+"""Comparison of the ids in a participants' table, such as test.csv, with the solution's."""
 
 import csv
 from collections.abc import Iterator
@@ -25,15 +25,15 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class PublicTable:
-    """What was found in the table.
+    """Columns and ids of a participants' table.
 
     Attributes
     ----------
     columns : tuple of str
     positions : array of int64, shape (n,)
-        For each of its rows with a known id, the place of that id in the solution.
+        For each row with a known id, the position of that id in the solution.
     problems : tuple of Problem
-        Ids that are missing, unknown or there twice; none where the ids are exactly the solution's.
+        Missing, unknown and repeated ids; empty if the ids are exactly the solution's.
     """
 
     columns: tuple[str, ...]
@@ -42,21 +42,21 @@ class PublicTable:
 
 
 def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_column: str) -> PublicTable:
-    """Compare the ids of the participants' table with the solution's; other columns are only named.
+    """Compare the ids of the participants' table with the solution's; only list other columns.
 
     Parameters
     ----------
     source : Path, bytes or seekable binary stream
         CSV, or gzip or zip of one CSV.
     row_ids : RowIds
-        Of the solution.
+        The ids of the solution.
     id_column : str
-        The id's column in the solution; where it is not there, a column in another case or called id.
+        The id column in the solution. If the table lacks it, case is ignored, or the column id is used.
 
     Raises
     ------
     FileRejected
-        The table or its header cannot be read, or no column holds ids.
+        The table or its header cannot be read, or it has no id column.
     """
     try:
         content = open_content(source, cap=SIZE_CAP)
@@ -79,13 +79,13 @@ def read_public_table(source: Path | bytes | BinaryIO, row_ids: RowIds, *, id_co
 
 
 def _zero_bytes(content: Content) -> list[Problem]:
-    """Return why ids are not there, where zero bytes show that the file is not whole."""
+    """Return the problem of zero bytes, if they explain missing ids, or nothing."""
     run = first_run(content.open())
     return [] if run is None else [problem_of(run)]
 
 
 class _Ids:
-    """Looks every id of the table up in the solution."""
+    """Looks up each id of the table in the solution."""
 
     def __init__(self, row_ids: RowIds, column: int) -> None:
         self._row_ids = row_ids
@@ -125,7 +125,7 @@ class _Ids:
 
 @dataclass(slots=True)
 class _Examples:
-    """How many ids there are of a kind, and the first of them."""
+    """The number of ids of one kind, and the first of them."""
 
     count: int = 0
     shown: list[str] = field(default_factory=list)
@@ -154,5 +154,5 @@ def _id_column(names: list[str], wanted: str) -> int:
 
 
 def _unreadable(line: int, reason: str) -> Problem:
-    message = f"test.csv cannot be read from about line {line:,} on ({reason})."
+    message = f"test.csv cannot be read from about line {line:,} onwards ({reason})."
     return Problem("stray_quote", message, line, (line,), 1, None, reason)

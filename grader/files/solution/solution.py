@@ -45,7 +45,7 @@ _PREDICTION = NumberColumn("prediction", low=-_LARGEST, high=_LARGEST)
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The truth a competition is scored against.
+    """The labels and identities that submissions are scored against.
 
     Attributes
     ----------
@@ -54,19 +54,19 @@ class Solution:
     labels : array of float64, shape (n,)
         In 0..1.
     identities : dict of str to array of float64, shape (n,)
-        In 0..1; NaN where the cell is blank: not mentioned.
+        In 0..1; NaN for a blank, which means not mentioned.
     usage : array of int8, shape (n,), or None
         0 Ignored, 1 Public, 2 Private; None without such a column.
     roles : ColumnRoles
     other_labels : dict of str to array of float64, shape (n,)
-        In 0..1, NaN where blank; other truths, for diagnosis.
+        In 0..1, NaN for a blank; additional labels for diagnosis.
     slices : dict of str to Categories
         Groups of rows, for diagnosis.
     pair : Categories or None
-        Rows with the same text are variants of one.
+        Rows with the same value are variants of one text.
     near_misses : tuple of NearMiss
-        Columns that no role was chosen for, with numbers in 0..1 but for a few values: none of them is an
-        identity here, and whoever scores with the rest should know.
+        Columns without a chosen role in which nearly all values are in 0..1. They are not used as identities,
+        and callers should warn about them.
     """
 
     row_ids: RowIds
@@ -82,7 +82,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTable:
-    """A table that holds labels, identities and the predictions of some models.
+    """A table with labels, identities and the predictions of models.
 
     Attributes
     ----------
@@ -114,30 +114,30 @@ def read_solution(
     guessed: Collection[str] = (),
     progress: Progress = unobserved,
 ) -> Solution:
-    """Read a solution: CSV, or gzip or zip of one CSV, of at most 2 GB.
+    """Read a solution from a plain, gzip or ZIP CSV of at most 2 GB.
 
     Parameters
     ----------
     source : Path, bytes or seekable binary stream
     label : str, optional
-        The label's column; without it the one column called target, label or toxicity.
+        The label column; by default, the only column called target, label or toxicity.
     identities : sequence of str, optional
-        The identities' columns, all others being ignored; without it every other column whose
-        values are all blank or in 0..1. Columns where nearly all are come back as `near_misses`.
+        The identity columns; all others are ignored. By default, every other column whose values are all
+        blank or in 0..1. Columns where nearly all are in 0..1 are returned as `near_misses`.
     roles : mapping of str to ColumnRole, optional
-        The role of each column, instead of the two; a column that is not named is unused.
+        The role of each column, instead of `label` and `identities`; unlisted columns are unused.
     guessed : collection of str
-        Columns with a role that nobody chose: one of numbers whose values contradict it is unused, and
-        among the `near_misses` where few do; it is not a problem of the file.
+        Columns with a guessed role. If values of a numeric column contradict its role, the column is unused,
+        which is not a problem of the file. If only a few values do, it is in `near_misses`.
     progress : callable
-        Is told the rows read so far, and how many there are.
+        Receives the number of rows read so far and their total.
 
     Raises
     ------
     FileRejected
-        With everything that is wrong: one problem a class and column, the first five lines of each.
+        With all problems: one per class and column, with the first five lines of each.
     WrongColumns
-        A name that was asked for is not in the table.
+        A requested column is not in the table.
     """
     choice = Choice(label, identities, roles=roles, guessed=guessed)
     columns, found, by_name, near_misses = _read(source, choice, progress)
@@ -156,7 +156,7 @@ def read_solution(
 
 
 def guess_columns(source: Path | bytes | BinaryIO) -> tuple[ColumnGuess, ...]:
-    """Guess the role of every column of a solution from its header and its first rows.
+    """Guess the role of every column of a solution from its header and first rows.
 
     Parameters
     ----------
@@ -190,14 +190,14 @@ def read_scored_table(
     label: str | None = None,
     identities: Sequence[str] | None = None,
 ) -> ScoredTable:
-    """Read a table that holds predictions beside labels; it needs no id.
+    """Read a table that contains both labels and predictions; it needs no id column.
 
     Parameters
     ----------
     source, label, identities
         As in `read_solution`.
     predictions : sequence of str
-        The columns of the models.
+        The prediction columns of the models.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def read_scored_table(
 
 @dataclass(frozen=True, slots=True)
 class _ByName:
-    """What was read, by the names of the columns."""
+    """The values that were read, by column name."""
 
     numbers: dict[str, NDArray[np.float64]]
     texts: dict[str, Categories]
@@ -256,7 +256,8 @@ def _assigned(names: list[str], choice: Choice, problems: list[Problem]) -> Assi
     try:
         return assign(names, choice)
     except WrongColumns as error:
-        if problems:  # a damaged header is why the name is not there
+        # A damaged header explains the missing column.
+        if problems:
             raise FileRejected("solution", problems) from error
         raise
 
@@ -279,7 +280,7 @@ def _wanted(assignment: Assignment, names: list[str], sample: list[list[str]], *
 def _columns(
     content: Content, names: list[str], wanted: Wanted, problems: list[Problem], progress: Progress
 ) -> Columns:
-    """Read the rows, the fast way if they and the header are clean."""
+    """Read the rows, with the fast reader if they and the header are clean."""
     columns = None if problems else read_plain(content.open, wanted, progress)
     if columns is not None:
         return columns

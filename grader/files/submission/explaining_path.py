@@ -1,4 +1,4 @@
-"""Slow reader of a submission's rows: explains every problem with its line."""
+"""Slow reader of a submission's rows that explains every problem with its line."""
 
 import re
 from array import array
@@ -47,15 +47,15 @@ _COST_OF_QUOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What the rows of a submission hold, in the solution's order.
+    """The predictions of a submission in the solution's order, with problems and notes.
 
     Attributes
     ----------
     predictions : array of float64, shape (n,)
     lines : array of int64, shape (n,)
-        The line each prediction stands on.
+        The line of each prediction.
     problems : list of Problem
-        Empty where the rows are accepted.
+        Empty if the rows are accepted.
     notes : list of Note
     """
 
@@ -68,9 +68,8 @@ class Rows:
 def read_rows(text: Text, layout: Layout, row_ids: RowIds) -> Rows:
     """Read the rows below the header, valid or not.
 
-    Reading stops past twice the expected rows, or when more than the expected rows had to be
-    explained: what is counted until then is said to be "at least". So no file costs more than a
-    plain multiple of an honest one.
+    Reading stops after twice the expected rows, or after explaining more rows than expected. Counts are then
+    reported as "at least". The cost of any file is therefore a small multiple of the cost of a valid file.
     """
     return _Reader(text, layout, row_ids).read()
 
@@ -85,21 +84,22 @@ class _Reader:
         self._predictions = array("d", bytes(8 * len(row_ids)))
         self._findings = Findings()
         self._coverage = Coverage(row_ids, self._first_lines)
-        # Lines that may still be explained; long ones and faulty quotes count for several.
+        # The number of lines that may still be explained; long lines and faulty quotes count as several.
         self._cost_left = len(row_ids) + _SPARE_ROWS
         self._decimal_ids = self._first_decimal_id = 0
-        self._underflows = array("q")  # their lines
+        self._underflows = array("q")  # line numbers
         self._longest_line = _LONGEST_LINE + 2 * row_ids.longest
         self._source = lines_of(text, layout.offset, self._longest_line)
         self._ahead: deque[bytes] = deque()
 
     def read(self) -> Rows:
-        """Read all rows; the clean ones in a short loop, the others explained."""
+        """Read all rows: clean rows in a short loop, other rows with explanations."""
         layout, first_lines, predictions = self._layout, self._first_lines, self._predictions
         delimiter, width = layout.delimiter, layout.width
         id_column, prediction_column = layout.id_column, layout.prediction_column or 0
         is_plain = layout.prediction_column is not None and self._row_ids.are_plain
-        is_wide = width > 2  # with columns whose quotes and encoding no number or id proves
+        # The quotes and encoding of further columns must be checked.
+        is_wide = width > 2
         find, is_number = self._index.get, NUMBER.fullmatch
         name_of_ids = layout.names[id_column] if layout.names else None
         number = layout.first_line - 1
@@ -146,7 +146,7 @@ class _Reader:
                 yield self._ahead.popleft()
 
     def _explain(self, line: bytes, number: int) -> int:
-        """Accept a row or say what is wrong with it; return how many further lines it takes."""
+        """Accept a row or report its problem; return how many further lines it spans."""
         add = self._findings.add
         if not line.strip(BLANKS):
             add("blank_line", number, faults.describe_blank, self._text.has_doubled_returns)
@@ -187,7 +187,7 @@ class _Reader:
         return taken
 
     def _lines_until_closed(self, line: bytes) -> int:
-        """Take the lines an open quote reaches over, if it is closed soon; return their number."""
+        """Consume the lines of a quoted field, if it is closed soon; return their number."""
         wanted = _MOST_LINES_OF_A_FIELD - len(self._ahead)
         self._ahead.extend(islice(self._source, max(wanted, 0)))
         for taken, following in enumerate(islice(self._ahead, _MOST_LINES_OF_A_FIELD), start=1):
@@ -213,7 +213,7 @@ class _Reader:
         self._findings.add(code, number, faults.describe_width, fields, line, delimiter, width, hint)
 
     def _explain_values(self, name: bytes, value: bytes | None, number: int) -> None:
-        """Take the trimmed id and prediction of a row, or say what is wrong with either."""
+        """Accept the trimmed id and prediction of a row, or report the problem of either."""
         place = self._explain_id(name, number)
         if value is None:
             return
@@ -233,7 +233,7 @@ class _Reader:
             self._underflows.append(number)
 
     def _explain_id(self, value: bytes, number: int) -> int | None:
-        """Mark an id and return its place, or say what is wrong with it."""
+        """Mark an id and return its position, or report its problem."""
         place = self._mark(value, number)
         if place is None:
             code = fault_of_id(value, are_integers=self._row_ids.are_integers)
@@ -246,7 +246,7 @@ class _Reader:
         return place
 
     def _mark(self, value: bytes, number: int) -> int | None:
-        """Record that an id occurs on a line; None if the id is unknown."""
+        """Record that an id occurs on a line; return its position, or None if it is unknown."""
         place = self._index.get(value)
         if place is None and b"." in value and (integer := as_integer(value)) is not None:
             place = self._index.get(integer)
@@ -255,7 +255,7 @@ class _Reader:
         return place
 
     def _mark_damaged(self, line: bytes, number: int) -> bool:
-        """Note the id of a line that cannot be used, so that it is not called missing as well."""
+        """Record the id of an unusable line, so that it is not also reported as missing."""
         delimiter, column = self._layout.delimiter, self._layout.id_column
         if delimiter not in line:
             delimiter = next((mark for mark in OTHER_DELIMITERS if mark in line), delimiter)

@@ -1,4 +1,4 @@
-"""Wording of a submission's problems and notes, including missing and duplicate ids."""
+"""Messages for a submission's problems and notes, including missing and duplicate ids."""
 
 import re
 from array import array
@@ -19,48 +19,50 @@ _FEW_DISTINCT = 1000
 _ROWS_PER_VALUE = 10
 _LARGE_SHARE = 0.02
 _SAMPLE = 1000
-_SMALLEST_SAMPLE = 20  # so many ids do not fit a float by chance
-_ROUNDED = " The ids look rounded: keep them as text or 64-bit integers, not as floats."
+# It is very unlikely that this many ids fit a float by chance.
+_SMALLEST_SAMPLE = 20
+_ROUNDED = " The ids look rounded. Store them as text or 64-bit integers, not as floats."
 
 
 def reading_stopped(line: int) -> Problem:
-    """Say that the rest of a hopeless file was not read."""
+    """Return the problem that reading was stopped before the end of the file."""
     return Problem(
         "reading_stopped",
-        f"Reading stopped after line {line:,}: far too many rows, or far too much wrong with them. "
-        "Counts are of what was read until then.",
+        f"Reading stopped after line {line:,}, because there are too many rows or too many problems. Counts "
+        "include only the lines read.",
         line=line,
         lines=(line,),
-        expected="a file that can be read to its end",
+        expected="a file that can be read to the end",
         found=f"{line:,} lines",
     )
 
 
 def describe_blank(has_doubled_returns: bool) -> Finding:
-    """Say that a line is empty, and why where the whole file shows it."""
+    """Describe an empty line, with the cause if the line ends of the file show it."""
     advice = ""
     if has_doubled_returns:
-        advice = "Lines end in CR CR LF: open the file with newline='' when you write it."
+        advice = "Lines end in CR CR LF. Open the file with newline='' when you write it."
     return Finding("the line is empty; expected id and prediction", HEADER, "nothing", advice)
 
 
 def describe_too_long(head: bytes) -> Finding:
-    """Say that a line is too long, given as much of it as was read."""
+    """Describe a line that is too long, given the part that was read."""
     found = f"more than {len(head) - 1:,} bytes"
     return Finding(
-        f"field too long: the line begins {quoted(head)} and has {found}; a field may have {LONGEST_NUMBER}",
+        f"field too long: the line starts with {quoted(head)} and has {found}; a field may have at most "
+        f"{LONGEST_NUMBER}",
         f"fields of at most {LONGEST_NUMBER} bytes",
         found,
     )
 
 
 def describe_nul(line: bytes) -> Finding:
-    """Say that a line holds a NUL byte."""
+    """Describe a line that contains a NUL byte."""
     return Finding(f"NUL byte in {quoted(line)}", "text without NUL bytes", "a NUL byte")
 
 
 def describe_invalid_utf8(line: bytes, offset: int) -> Finding:
-    """Say which byte of a line is not UTF-8."""
+    """Describe the first byte of a line that is not UTF-8."""
     byte = f"0x{line[offset]:02X}"
     return Finding(
         f"invalid UTF-8 ({byte}); expected UTF-8",
@@ -72,22 +74,22 @@ def describe_invalid_utf8(line: bytes, offset: int) -> Finding:
 
 
 def describe_repeated_header(header: str) -> Finding:
-    """Say that the header is repeated among the rows."""
+    """Describe a header that is repeated among the rows."""
     return Finding(
-        "this line repeats the header; expected the header on line 1 only (were files joined?)",
+        "this line repeats the header; expected the header only on line 1 (were files concatenated?)",
         "one header",
         header,
     )
 
 
 def describe_line_break(line: bytes) -> Finding:
-    """Say that a quoted field reaches over several lines."""
+    """Describe a quoted field that spans several lines."""
     shown = quoted(line)
     return Finding(f"line break inside a field: {shown}", "fields without line breaks", shown)
 
 
 def describe_stray_quote(line: bytes) -> Finding:
-    """Say that a quote does not enclose a field."""
+    """Describe a quote that does not enclose a field."""
     shown = quoted(line)
     return Finding(
         f"stray quote in {shown}; quotes must enclose a whole field",
@@ -104,13 +106,13 @@ def is_decimal_comma(fields: list[bytes], width: int) -> bool:
 
 
 def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: int, hint: str) -> Finding:
-    """Say how many fields a line has, and why perhaps; without quotes, `fields` may be cut short."""
+    """Describe a wrong number of fields with its likely cause; `fields` may be truncated."""
     found = counted(len(fields) if b'"' in line else line.count(delimiter) + 1, "field")
     other = next((mark for mark in OTHER_DELIMITERS if mark in line), None)
     if not hint and len(fields) == 1 and delimiter in fields[0]:
         hint = "quotes around the whole line?"
     elif not hint and line.endswith(delimiter):
-        hint = "the last one is empty: a trailing comma?"
+        hint = "the last field is empty; trailing comma?"
     elif not hint and delimiter not in line and other:
         hint = f"delimiter {quoted(other)}?"
     reason = f" ({hint})" if hint else f": {quoted(line)}"
@@ -118,20 +120,20 @@ def describe_width(fields: list[bytes], line: bytes, delimiter: bytes, width: in
 
 
 def remarks_on(predictions: NDArray[np.float64], first_line: int) -> list[Note]:
-    """Say where predictions lie outside [0, 1] and where many of them tie.
+    """Return notes on predictions outside [0, 1] and on many tied predictions.
 
     Parameters
     ----------
     predictions : array of float64, shape (n,)
         Finite, in the order of the file: an accepted file has one on every line.
     first_line : int
-        The line the first of them stands on.
+        The line of the first prediction.
     """
     return [*_outside(predictions, first_line), *_ties(predictions)]
 
 
 def underflow_notes(lines: Sequence[int]) -> list[Note]:
-    """Say that the numbers on these lines are not 0 and are read as 0, if there are any."""
+    """Return a note on nonzero numbers that are read as 0, if there are any."""
     if not lines:
         return []
     found = counted(len(lines), "value")
@@ -139,7 +141,7 @@ def underflow_notes(lines: Sequence[int]) -> list[Note]:
         Note(
             "underflow",
             f"{found} too small for a 64-bit float (first line {lines[0]:,}), read as 0; rows with the same "
-            "value tie and count one half.",
+            "value tie and count as one half.",
             line=lines[0],
             count=len(lines),
         )
@@ -176,7 +178,7 @@ def _ties(predictions: NDArray[np.float64]) -> list[Note]:
             Note(
                 "few_distinct_values",
                 f"The predictions have {values} on {counted(rows, 'row')}; "
-                "rows with the same value tie and count one half.",
+                "rows with the same value tie and count as one half.",
                 count=rows,
             )
         )
@@ -186,7 +188,7 @@ def _ties(predictions: NDArray[np.float64]) -> list[Note]:
             Note(
                 "many_ties",
                 f"{counted(longest, 'row')} ({longest / rows:.1%}) share the prediction {value!r}; "
-                "they tie and count one half.",
+                "they tie and count as one half.",
                 count=longest,
             )
         )
@@ -197,13 +199,13 @@ Places = NDArray[np.int64]
 
 
 class Coverage:
-    """Marks the ids as they occur.
+    """Records the occurrences of the expected ids.
 
     Parameters
     ----------
     row_ids : RowIds
     first_lines : array of int64
-        For each expected id the line of its first occurrence, 0 for none; shared with the reader.
+        For each expected id, the line of its first occurrence, or 0; shared with the reader.
     """
 
     def __init__(self, row_ids: RowIds, first_lines: "array[int]") -> None:
@@ -213,7 +215,7 @@ class Coverage:
         self._lines_shown: dict[int, list[int]] = {}
 
     def mark(self, place: int, line: int) -> None:
-        """Note that an expected id occurs on a line; marking the same line twice counts once."""
+        """Record that an expected id occurs on a line; marking a line twice counts once."""
         first_line = self._first_lines[place]
         if not first_line:
             self._first_lines[place] = line
@@ -225,7 +227,7 @@ class Coverage:
                     lines.append(line)
 
     def problems(self, rows: int, *, is_complete: bool) -> list[Problem]:
-        """Return what is wrong with the ids as a whole, after `rows` rows below the header."""
+        """Return the problems of the ids as a whole, after `rows` rows below the header."""
         expected = len(self._row_ids)
         found = []
         if not is_complete and rows > expected:
@@ -290,7 +292,7 @@ class Coverage:
         return np.flatnonzero(np.frombuffer(self._first_lines, np.int64))[:_SAMPLE]
 
     def _look_rounded(self, found: Places, missing: Places) -> bool:
-        """Return whether what is there fits a float and what is missing does not."""
+        """Return whether the found ids fit a float and the missing ids do not."""
         if not self._row_ids.are_integers or not len(found) or not len(missing):
             return False
         there = [int(text) for text in self._row_ids.at(found[:_SAMPLE])]
@@ -301,7 +303,7 @@ class Coverage:
         )
 
     def _missing(self, missing: Places, rows: int, hint: str) -> Problem:
-        """Name the missing ids in id order: the solution's order is nobody's business."""
+        """List missing ids in id order, because the solution's order is secret."""
         names = [named(name) for name in self._row_ids.smallest(missing, LINES_SHOWN)]
         expected = len(self._row_ids)
         found = f" ({counted(rows, 'row')} found, {expected:,} expected)" if rows != expected else ""

@@ -1,4 +1,4 @@
-"""Line 1 of a submission: header, delimiter and column names, and their faults."""
+"""Header of a submission: delimiter, column names and their faults."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,13 +28,13 @@ _DECIMAL_COMMA = re.compile(rb'[^,]*[;\t|][ \t]*"?[+-]?[0-9]*,[0-9]+"?[ \t]*')
 
 
 def are_right(names: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether the columns are id and prediction and, at most, those of other labels, each once."""
+    """Return whether the columns are id, prediction and possibly other labels, each once."""
     distinct = set(names)
     return {ID, PREDICTION} <= distinct <= {ID, PREDICTION, *others} and len(distinct) == len(names)
 
 
 def notes_on(names: Sequence[str], line: int) -> list[Note]:
-    """Say what is done with columns whose names are right."""
+    """Return notes on the use of columns with correct names."""
     notes = []
     if names.index(PREDICTION) < names.index(ID):
         message = f"The columns were reordered by name: {quoted(','.join(names))}."
@@ -49,7 +49,7 @@ def notes_on(names: Sequence[str], line: int) -> list[Note]:
 
 
 def problems_of(names: Sequence[str], others: Sequence[str], number: int) -> list[Problem]:
-    """Report every fault of the column names; `others` are allowed beside id and prediction."""
+    """Return all problems of the column names; `others` are allowed in addition."""
     own = [name for name in names if name not in others]
     folded = [name.casefold() for name in own]
     header = quoted(",".join(names))
@@ -107,20 +107,20 @@ def _unexpected(names: Sequence[str], extra: Sequence[str], others: Sequence[str
     if others:
         allowed = listed([quoted(name) for name in others], most=20)
         sentence = (
-            f"Line {number:,} has {width}: {unexpected}; besides '{HEADER}' only {allowed} may be there"
+            f"Line {number:,} has {width}: {unexpected}; besides '{HEADER}', only {allowed} may be present"
         )
     return _problem("unexpected_column", number, sentence, shown)
 
 
 def _foreign(names: Sequence[str]) -> str:
-    """Name the first non-ASCII character: it may look just like the expected one."""
+    """Name the first non-ASCII character, which may look exactly like the expected one."""
     foreign = next((char for char in "".join(names) if not char.isascii()), None)
-    return f" (it holds {character(foreign)})" if foreign else ""
+    return f" (it contains {character(foreign)})" if foreign else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows below the header are to be read.
+    """Format of the rows below the header.
 
     Attributes
     ----------
@@ -129,13 +129,13 @@ class Layout:
         Number of fields of a row.
     id_column : int
     prediction_column : int or None
-        None where no column can be the prediction.
+        None if no column can be the prediction.
     first_line, offset : int
-        Number of the first line that holds a row, and where it begins, in bytes.
+        Line number and byte offset of the first row.
     names : list of bytes
-        The fields of the header, to know it again; empty where there is none.
+        The fields of the header, to recognize repetitions; empty if there is no header.
     decimal_comma : bool
-        Predictions are written ``0,5``: already reported.
+        Whether predictions are written like ``0,5``, which is already reported.
     """
 
     delimiter: bytes
@@ -156,16 +156,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header says.
+    """The parsed header.
 
     Attributes
     ----------
     layout : Layout or None
-        None where rows cannot be read.
+        None if rows cannot be read.
     problems : list of Problem
     notes : list of Note
     other_labels : tuple of str
-        The columns beside the prediction that are named for other labels; nothing in them is looked at.
+        Columns named after other labels; they are not read.
     """
 
     layout: Layout | None
@@ -175,10 +175,10 @@ class Header:
 
 
 def read_header(text: Text, other_labels: Sequence[str] = ()) -> Header:
-    """Find the columns ``id`` and ``prediction``; where they are wrong, guess what was meant.
+    """Find the columns ``id`` and ``prediction``; if they are wrong, guess the intended ones.
 
-    The guess serves to report what is wrong with the rows in the same answer. Beside the two, columns may
-    stand that are called exactly as one of the `other_labels`.
+    The guess allows problems of the rows to be reported together with those of the header. Additional columns
+    are allowed if their names are in `other_labels`.
     """
     above = Findings()
     number, start, line, end = _header_line(text, above)
@@ -270,7 +270,7 @@ def _unusable(number: int, line: bytes, fields: object) -> Problem:
     elif not isinstance(fields, list):
         found = f"stray quotes in {quoted(line)}"
     elif len(fields) == 1:
-        found = f"quotes around the whole of {quoted(fields[0])}"
+        found = f"quotes around the whole line {quoted(fields[0])}"
     else:
         found = counted(len(fields), "column", at_least=len(line) >= _LONGEST_HEADER - 1)
     sentence = f"Line {number:,} has {found}; expected the header '{HEADER}'"

@@ -33,15 +33,15 @@ _BYTES_PER_ROW = 64
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """What the rows of a clean submission hold, in the order of the file.
+    """The predictions of a clean submission, in the order of the file.
 
     Attributes
     ----------
     predictions : array of float64, shape (n,)
     positions : array of int64, shape (n,), or slice
-        The place of each row in the solution's order.
+        The position of each row in the solution's order.
     underflows : list of int
-        The rows whose prediction is read as 0 and is not 0.
+        The rows with a nonzero prediction that is read as 0.
     """
 
     predictions: NDArray[np.float64]
@@ -50,7 +50,7 @@ class Proven:
 
 
 def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
-    """Read rows ``id,prediction``, one a line.
+    """Read the rows ``id,prediction`` of a clean file, one row per line.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
 
     Notes
     -----
-    None is returned instead where one of these is not proven:
+    None is returned unless all of these conditions are proven:
 
-    - quotes, if any, enclose whole fields, and then they are taken off;
+    - quotes, if any, enclose whole fields; they are removed;
     - every line is an id, one comma and a field of at most 512 bytes;
     - the ids are the expected ones, each once, byte for byte;
-    - beside the ids there are only bytes that numbers are made of: as many other bytes as the ids
-      themselves hold. Of such bytes pandas reads exactly our grammar (a test tries all short
-      texts), correctly rounded;
+    - outside the ids there are only bytes that occur in numbers: the body has as many other bytes as
+      the ids. From such bytes pandas reads exactly our grammar, correctly rounded (a test tries all
+      short texts);
     - all numbers are finite.
     """
     rows = len(row_ids)
@@ -97,7 +97,8 @@ def read_proven(body: bytes, row_ids: RowIds) -> Proven | None:
 
 def _positions(body: bytes, row_ids: RowIds) -> NDArray[np.int64] | slice | None:
     data = np.frombuffer(body, np.uint8)
-    # No number holds a byte up to the comma but the plus sign, which is rare enough to be doubtful.
+    # The plus sign is the only byte of numbers that is not above the comma. It is rare, so files with it use
+    # the slower search below.
     marks = np.flatnonzero(data <= _COMMA)
     if len(marks) != 2 * len(row_ids):
         marks = np.flatnonzero((data == _LF) | (data == _COMMA))
@@ -124,7 +125,8 @@ def _underflows(body: bytes, predictions: NDArray[np.float64]) -> list[int]:
 
 
 def _predictions(body: bytes) -> NDArray[np.float64] | None:
-    import pandas as pd  # here, because the web imports this package and never gets here
+    # Web processes import this package but never call this function.
+    import pandas as pd
 
     try:
         frame = pd.read_csv(
@@ -150,9 +152,9 @@ class SubmissionFile:
     predictions : array of float64, shape (n,)
         Finite, in the solution's order.
     notes : tuple of Note
-        What is worth a remark.
+        Remarks on the file.
     other_labels : tuple of str
-        The columns that were passed over, called as other labels of the solution.
+        Columns named after other labels of the solution; they were not read.
     """
 
     predictions: NDArray[np.float64]
@@ -161,22 +163,22 @@ class SubmissionFile:
 
 
 def submission_size_cap(rows: int) -> int:
-    """Return the largest size of a submission in bytes, as it arrives and uncompressed."""
+    """Return the maximum size of a submission in bytes, as received and decompressed."""
     return max(_SMALLEST_CAP, _BYTES_PER_ROW * rows)
 
 
 def read_submission(
     source: Path | bytes | BinaryIO, row_ids: RowIds, *, other_labels: Sequence[str] = ()
 ) -> SubmissionFile:
-    """Read a submission: CSV, or gzip or zip of one CSV.
+    """Read a submission from a plain, gzip or ZIP CSV.
 
     Parameters
     ----------
     source : Path, bytes or seekable binary stream
     row_ids : RowIds
-        The ids it must predict. Labels and splits are unknown here, so no message can tell them.
+        The ids it must predict. Labels and splits are unknown here, so no message can disclose them.
     other_labels : sequence of str
-        Columns of these names may stand beside ``id`` and ``prediction``; nothing in them is looked at.
+        Columns with these names are allowed besides ``id`` and ``prediction``; they are not read.
 
     Returns
     -------
@@ -185,7 +187,7 @@ def read_submission(
     Raises
     ------
     FileRejected
-        With everything that is wrong: one problem a class, the first five lines of each.
+        With all problems: one per class, with the first five lines of each.
     """
     try:
         content = open_content(source, cap=submission_size_cap(len(row_ids)))
@@ -202,7 +204,7 @@ def read_submission(
 
 
 def _read_all(stream: BinaryIO) -> bytes:
-    """Read without ever holding the content twice, as joining pieces would."""
+    """Read a stream without holding its content in memory twice, as joining pieces would."""
     if isinstance(stream, BytesIO):
         return stream.getvalue()
     content = BytesIO()
@@ -219,16 +221,17 @@ def _text_of(data: bytes, row_ids: RowIds) -> Text:
         raise FileRejected("submission", [problem_of(text.zero_tail)])
     if text.end <= text.start:
         expected = f"header {HEADER} and {counted(len(row_ids), 'row')}"
-        fact = "The file holds only blank space" if data else "The file is empty"
+        fact = "The file contains only whitespace" if data else "The file is empty"
         problem = Problem("empty_file", f"{fact}; expected {expected}.", expected=expected, found=fact)
         raise FileRejected("submission", [problem])
     return text
 
 
 def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
-    """Read the rows, the fast way if they are clean, and remark on them."""
+    """Read the rows, with the fast reader if they are clean, and add notes."""
     layout = header.layout
-    problems = [] if text.zero_tail is None else [problem_of(text.zero_tail)]  # the cause of others: first
+    # Zero bytes are reported first, because they cause other problems.
+    problems = [] if text.zero_tail is None else [problem_of(text.zero_tail)]
     problems += header.problems
     if layout is None:
         raise FileRejected("submission", problems)
@@ -250,7 +253,7 @@ def _read_rows(text: Text, header: Header, row_ids: RowIds) -> SubmissionFile:
 def write_sample_submission(row_ids: RowIds) -> bytes:
     """Return a submission that predicts 0.0 for every id, in id order.
 
-    Id order, because the order of the solution is nobody's business.
+    The ids are sorted, because the order of the solution is secret.
     """
     ordered = row_ids.smallest(range(len(row_ids)), len(row_ids))
     sample = StringIO(newline="")
