@@ -1,4 +1,4 @@
-"""Agreement of a column with hidden values, whatever its name, coding or scale."""
+"""Agreement of a column with hidden values, regardless of its name, coding or scale."""
 
 import math
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-# Of the rarer class so many may be told wrongly: a corrected or slightly noisy copy is a copy.
+# Permitted errors as a share of the rarer class. A corrected or slightly noisy copy still counts as a copy.
 TOLERANCE = 0.02
-# An agreement by chance has a probability below 2^-BITS, beside what choosing the coding makes likelier.
+# A chance agreement must have a probability below 2^-BITS, after a correction for the choice of the coding.
 BITS = 20.0
 MOST_CATEGORIES = 16
 BLANK = 0
@@ -21,16 +21,16 @@ FIRST_LOOK_SLACK = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a column says of some rows.
+    """A column's values for some rows.
 
     Attributes
     ----------
     rows : array of intp, shape (m,)
-        Which rows of the truth.
+        Indices of the rows in the targets.
     codes : array of uint8, shape (m,), or None
-        Categories from 0 on, `BLANK` for an empty field; None where there are too many.
+        Category numbers; `BLANK` stands for an empty field. None if there are too many categories.
     numbers : array of float64, shape (m,), or None
-        NaN where the field is no number; None where none is.
+        Numeric values, NaN if a field is not numeric. None if no field is numeric.
     """
 
     rows: NDArray[np.intp]
@@ -39,20 +39,20 @@ class Values:
 
 
 def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.float64] | None]) -> list[int]:
-    """Return the numbers of the targets that a column gives away.
+    """Return the indices of the targets that a column discloses.
 
     Parameters
     ----------
     values : Values
     truths : array of bool, shape (n, k)
     raw : list of array of float64 or None, each of shape (n,)
-        What the solution says in numbers.
+        The solution's numeric values for each target.
 
     Returns
     -------
     list of int
-        Those that some coding of few categories, some threshold of a number in either direction, or the
-        numbers themselves give (nearly) without error, and more surely than chance would.
+        Targets that match a coding of a few categories, a threshold of the numbers in either direction, or
+        the numbers themselves, (nearly) without errors and more closely than chance explains.
     """
     found = set()
     if values.codes is not None:
@@ -68,9 +68,9 @@ def agreeing(values: Values, truths: NDArray[np.bool_], raw: list[NDArray[np.flo
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The most rows on which a column may disagree, however many more rows are read.
+    """Upper bounds on the errors of a column that agrees with a target.
 
-    A column's errors never get fewer by further rows; so what is past these bounds cannot agree any more.
+    Further rows never reduce a column's errors, so a column that exceeds all bounds can no longer agree.
     """
 
     truths: NDArray[np.bool_]
@@ -92,9 +92,9 @@ class Bounds:
         return found
 
     def may_agree(self, values: Values) -> bool:
-        """Return whether further rows could make a column agree with anything."""
+        """Return whether a column may still agree with a target after further rows."""
         if values.numbers is None:
-            return True  # numbers may come; texts of many kinds cost nearly nothing
+            return True  # numeric values may follow, and text columns with many values use almost no memory
         if values.codes is not None:
             errors, _ = _errors(values.codes, self.truths[values.rows])
             if (errors <= self._most).any():
@@ -111,7 +111,7 @@ class Bounds:
 
 
 def _numbers(values: Values) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the rows that have a number, and the numbers."""
+    """Return the rows with numeric values, and these values."""
     if values.numbers is None:
         return values.rows[:0], np.empty(0)
     is_number = np.isfinite(values.numbers)
@@ -119,14 +119,14 @@ def _numbers(values: Values) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
 
 
 def is_no_chance(rows: int, rarer: int, errors: int, choices: float) -> bool:
-    """Return whether so few errors are surer than chance, `choices` being how many bits the coding chose."""
+    """Return whether so few errors rule out chance; `choices` is the information in the coding."""
     if not rarer or errors > TOLERANCE * rarer:
         return False
     return _bits(rows, rarer) - _bits(rows, errors) - choices >= BITS
 
 
 def _bits(rows: int, chosen: int) -> float:
-    """Return the logarithm, to base 2, of how many ways there are to choose some of the rows."""
+    """Return the binary logarithm of the number of ways to choose some of the rows."""
     log = math.lgamma(rows + 1) - math.lgamma(chosen + 1) - math.lgamma(rows - chosen + 1)
     return log / math.log(2)
 
@@ -149,7 +149,7 @@ def _by_category(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> set[int
 
 
 def _errors(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return by target the errors of the best coding of the categories, and the positive rows."""
+    """Return, for each target, the errors of the best coding and the number of positive rows."""
     rows = np.bincount(codes)
     used = np.flatnonzero(rows)
     true = np.stack([truths[codes == code].sum(axis=0) for code in used])
@@ -158,7 +158,7 @@ def _errors(codes: NDArray[np.uint8], truths: NDArray[np.bool_]) -> tuple[NDArra
 
 def _by_threshold(numbers: NDArray[np.float64], truths: NDArray[np.bool_], known: set[int]) -> set[int]:
     left = [target for target in range(truths.shape[1]) if target not in known]
-    if numbers.size > 2 * FIRST_LOOK_ROWS:  # a hopeless column shows it in a part of its rows
+    if numbers.size > 2 * FIRST_LOOK_ROWS:  # some of the rows are enough to exclude most targets
         part = slice(0, FIRST_LOOK_ROWS)
         first = _least(numbers[part], truths[part], left)
         left = [target for target, errors, rarer in first if _may(errors, rarer)]
@@ -177,9 +177,9 @@ def _may(errors: int, rarer: int) -> bool:
 def _least(
     numbers: NDArray[np.float64], truths: NDArray[np.bool_], targets: list[int]
 ) -> list[tuple[int, int, int]]:
-    """Return each target with the errors of its best threshold and the rows of its rarer class."""
+    """Return each target with the errors of its best threshold and the size of its rarer class."""
     order = np.argsort(numbers, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(numbers[order]) > 0, True))  # equal numbers are not divided
+    ends = np.flatnonzero(np.append(np.diff(numbers[order]) > 0, True))  # a threshold cannot split ties
     found = []
     for first in range(0, len(targets), TARGETS_AT_ONCE):
         some = targets[first : first + TARGETS_AT_ONCE]
@@ -195,7 +195,7 @@ def _least(
 
 
 def _are_equal(numbers: NDArray[np.float64], said: NDArray[np.float64]) -> bool:
-    """Return whether a column repeats the solution's numbers, where these are more than two."""
+    """Return whether a column repeats the solution's numbers, if there are more than two."""
     few = slice(0, FIRST_LOOK_ROWS)
     if np.count_nonzero(np.abs(said[few] - numbers[few]) > NEARLY) > said[few].size // 4:
         return False

@@ -1,4 +1,4 @@
-"""Evidence of disclosure: column values of the known rows, collected in one pass."""
+"""Evidence for disclosure: column values of the solution's rows, collected in one pass."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,27 +16,27 @@ FEWEST_ROWS = 1_000
 FIRST_JUDGED = 4_000
 SAMPLED = 200
 LEAST_MATCHES = 5
-# Of the rows of a chunk that have a known id, so many have different ones: a column of small numbers has not.
+# Minimum share of distinct values among the matches of an id column. It excludes columns of small integers.
 LEAST_DISTINCT = 0.5
 MOST_ID_COLUMNS = 3
 MOST_PARTS = 64
 LONGEST_DIVIDED = 400
 ROWS_AT_ONCE = 20_000
-ALIGNED_ROWS = 8_000  # of each length; an agreement by order is as sure on a draw of the rows
+ALIGNED_ROWS = 8_000  # sample size for each table length; enough to detect an agreement by order
 _BETWEEN = re.compile(r"[^0-9A-Za-z.+-]+")
 
 
 @dataclass(eq=False)
 class _Column:
-    """A column's values of the rows that are looked at; what says nothing takes no memory."""
+    """A column's values for the sampled rows; uninformative parts use no memory."""
 
     codes: NDArray[np.uint8] | None
     numbers: NDArray[np.float64] | None = None
     categories: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def say(self, size: int, rows: Rows, texts: Sequence[str]) -> None:
-        """Note what the column says of some rows, of which nothing was said yet."""
-        import pandas as pd  # here, because who only shows what was found does without it
+        """Store the column's values for rows that have none yet."""
+        import pandas as pd  # imported here because displaying findings does not need pandas
 
         places, distinct = pd.factorize(np.array(texts, dtype=object))
         numbers = np.fromiter(map(_number, distinct), np.float64, len(distinct))
@@ -55,27 +55,27 @@ class _Column:
             self.codes[rows] = np.array([known[text] for text in distinct], np.uint8)[places]
 
     def values(self, rows: Rows) -> Values:
-        """Return what the column says of some rows."""
+        """Return the column's values for some rows."""
         codes = None if self.codes is None else self.codes[rows]
         return Values(rows, codes, None if self.numbers is None else self.numbers[rows])
 
     def cut(self, size: int) -> None:
-        """Keep the first rows only."""
+        """Keep only the first rows."""
         self.codes = None if self.codes is None else self.codes[:size].copy()
         self.numbers = None if self.numbers is None else self.numbers[:size].copy()
 
     @property
     def bytes(self) -> int:
-        """How much memory the values take."""
+        """Memory use of the values in bytes."""
         return sum(0 if each is None else each.nbytes for each in (self.codes, self.numbers))
 
 
 class Gathered:
-    """The values of every column, by the row that each belongs to; the first that is said of a row counts.
+    """The values of all columns, by solution row; the first value of a row counts.
 
-    Rows are numbered in a random order. Where there are so many columns that their values take too much
-    memory, the first numbers alone are looked at: a smaller draw. `may_agree`, where it is known what the
-    rows are, lets a column go as soon as no further row can make it agree.
+    Rows are numbered in random order. If the values of many columns use too much memory, only the rows with
+    the lowest numbers are kept, which is a smaller random sample. `may_agree` is given if the rows are
+    identified by ids; a column is dropped as soon as it can no longer agree with any target.
     """
 
     def __init__(self, size: int, may_agree: Callable[[Values], bool] | None = None) -> None:
@@ -89,19 +89,19 @@ class Gathered:
         self._bytes = 0
 
     def note(self, rows: Rows, places: Rows) -> None:
-        """Note where in the table some rows are of which nothing was said yet."""
+        """Store the table positions of rows that were not seen before."""
         self._is_there[rows] = True
         self._place[rows] = places
 
     def say(self, name: str, rows: Rows, texts: Sequence[str]) -> None:
-        """Note what a column says of rows that were noted."""
+        """Store a column's values for rows that were passed to `note`."""
         if name in self._hopeless:
             return
         column = self._columns.get(name)
         if column is None:
             column = self._columns[name] = _Column(np.zeros(self.size, np.uint8))
             self._bytes += column.bytes
-        inside = rows < self.size  # the columns before may have made it smaller
+        inside = rows < self.size  # storing earlier columns may have reduced the size
         if not inside.all():
             texts = [text for text, is_in in zip(texts, inside.tolist(), strict=True) if is_in]
         before = column.bytes
@@ -110,7 +110,7 @@ class Gathered:
         self._fit()
 
     def judge(self, tick: Callable[[], None]) -> None:
-        """Let go of the columns that cannot agree any more, whenever twice as many rows are there."""
+        """Drop columns that can no longer agree; runs whenever the number of rows has doubled."""
         count = self.count
         if self._may_agree is None or count < self._judged_at:
             return
@@ -123,11 +123,11 @@ class Gathered:
                 self._bytes -= self._columns.pop(name).bytes
 
     def wants(self, name: str) -> bool:
-        """Return whether a column may still say something."""
+        """Return whether further values of a column are needed."""
         return name not in self._hopeless
 
     def new(self, numbers: Rows) -> Rows:
-        """Return the index in `numbers` of a checked row without a value so far."""
+        """Return the indices in `numbers` of sampled rows that were not seen before."""
         good = np.flatnonzero((numbers >= 0) & (numbers < self.size))
         good = good[~self._is_there[numbers[good]]]
         _, first = np.unique(numbers[good], return_index=True)
@@ -135,22 +135,22 @@ class Gathered:
 
     @property
     def count(self) -> int:
-        """How many rows something was said of."""
+        """The number of rows with values."""
         return int(np.count_nonzero(self._is_there))
 
     def all(self, rows: Rows | None = None) -> Iterator[tuple[str, Values]]:
-        """Yield each column with its values of some rows, by default of all of which something was said."""
+        """Yield each column with its values for some rows, by default for all rows with values."""
         chosen = np.flatnonzero(self._is_there) if rows is None else rows
         for name, column in self._columns.items():
             yield name, column.values(chosen)
 
     def places(self) -> Values:
-        """Return the place of each row in the table."""
+        """Return the position of each row in the table."""
         rows = np.flatnonzero(self._is_there)
         return Values(rows, None, self._place[rows])
 
     def presence(self) -> Values:
-        """Return whether each row is in the table at all."""
+        """Return whether each row is present in the table."""
         return Values(np.arange(self._is_there.size), self._is_there.astype(np.uint8), None)
 
     def _fit(self) -> None:
@@ -172,11 +172,11 @@ def _number(text: str) -> float:
 
 @dataclass(eq=False)
 class Evidence:
-    """What one table says, by the ids in each of its columns, and by the order of its rows.
+    """Evidence from one table, matched to solution rows by ids or by row order.
 
-    Rows of a table without ids are held against the orders that the sample submission or the solution may
-    suggest: all orders of the right length, with and without a line of names before them. `tick` is called
-    again and again: it may raise.
+    A table without ids is compared with all possible orders of the same length, with and without a header
+    row. The sample submission or the solution may suggest such an order. `tick` is called frequently and may
+    raise an exception to stop the check.
     """
 
     hidden: Hidden
@@ -200,12 +200,12 @@ class Evidence:
             self.row_count += chunk.row_count
 
     def aligned(self) -> Iterator[tuple[Order, str, Values]]:
-        """Yield what each column says where the rows have one of the orders, and no ids."""
+        """Yield each column's values for every possible row order if the table has no ids."""
         if not self._has_ids and self._in_order is not None:
             yield from self._in_order.held_against(self.hidden, self.row_count)
 
     def _is_of_ids(self, wanted: "list[_Wanted]", row_count: int) -> bool:
-        """Return whether ids name nearly every row so far: then the order of the rows adds nothing."""
+        """Return whether ids identify almost all rows so far, so that their order adds no evidence."""
         share = len(self.hidden.index) / max(1, len(self.hidden.ids))
         counts = {id(gathered): gathered.count for gathered in self.by_id.values()}
         for each in wanted:
@@ -213,7 +213,7 @@ class Evidence:
         return max(counts.values(), default=0) >= 0.8 * share * max(1, row_count - 1)
 
     def _by_ids(self, wide: "_Wide") -> "list[_Wanted]":
-        """Return the rows whose ids are known, for each column of ids."""
+        """Return the rows with known ids for each id column."""
         index, wanted = self.hidden.index, []
         for name in wide.names:
             gathered = self.by_id.get(name)
@@ -235,7 +235,7 @@ class Evidence:
         return wanted
 
     def _by_order(self, row_count: int) -> "list[_Wanted]":
-        """Return the rows that are drawn, as long as the table may have an order's length."""
+        """Return the sampled rows while the table is not longer than any order."""
         if self.row_count == 0:
             self._in_order = _InOrder.of(self.hidden.orders)
         if self._in_order is None or self.row_count + row_count > self._in_order.longest:
@@ -246,7 +246,7 @@ class Evidence:
         return [_Wanted(self._in_order.gathered, new, numbers[new])] if new.size else []
 
     def _gather(self, wide: "_Wide", wanted: "list[_Wanted]") -> None:
-        """Note all columns of the rows that are wanted, one column after the other: each is decoded once."""
+        """Store all columns of the wanted rows; each column is decoded only once."""
         for each in wanted:
             each.gathered.note(each.numbers, self.row_count + each.rows)
         for source in wide.sources if wanted else ():
@@ -261,7 +261,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """Rows of a chunk that a gathering wants, with its numbers for them."""
+    """Rows of a chunk that a `Gathered` needs, with their numbers in it."""
 
     gathered: Gathered
     rows: Rows
@@ -271,32 +271,32 @@ class _Wanted:
 
 @dataclass(frozen=True, eq=False)
 class _InOrder:
-    """Rows drawn by their places: for each length that a table may have, enough of its rows."""
+    """Rows sampled by position, with enough rows for each length that a table may have."""
 
-    slots: NDArray[np.intp]  # by place; -1 where a row is not drawn
+    slots: NDArray[np.intp]  # slot of each position; -1 for rows outside the sample
     gathered: Gathered
 
     @classmethod
     def of(cls, orders: Iterable[Order]) -> "_InOrder | None":
-        """Draw rows for the lengths of some orders."""
+        """Sample rows for the lengths of the given orders, or return None without orders."""
         lengths = sorted({order.places.size for order in orders})
         if not lengths:
             return None
         random = np.random.default_rng(0)
         draws = [random.permutation(length)[:ALIGNED_ROWS] for length in lengths]
         drawn = np.unique(np.concatenate(draws))
-        drawn = np.union1d(drawn, drawn + 1)  # the place is one more where a line of names comes first
+        drawn = np.union1d(drawn, drawn + 1)  # a header row shifts all positions by one
         slots = np.full(lengths[-1] + 1, -1)
         slots[drawn] = random.permutation(drawn.size)
         return cls(slots, Gathered(drawn.size))
 
     @property
     def longest(self) -> int:
-        """The most rows that a table in an order has."""
+        """The maximum number of rows in a table that has one of the orders."""
         return self.slots.size
 
     def held_against(self, hidden: Hidden, row_count: int) -> Iterator[tuple[Order, str, Values]]:
-        """Yield what each column says if the table has an order."""
+        """Yield each column's values for every order of the table's length."""
         for order in hidden.orders:
             names = row_count - order.places.size
             if names not in (0, 1):
@@ -306,13 +306,13 @@ class _InOrder:
             slots = self.slots[names:row_count][inside]
             is_known = (rows >= 0) & (slots < self.gathered.size)
             rows, slots = rows[is_known], slots[is_known]
-            by_draw = np.argsort(rows, kind="stable")  # so that any first part is a draw too
+            by_draw = np.argsort(rows, kind="stable")  # every prefix must be a random sample
             for name, values in self.gathered.all(slots[by_draw]):
                 yield order, name, Values(rows[by_draw], values.codes, values.numbers)
 
 
 class _Wide:
-    """A chunk with the parts of columns that join several values, such as ``7000001|toxic``, beside it."""
+    """A chunk with extra columns for the parts of joined values such as ``7000001|toxic``."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -328,14 +328,14 @@ class _Wide:
         self.names = [*chunk.names, *self._parts]
 
     def may_hold_ids(self, name: str, index: dict[str, int]) -> bool:
-        """Return whether some of the values, drawn evenly, are ids."""
+        """Return whether any value in a systematic sample is an id."""
         source, part = self._parts.get(name, (name, None))
         sample = self._samples[source]
         texts = sample if part is None else [_part(text, part) for text in sample]
         return bool((_found(texts, index) >= 0).any())
 
     def numbers(self, name: str, index: dict[str, int]) -> Rows:
-        """Return the numbers of the ids in a column, -1 where a value is none."""
+        """Return the row numbers of the ids in a column, -1 for values that are not ids."""
         source, part = self._parts.get(name, (name, None))
         found = []
         for first in range(0, self._chunk.row_count, ROWS_AT_ONCE):
@@ -347,7 +347,7 @@ class _Wide:
     def columns(
         self, source: str, rows: Rows, wants: Callable[[str], bool]
     ) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield a column and its parts, as texts of some rows, so far as they are wanted."""
+        """Yield the texts of a column and its parts for some rows, unless none of them is wanted."""
         parts = self._part_names[source]
         if not any(map(wants, [source, *parts])):
             return
@@ -360,7 +360,7 @@ class _Wide:
 
 
 def _found(texts: Sequence[str], index: dict[str, int]) -> Rows:
-    """Return the number of each id, -1 where there is none."""
+    """Return the row number of each id, -1 for texts that are not ids."""
     found = [index.get(text, -1) for text in texts]
     for place, text in enumerate(texts):
         if found[place] < 0 and "." in text:
@@ -369,7 +369,7 @@ def _found(texts: Sequence[str], index: dict[str, int]) -> Rows:
 
 
 def _parts(sample: Sequence[str]) -> int:
-    """Return of how many parts nearly all values are made, 0 where they are not joined of the same number."""
+    """Return the number of parts in almost all values, or 0 if they are joined differently."""
     filled = [text for text in sample if text]
     if not filled or max(map(len, filled)) > LONGEST_DIVIDED:
         return 0
@@ -384,5 +384,5 @@ def _part(text: str, part: int) -> str:
 
 
 def _key(text: str) -> str:
-    """Return the id that a value is meant to be: spreadsheets write 7 as 7.0, and files are named 7.txt."""
+    """Return a value without its suffix, because 7 may appear as 7.0 or as a file name 7.txt."""
     return text.partition(".")[0]

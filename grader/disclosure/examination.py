@@ -19,19 +19,19 @@ MOST_UNOPENED = 50
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """A column that gives something hidden away.
+    """A column that discloses hidden values.
 
     Attributes
     ----------
     table : str
-        Where in the file, empty for all of it.
+        The table's path in the file; empty if the file is a single table.
     column : str
-        Its name; or the order of the rows, or which rows are in the table.
+        The column's name, `ORDER` for the order of the rows, or `PRESENCE` for their presence in the table.
     kind : Kind
     names : tuple of str
-        The columns of the solution that it agrees with.
+        Solution columns with which the column agrees.
     rows : int
-        On so many rows of the solution it was found.
+        The number of compared rows of the solution.
     """
 
     table: str
@@ -43,16 +43,17 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What came of looking through a file.
+    """Result of the leak check of a file.
 
     Attributes
     ----------
     disclosures : tuple of Disclosure
     unopened : tuple of Unopened
-        At most so many are named as anybody reads; `unopened_count` counts all.
+        The first `MOST_UNOPENED` parts that could not be read.
     unopened_count : int
+        The number of all parts that could not be read.
     tables, rows : int
-        How many were read.
+        The numbers of tables and rows that were read.
     preview : dict or None
         The first rows and the column statistics of the first table.
     """
@@ -66,24 +67,24 @@ class Examined:
 
 
 def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) -> Examined:
-    """Check a file of any format for columns that agree with hidden facts.
+    """Check a file of any format for columns that agree with hidden values.
 
     Parameters
     ----------
     file : binary file
-        Read once from the beginning.
+        Read once from the start.
     hidden : Hidden
     budget : Budget, optional
 
     Returns
     -------
     Examined
-        It raises nothing at what a file holds: what cannot be read is named.
+        Parts that cannot be read are listed in the result. No file content raises an exception.
 
     Raises
     ------
     NotReadNow
-        The bytes did not come, or found no room: nothing is known of the file.
+        The storage failed or the disk is full, so the check has no result.
     """
     budget = budget or Budget()
     disclosures: list[Disclosure] = []
@@ -107,7 +108,7 @@ def examine(file: IO[bytes], hidden: Hidden, *, budget: Budget | None = None) ->
 
 
 def _read(table: Table, evidence: Evidence) -> Unopened | None:
-    """Read a table as far as possible, and check the part that was read."""
+    """Collect evidence from the readable part of a table; return the error, if any."""
     try:
         evidence.read(table.chunks)
     except DAMAGED_OR_GIVEN_UP as error:
@@ -123,7 +124,8 @@ def _found(table: Table, evidence: Evidence) -> Iterator[Disclosure]:
         yield from _told(table, PRESENCE, gathered.presence(), evidence.hidden)
     for order, column, values in evidence.aligned():
         for told in _told(table, column, values, evidence.hidden):
-            if told.kind is not Kind.USAGE or not order.is_by_usage:  # any count of the rows agrees then
+            # If the rows are sorted by Usage, every column that counts the rows agrees with Usage.
+            if told.kind is not Kind.USAGE or not order.is_by_usage:
                 yield told
 
 

@@ -1,4 +1,4 @@
-"""Hidden values of a competition as yes-or-no targets, such as a positive or a public row."""
+"""Hidden values of a competition as binary targets, such as positive rows or public rows."""
 
 import enum
 import hashlib
@@ -14,11 +14,11 @@ from grader.disclosure.agreement import Bounds
 THRESHOLD = 0.5
 USAGE_NAMES = ("Ignored", "Public", "Private")
 LARGEST_INTEGER_DIGITS = 18
-MOST_ROWS = 200_000  # of a larger solution so many are looked at, drawn at random
+MOST_ROWS = 200_000  # size of the random sample of a larger solution
 
 
 class Kind(enum.StrEnum):
-    """Which part of a solution it is."""
+    """Part of a solution to which a target belongs."""
 
     LABEL = "label"
     IDENTITY = "identity"
@@ -27,16 +27,16 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """One hidden thing.
+    """A hidden binary value of each row.
 
     Attributes
     ----------
     kind : Kind
     name : str
-        As organizers know it: the column of the solution.
+        The solution column.
     is_true : array of bool, shape (n,)
     values : array of float64, shape (n,), or None
-        What the solution says, where it is a number.
+        The solution's numeric values, or None if the column is not numeric.
     """
 
     kind: Kind
@@ -47,7 +47,7 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Places of rows in an order that a file without ids may have; `is_by_usage` where Usage makes it."""
+    """Row positions in a possible order of a file without ids, which may depend on Usage."""
 
     places: NDArray[np.intp]
     is_by_usage: bool
@@ -55,14 +55,15 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """All that is hidden of the rows of one set of ids.
+    """All hidden values of the rows of a solution.
 
     Attributes
     ----------
     ids : sequence of str
-        The n distinct ids.
+        The n distinct row ids.
     targets : tuple of Target
     orders : tuple of Order
+        Orders in which the rows may appear in a file without ids.
     """
 
     ids: Sequence[str]
@@ -79,7 +80,10 @@ class Hidden:
         identities: Mapping[str, NDArray[np.float64]],
         usage: NDArray[np.int8],
     ) -> "Hidden":
-        """Take what one solution hides; `usage` is 0 Ignored, 1 Public, 2 Private, a blank identity NaN."""
+        """Return the hidden values of one solution.
+
+        `usage` is 0 for Ignored, 1 for Public and 2 for Private rows. Blank identities are NaN.
+        """
         columns = [(Kind.LABEL, *label)]
         columns += [(Kind.LABEL, name, values) for name, values in other_labels.items()]
         columns += [(Kind.IDENTITY, name, values) for name, values in identities.items()]
@@ -89,9 +93,9 @@ class Hidden:
         return cls(ids, informative, tuple(_orders(ids, usage)))
 
     def with_other(self, other: "Hidden") -> "Hidden":
-        """Return this with what another solution of the same ids hides beside it."""
+        """Return these hidden values together with those of another solution that has the same ids."""
         places = {text: place for place, text in enumerate(self.ids)}
-        here = np.array([places[text] for text in other.ids])  # of the other's rows
+        here = np.array([places[text] for text in other.ids])  # positions of the other solution's rows
         back = np.argsort(here)
         known = {(each.kind, each.name, each.is_true.tobytes()) for each in self.targets}
         added = [
@@ -108,36 +112,36 @@ class Hidden:
 
     @cached_property
     def drawn(self) -> NDArray[np.intp]:
-        """Places of the rows that are looked at, in a random order, so that any first part is a draw too."""
+        """Positions of the sampled rows in random order; every prefix is also a random sample."""
         return np.random.default_rng(0).permutation(len(self.ids))[:MOST_ROWS]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """From each id that is looked at to its place in `drawn`."""
+        """Mapping from each sampled id to its index in `drawn`."""
         return {self.ids[place]: number for number, place in enumerate(self.drawn.tolist())}
 
     @cached_property
     def numbers(self) -> NDArray[np.intp]:
-        """From each place to the number in `drawn`, -1 where the row is not looked at."""
+        """The index in `drawn` of each row, -1 if the row is not sampled."""
         found = np.full(len(self.ids), -1)
         found[self.drawn] = np.arange(self.drawn.size)
         return found
 
     @cached_property
     def truths(self) -> NDArray[np.bool_]:
-        """The targets of the rows that are looked at, of shape (rows, targets)."""
+        """The targets of the sampled rows, of shape (rows, targets)."""
         if not self.targets:
             return np.empty((self.drawn.size, 0), np.bool_)
         return np.stack([each.is_true[self.drawn] for each in self.targets], axis=1)
 
     @cached_property
     def bounds(self) -> Bounds:
-        """What a column of the rows that are looked at can be let go by."""
+        """Error bounds above which a column can be dropped."""
         return Bounds(self.truths, self.said)
 
     @cached_property
     def said(self) -> list[NDArray[np.float64] | None]:
-        """What the solution says in numbers of the rows that are looked at, by target."""
+        """For each target, the solution's numbers in the sampled rows, or None if they are binary."""
         said = [None if each.values is None else each.values[self.drawn] for each in self.targets]
         return [None if each is None or _says_no_more(each) else each for each in said]
 
@@ -147,12 +151,12 @@ def _digest(places: NDArray[np.intp]) -> bytes:
 
 
 def _says_no_more(values: NDArray[np.float64]) -> bool:
-    """Return whether numbers are two at most: then they are no more than true or false."""
+    """Return whether there are at most two distinct numbers, which `truths` already represents."""
     return np.unique(values[np.isfinite(values)]).size <= 2
 
 
 def _orders(ids: Sequence[str], usage: NDArray[np.int8]) -> Iterator[Order]:
-    """Yield the solution's order, that by text and by number: of all rows, a split, one after the other."""
+    """Yield the solution's order and sorted orders of all rows, each split and joined splits."""
     seen = set()
     for base in _bases(ids):
         ignored, public, private = (base[usage[base] == code] for code in range(len(USAGE_NAMES)))

@@ -1,4 +1,4 @@
-"""Archives and compressed streams inside a data file, also nested ones."""
+"""Archives and compressed streams in data files, including nested ones."""
 
 import bz2
 import gzip
@@ -52,7 +52,7 @@ COMPRESSED: tuple[tuple[bytes, Any], ...] = (
     (b"BZh", bz2.BZ2File),
     (b"\xfd7zXZ\x00", lzma.LZMAFile),
 )
-# What the readers raise at damaged input: a directory that lies leads them anywhere.
+# Exceptions that readers raise for damaged input; an incorrect archive directory can cause almost any error.
 DAMAGED = (
     ArithmeticError,
     AttributeError,
@@ -75,26 +75,26 @@ DAMAGED_OR_GIVEN_UP = (*DAMAGED, GivenUp)
 
 @dataclass(frozen=True, slots=True)
 class Unopened:
-    """What could not be looked at: `name` says where in the file, empty for all of it, and `reason` why."""
+    """A part of a file that could not be checked; `name` is its path, empty for the whole file."""
 
     name: str
     reason: str
 
 
 def unopened_by(name: str, error: Exception) -> Unopened:
-    """Return what could not be looked at, with the reason that an error gives."""
+    """Return a part that could not be checked, with the reason from an error."""
     if isinstance(error, GivenUp):
         return Unopened(name, str(error))
     if isinstance(error, MemoryError):
-        return Unopened(name, "it takes too much memory to be read")
+        return Unopened(name, "reading it takes too much memory")
     return Unopened(name, f"it is damaged ({type(error).__name__}: {str(error)[:200]})")
 
 
 def opened(file: io.BufferedReader, budget: Budget) -> Iterator[Table | Unopened]:
-    """Yield every table in a file, and what could not be opened.
+    """Yield every table in a file, and every part that could not be opened.
 
-    A table is to be read before the next is asked for; what is found wrong then is raised there: GivenUp, or
-    one of `DAMAGED`; NotReadNow, which is no statement on the file, goes through everywhere.
+    Each table must be read before the next one is requested. Reading it raises GivenUp or one of `DAMAGED`.
+    NotReadNow, which does not depend on the file's content, is always passed on.
     """
     yield from _opened(file, "", budget, 0)
 
@@ -111,7 +111,7 @@ def _layer(stream: io.BufferedReader, name: str, budget: Budget, depth: int) -> 
     if not beginning:
         return
     if depth > DEEPEST:
-        raise GivenUp("it is packed too often")
+        raise GivenUp("archives are nested too deeply")
     for magic, unpacked in COMPRESSED:
         if beginning.startswith(magic):
             with unpacked(stream) as inner:
@@ -135,7 +135,7 @@ def _text(
     encoding = _encoding(beginning)
     if encoding is None:
         kinds = (kind for magic, kind in KNOWN_KINDS if beginning.startswith(magic))
-        raise GivenUp(f"it is {next(kinds, 'no text')}")
+        raise GivenUp(f"it is {next(kinds, 'not text')}")
     counted = stream if is_counted else _counted(stream, budget)
     text = tables.as_text(io.BufferedReader(_Raw(counted), CHUNK_BYTES), encoding)
     shown = beginning.decode(encoding, "replace").lstrip("\ufeff \t\r\n")
@@ -148,14 +148,14 @@ def _text(
 
 
 def _first_lines(shown: str, stream: io.BufferedReader) -> str:
-    """Return the beginning with its first line whole, where the stream can look ahead that far."""
+    """Return the start of a text with a complete first line, unless that line is too long."""
     if "\n" in shown:
         return shown
     return stream.peek(CHUNK_BYTES)[:CHUNK_BYTES].decode("utf-8-sig", "replace").lstrip()
 
 
 def _encoding(beginning: bytes) -> str | None:
-    """Return how a text is encoded, None where it is none."""
+    """Return the encoding of a text, or None if it is not text."""
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     if b"\0" in beginning or any(beginning.startswith(magic) for magic, _ in KNOWN_KINDS):
@@ -173,12 +173,12 @@ def _zip(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[T
             if "[Content_Types].xml" in names and any(each.startswith(folder) for each in names):
                 raise GivenUp(f"it is {kind}")
         if len(entries) > MOST_FILES:
-            raise GivenUp(f"it holds {len(entries):,} files")
+            raise GivenUp(f"it contains {len(entries):,} files")
         yield tables.names_as_table(names)
         for entry in entries:
             place = _below(name, entry.filename)
             if entry.flag_bits & 1:
-                yield Unopened(place, "it has a password")
+                yield Unopened(place, "it is password-protected")
                 continue
             with archive.open(entry) as inner:
                 yield from _opened(_counted(inner, budget), place, budget, depth + 1)
@@ -192,7 +192,7 @@ def _tar(stream: IO[bytes], name: str, budget: Budget, depth: int) -> Iterator[T
             if inner is not None and not _is_litter(member.name):
                 names.append(member.name)
                 if len(names) > MOST_FILES:
-                    raise GivenUp(f"it holds more than {MOST_FILES:,} files")
+                    raise GivenUp(f"it contains more than {MOST_FILES:,} files")
                 yield from _opened(_counted(inner, budget), _below(name, member.name), budget, depth + 1)
     yield tables.names_as_table(names)
 
@@ -210,7 +210,7 @@ def _counted(stream: IO[bytes], budget: Budget) -> io.BufferedReader:
 
 
 class _Raw(io.RawIOBase):
-    """A stream that leaves its source open when it goes."""
+    """A stream that does not close its source."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -235,7 +235,7 @@ class _Raw(io.RawIOBase):
 
 @contextmanager
 def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Give a stream in which one can go back: a copy where it is none."""
+    """Yield the stream if it is seekable, or else a temporary copy."""
     if stream.seekable():
         yield stream
         return
@@ -247,7 +247,7 @@ def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _on_disk(stream: IO[bytes]) -> Iterator[str]:
-    """Give the path of a copy of a stream."""
+    """Yield the path of a temporary copy of a stream."""
     with _temporary(tempfile.NamedTemporaryFile) as copied:
         copy(stream, copied)
         yield copied.name
@@ -262,5 +262,5 @@ def _temporary(make: Callable[[], Any]) -> Iterator[Any]:
     try:
         yield file
     finally:
-        with suppress(OSError):  # on a full disk closing tries to write once more
+        with suppress(OSError):  # closing writes again, which fails on a full disk
             file.close()

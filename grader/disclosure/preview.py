@@ -1,6 +1,6 @@
-"""Preview of a data file: the first rows and the column statistics of its first table.
+"""Preview of a data file: first rows and column statistics of its first table.
 
-The leak check computes the preview once, from a bounded sample of the first rows that it reads.
+The leak check computes the preview once from a bounded sample of the first rows.
 """
 
 import math
@@ -49,7 +49,7 @@ class _Column:
 
 
 class Sample:
-    """Sample of the first table that passes; hostile tables cost no more than the constants allow."""
+    """Sample of the first table, with limits that also hold for malicious files."""
 
     def __init__(self) -> None:
         self._name: str | None = None
@@ -57,14 +57,14 @@ class Sample:
         self._column_count = self._rows = self._passed = self._characters = 0
 
     def of(self, table: Table) -> Table:
-        """Return the table; if it is the first one, its chunks are sampled while somebody reads them."""
+        """Return the table; the chunks of the first table are sampled when they are read."""
         if self._name is not None:
             return table
         self._name = table.name
         return Table(table.name, self._passing(table.chunks))
 
     def stored(self) -> dict[str, Any] | None:
-        """Return the preview as JSON can hold it, None without a row."""
+        """Return the preview as JSON-ready data, or None if there are no rows."""
         if not self._rows:
             return None
         return {
@@ -107,7 +107,7 @@ class Sample:
 
 
 def _has_header(chunk: Chunk) -> bool:
-    """Return whether the first row repeats the names of the columns, as a row of delimited text does."""
+    """Return whether the first row repeats the column names, as in a CSV file with a header."""
     if not chunk.row_count:
         return False
     first = np.arange(1)
@@ -126,6 +126,6 @@ def _number(text: str) -> float | None:
 
 
 def _shown(text: str) -> str:
-    """Return a short text that can be stored and shown: no control, bidirectional or lone characters."""
+    """Shorten a text, and replace control characters, bidirectional marks and lone surrogates."""
     cut = "".join(each if each.isprintable() else " " for each in text[:CELL_LENGTH])
     return f"{cut}…" if len(text) > CELL_LENGTH else cut

@@ -1,4 +1,4 @@
-"""Bytes of a data file under check, and the limits of the check: size and processor time."""
+"""Input streams of the leak check, and its limits on size and CPU time."""
 
 import io
 import time
@@ -8,22 +8,22 @@ from typing import IO, Any
 
 CHUNK_BYTES = 1 << 20
 MAX_BYTES = 20_000_000_000
-SECONDS_PER_GIGABYTE = 150.0  # narrow columns of numbers in a CSV were seen to take 59
+SECONDS_PER_GIGABYTE = 150.0  # CSV files with narrow numeric columns took 59 seconds in measurements
 LEAST_SECONDS = 20.0
-USUAL_RATIO = 50  # what is packed closer than that gets no more time
+USUAL_RATIO = 50  # compression ratio up to which unpacked bytes extend the time limit
 
 
 class GivenUp(Exception):
-    """The file is not looked at any further; the message says why, to follow "not opened:"."""
+    """The check of a part of the file ended early; the message completes "x was not checked:"."""
 
 
 @dataclass(eq=False)
 class Budget:
-    """What one file may cost, all that is packed into it together.
+    """Size and CPU time limits for one file and everything that is packed into it.
 
-    The time is that of the processor: on a busy machine a file takes longer, and is looked through all the
-    same. It grows with `size`, the bytes of the file, or with the unpacked bytes, up to 50 times `size`.
-    `tell` is called with the unpacked bytes now and then.
+    CPU time is limited instead of elapsed time so that a busy machine does not affect the result. The limit
+    grows with the larger of `size`, which is the file's size in bytes, and the unpacked size, up to 50 times
+    `size`. `tell` is called with the number of unpacked bytes after each read.
     """
 
     max_bytes: int = MAX_BYTES
@@ -35,30 +35,30 @@ class Budget:
     _begun_at: float = field(default_factory=time.process_time, init=False)
 
     def spend(self, size: int) -> None:
-        """Count unpacked bytes; raise GivenUp where it is too much."""
+        """Count unpacked bytes; raise GivenUp if a limit is exceeded."""
         self.spent += size
         if self.spent > self.max_bytes:
-            raise GivenUp(f"it holds more than {self.max_bytes / 1e9:,.1f} GB unpacked")
+            raise GivenUp(f"it contains more than {self.max_bytes / 1e9:,.1f} GB of unpacked data")
         self.go_on()
         self.tell(self.spent)
 
     def go_on(self) -> None:
-        """Raise GivenUp where the time is over."""
+        """Raise GivenUp if the time limit is exceeded."""
         counted = max(self.size, min(self.spent, USUAL_RATIO * self.size))
         allowed = max(self.least_seconds, self.seconds_per_gigabyte * counted / 1e9)
         if time.process_time() - self._begun_at > allowed:
-            raise GivenUp(f"it cannot be checked within {allowed:,.0f} seconds of processor time")
+            raise GivenUp(f"it cannot be checked within {allowed:,.0f} seconds of CPU time")
 
 
 class CountedStream(io.RawIOBase):
-    """A stream whose bytes are paid for as they are read."""
+    """A stream that counts its bytes against a budget."""
 
     def __init__(self, stream: IO[bytes], budget: Budget) -> None:
         self._stream = stream
         self._budget = budget
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
@@ -70,29 +70,29 @@ class CountedStream(io.RawIOBase):
 
 
 class NotReadNow(Exception):
-    """The bytes cannot be read at the moment, or there is no room to unpack them: the machine's fault."""
+    """The file cannot be read or unpacked because the storage or the disk of this machine fails."""
 
 
 class Source(io.RawIOBase):
-    """A file whose storage failures are not mistaken for damage, although readers raise the same errors."""
+    """A file whose storage failures raise NotReadNow; an OSError would be treated as damage."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return whether one can go back."""
+        """Return whether the file is seekable."""
         return self._file.seekable()
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place; one that is not there is what a damaged file says."""
+        """Change the position; errors are not converted, because damaged files cause them."""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """Return the place."""
+        """Return the position."""
         return self._file.tell()
 
     def readinto(self, buffer: Any) -> int:
@@ -106,8 +106,8 @@ class Source(io.RawIOBase):
 
 
 def copy(stream: IO[bytes], target: IO[bytes]) -> None:
-    """Copy a stream to a file of this machine; raise NotReadNow where there is no room for it."""
-    while chunk := stream.read(CHUNK_BYTES):  # what this raises is of the stream
+    """Copy a stream to a local file; raise NotReadNow if it cannot be written."""
+    while chunk := stream.read(CHUNK_BYTES):  # errors of the stream are passed on
         try:
             target.write(chunk)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""File formats that the leak check reads: delimited text, JSON, Parquet."""
+"""Readers for the file formats of the leak check: delimited text, JSON, Parquet."""
 
 import csv
 import io
@@ -31,14 +31,14 @@ DELIMITERS = ",\t;|"
 LONGEST_LINE = 1 << 24
 LARGEST_DOCUMENT = 64_000_000
 DEEPEST = 4
-BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY = 6, 7  # as the format numbers its types
+BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY = 6, 7  # type codes of the Parquet format
 LARGEST_COLUMN_BYTES = 200_000_000
-TEXT_BYTES = 64  # of each text in memory, beside its characters
+TEXT_BYTES = 64  # memory overhead of each string
 KEPT_KINDS = "biuf"
 
 
 def delimited(stream: IO[str]) -> Iterator[Chunk]:
-    """Yield the rows of a CSV, or of text with another delimiter; the first row names the columns."""
+    """Yield the rows of a CSV file or other delimited text; the first row names the columns."""
     sample = stream.read(SAMPLE_CHARACTERS)
     names: list[str] = []
     for rows in _rows(_Lines(sample, stream), _delimiter(sample)):
@@ -46,7 +46,7 @@ def delimited(stream: IO[str]) -> Iterator[Chunk]:
         if width > MOST_COLUMNS:
             raise GivenUp(f"it has more than {MOST_COLUMNS:,} columns")
         if width > len(names):
-            # The first row stays a row too: a file without a header has its first values there.
+            # The first row is also kept as a row because it has values if the file has no header.
             widest = next(row for row in rows if len(row) == width)
             first = rows[0] if len(rows[0]) == width else widest
             names += _unique(names, [text_of(cell) for cell in first[len(names) :]])
@@ -67,18 +67,18 @@ def _chunk(names: Sequence[str], rows: list[list[str]]) -> Chunk:
 
 
 def _rows(lines: "_Lines", delimiter: str) -> Iterator[list[list[str]]]:
-    """Yield some rows at a time; blank lines are none."""
+    """Yield blocks of rows without blank lines."""
     while some := lines.some():
         if any('"' in line for line in some):
             rows = _quoted(some, lines, delimiter)
-        else:  # several times as fast, and the same
+        else:  # this branch is several times faster and has the same result
             rows = [line.split(delimiter) for each in some if (line := each.rstrip("\r\n"))]
         if rows:
             yield rows
 
 
 def _quoted(some: list[str], lines: "_Lines", delimiter: str) -> list[list[str]]:
-    """Return the rows of some lines, with the following lines that belong to the last row."""
+    """Parse some lines, and any further lines that belong to their last row."""
     before = lines.count - len(some)
     reader = csv.reader(chain(some, lines), delimiter=delimiter)
     rows = []
@@ -96,7 +96,7 @@ def _quoted(some: list[str], lines: "_Lines", delimiter: str) -> list[list[str]]
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Allow long fields; the limit is the whole process's, and the readers of solutions count on theirs."""
+    """Allow long fields temporarily; the limit is global, and solution readers rely on theirs."""
     before = csv.field_size_limit(LONGEST_FIELD)
     try:
         yield
@@ -105,7 +105,7 @@ def _long_fields() -> Iterator[None]:
 
 
 class _Lines:
-    """The lines of a text whose beginning was read already, in large blocks or one by one."""
+    """The lines of a partly read text, in large blocks or one at a time."""
 
     def __init__(self, beginning: str, rest: IO[str]) -> None:
         self._beginning = beginning
@@ -116,7 +116,7 @@ class _Lines:
         self.count = 0
 
     def some(self) -> list[str]:
-        """Return the next lines, none at the end."""
+        """Return the next lines, or an empty list at the end."""
         if self._given == len(self._lines):
             self._fill()
         some = self._lines[self._given : self._given + CHUNK_ROWS]
@@ -150,7 +150,7 @@ class _Lines:
 
 
 def _delimiter(sample: str) -> str:
-    """Return the delimiter that divides the first lines the most evenly."""
+    """Return the delimiter that splits the first lines most consistently."""
     lines = [line for line in sample.splitlines()[:50] if line.strip()]
     lines = lines[:-1] if len(lines) > 2 else lines
 
@@ -163,7 +163,7 @@ def _delimiter(sample: str) -> str:
 
 
 def _unique(known: Sequence[str], added: Sequence[str]) -> list[str]:
-    """Return names for more columns: those of the first row, shortened, each once."""
+    """Return short unique names for further columns, based on the cells of the first row."""
     taken, found = set(known), []
     for place, name in enumerate(added, len(known) + 1):
         short = re.sub(r"\s+", " ", name)[:60]
@@ -176,7 +176,7 @@ def _unique(known: Sequence[str], added: Sequence[str]) -> list[str]:
 
 
 def json_lines(stream: IO[str]) -> Iterator[Chunk]:
-    """Yield the rows of a file with one JSON object (or list) a line."""
+    """Yield the rows of a file with one JSON object or list per line."""
     number = 0
     while some := _some(stream):
         records = []
@@ -186,12 +186,12 @@ def json_lines(stream: IO[str]) -> Iterator[Chunk]:
                 try:
                     records.append(json.loads(line))
                 except (ValueError, RecursionError) as error:
-                    raise GivenUp(f"line {number:,} is not JSON ({error})") from error
+                    raise GivenUp(f"line {number:,} is not valid JSON ({error})") from error
         yield of_records(records)
 
 
 def _some(stream: IO[str]) -> list[str]:
-    """Return the next lines: so many, or so long."""
+    """Return the next lines, up to a maximum number and total length."""
     lines: list[str] = []
     size = 0
     while len(lines) < CHUNK_ROWS and size < CHUNK_CHARACTERS and (line := stream.readline(LONGEST_LINE)):
@@ -201,7 +201,7 @@ def _some(stream: IO[str]) -> list[str]:
 
 
 def json_tables(name: str, data: Any, depth: int = 0) -> Iterator[Table]:
-    """Yield what a JSON document may be as tables: records, columns, or an object with ids for keys."""
+    """Yield the possible tables of a JSON document: records, columns, or an object keyed by id."""
     if isinstance(data, list) and data:
         yield Table(name, iter([of_records(data)]))
     elif isinstance(data, dict) and data:
@@ -227,13 +227,13 @@ def json_tables(name: str, data: Any, depth: int = 0) -> Iterator[Table]:
 
 
 def of_records(records: Sequence[Any]) -> Chunk:
-    """Return records as columns: nested objects and lists by the path to each value."""
+    """Return records as a chunk; columns of nested values are named by their paths."""
     columns: dict[str, list[Any]] = {}
     first = records[0] if records else None
     if isinstance(first, dict) and all(
         isinstance(each, dict) and each.keys() == first.keys() for each in records
     ):
-        flat = {key: [record[key] for record in records] for key in first}  # by far the most files are so
+        flat = {key: [record[key] for record in records] for key in first}  # the most common case
         if len(flat) <= MOST_COLUMNS and not any(map(_is_nested, flat.values())):
             return chunk_of({str(key): column for key, column in flat.items()}, len(records))
     for number, record in enumerate(records):
@@ -264,20 +264,20 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def document_of(stream: IO[str]) -> Any:
-    """Read a whole JSON document; raise GivenUp where it is too large or none."""
+    """Read a complete JSON document; raise GivenUp if it is too large or invalid."""
     text = stream.read(LARGEST_DOCUMENT + 1)
     if len(text) > LARGEST_DOCUMENT:
         raise GivenUp(
-            f"it is one JSON document of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB; JSON lines can be read"
+            f"it is a JSON document of more than {LARGEST_DOCUMENT / 1e6:,.0f} MB; convert it to JSON Lines"
         )
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise GivenUp(f"it is not JSON ({error})") from error
+        raise GivenUp(f"it is not valid JSON ({error})") from error
 
 
 def is_json_lines(beginning: str) -> bool:
-    """Return whether the first line is a JSON value by itself and more follows."""
+    """Return whether the first line is a complete JSON object or list and more lines follow."""
     line, _, rest = beginning.lstrip().partition("\n")
     if not rest.strip():
         return False
@@ -288,11 +288,11 @@ def is_json_lines(beginning: str) -> bool:
 
 
 def parquet(path: str, budget: Budget) -> Iterator[Chunk]:
-    """Yield the row groups of a Parquet file; a column is decoded when it is asked for.
+    """Yield the row groups of a Parquet file; columns are decoded on demand.
 
-    A column that is too large to be decoded at once is left out, and named when the others are read.
+    Columns that are too large for memory are omitted. GivenUp names them after all other columns were read.
     """
-    import fastparquet  # here, because a library that scores files does without it
+    import fastparquet  # imported here because scoring does not need fastparquet
 
     left_out: dict[str, int] = {}
     with _Files(path) as files:
@@ -313,7 +313,7 @@ def parquet(path: str, budget: Budget) -> Iterator[Chunk]:
 
 
 def _too_large(group: Any) -> dict[str, int]:
-    """Return the columns of a row group that would not fit, with the memory that they would take."""
+    """Return the memory requirements of a row group's columns that exceed the limit."""
     sizes: dict[str, int] = {}
     for column in group.columns:
         meta = column.meta_data
@@ -325,7 +325,7 @@ def _too_large(group: Any) -> dict[str, int]:
 
 
 class _Files:
-    """What the reader of Parquet opens, and leaves open: one file, though its directory may name others."""
+    """Files opened by the Parquet reader, which does not close them and may open only one file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -338,20 +338,20 @@ class _Files:
         self.close()
 
     def open(self, path: str, *_: object, **__: object) -> IO[bytes]:
-        """Open the file for reading; raise ValueError for any other."""
+        """Open the checked file; raise ValueError for any other path."""
         if path != self._path:
             raise ValueError("it refers to another file")
         self._opened.append(Path(path).open("rb"))  # noqa: SIM115
         return self._opened[-1]
 
     def close(self) -> None:
-        """Close all files that were opened."""
+        """Close all opened files."""
         while self._opened:
             self._opened.pop().close()
 
 
 class _Columns:
-    """The columns of a row group, of which the last is kept."""
+    """Access to the columns of a row group; the most recently decoded column is cached."""
 
     def __init__(self, group: Any, files: _Files) -> None:
         self._group = group
@@ -361,7 +361,7 @@ class _Columns:
 
     def __call__(self, name: str, rows: Rows) -> Sequence[Any]:
         if name != self._name:
-            self._name, self._values = None, np.empty(0)  # two columns at once would be too much
+            self._name, self._values = None, np.empty(0)  # two decoded columns might exceed the memory limit
             frame = self._group.to_pandas(columns=[name], index=False)
             self._files.close()
             self._name, self._values = name, frame[name].to_numpy()

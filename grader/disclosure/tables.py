@@ -1,4 +1,4 @@
-"""Table type of the leak check: chunks of columns, from any file format."""
+"""Table type of the leak check, which represents all file formats as chunks of rows."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows of a table: the names of its columns and a way to some cells of each, by their rows."""
+    """Some rows of a table: column names, and a function that returns cells by column and rows."""
 
     names: Sequence[str]
     row_count: int
@@ -27,14 +27,14 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One table of a file, to be read once from the start; `name` is its place in the file."""
+    """One table of a file, which can be read only once; `name` is its path in the file."""
 
     name: str
     chunks: Iterator[Chunk]
 
 
 def chunk_of(columns: Mapping[str, Column], row_count: int) -> Chunk:
-    """Return whole columns as a chunk."""
+    """Return a chunk with the given columns."""
 
     def cells(name: str, rows: Rows) -> Sequence[Any]:
         column = columns[name]
@@ -44,7 +44,7 @@ def chunk_of(columns: Mapping[str, Column], row_count: int) -> Chunk:
 
 
 def text_of(value: Any) -> str:
-    """Return a cell as text, trimmed."""
+    """Return a cell as trimmed text."""
     if isinstance(value, str):
         return value.strip()
     if value is None:
@@ -56,15 +56,15 @@ def text_of(value: Any) -> str:
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
-    """Return cells as texts, trimmed."""
+    """Return cells as trimmed texts."""
     return [value.strip() if type(value) is str else text_of(value) for value in values]
 
 
 def names_as_table(names: Sequence[str]) -> Table:
-    """Return the names of an archive's files as a table: folders named by label are a column too."""
-    return Table("the names of its files", iter([chunk_of({"file name": names}, len(names))]))
+    """Return an archive's file names as a table, because folder names may disclose labels."""
+    return Table("the list of its files", iter([chunk_of({"file name": names}, len(names))]))
 
 
 def as_text(stream: io.BufferedReader, encoding: str) -> IO[str]:
-    """Return a stream of bytes as text; bytes that are none are replaced, for ids and labels are plain."""
+    """Decode a binary stream; invalid bytes are replaced, which cannot affect ids or labels."""
     return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")

@@ -1,6 +1,6 @@
-"""Fair play: signs of label probing, and files of different teams that are too similar.
+"""Fair play analysis: signs of label probing, and similar files of different teams.
 
-Both look only at the order of a file's rows, so that no monotone transform of the predictions changes them.
+The analysis uses only the order of a file's rows, so monotone transforms of the predictions do not affect it.
 """
 
 from grader.fair_play.likeness import Likeness, Match, Sketch, likeness_of, matches, secret_rows, sketch_of

@@ -1,10 +1,11 @@
-"""Files of different teams that are too similar, also after monotone transforms and as blends.
+"""Detection of similar files of different teams, including monotone transforms and blends.
 
-Honest files correlate with 0.99 because rows are easy or hard for everybody. So a file is asked what it has
-of its own: of rows that lie side by side in the crowd's order, 32 at a time, which does it put into the upper
-half? Two honest models agree on half to nine tenths of these answers, with the same features and nearly the
-same method on 96 % at most, and a copy on nearly all. Where some rows were edited, most of the others keep
-their exact places, which honest models never do; `blends` finds blends.
+Honest files have correlations of up to 0.99 because the same rows are easy or hard for all models. Therefore,
+only a file's individual features are compared. In each band of 32 rows that are adjacent in the crowd's
+order, a file places half of the rows into the upper half. Two honest models agree on 50 to 90 % of these
+decisions, on at most 96 % if they use the same features and almost the same method. A copy agrees on almost
+all of them. In an edited copy, most of the other rows keep their exact positions, which never happens in
+honest models. `blends` finds blends.
 """
 
 import hashlib
@@ -20,22 +21,22 @@ from grader.metrics import dense_ranks
 
 FIRST_BANDS = 8
 PROMISING, EXPLAINED = 0.65, 0.8
-"""Most blends of nine tenths and one tenth reach 0.85 to 0.95, honest files stay below 0.75."""
+"""Most blends of 90 % and 10 % reach 0.85 to 0.95; honest files stay below 0.75."""
 MAX_THIRDS = 1000
 
 FloatArray = NDArray[np.float32]
 SAMPLE_ROWS = 2048
 ALIKE, EDITED, ERRORS = 0.958, 0.88, 2.5
-"""Files are alike above the first share of equal answers and so many standard errors of it. Above the second
-they are if most rows also keep their exact places among their neighbours: then only some rows were edited."""
+"""Files are similar if their agreement exceeds ALIKE by ERRORS standard errors. Between EDITED and ALIKE they
+are similar if most rows also keep their exact positions among their neighbors, as in an edited copy."""
 EXACT = 0.001
-"""So far, as a share of all rows, the middle row of an edited copy is from its place."""
+"""Maximum median shift of the rows of an edited copy, as a share of all rows."""
 BAND = 32
 MANY_VALUES = 100
-"""A file of fewer values is compared by its order alone: a crowd says too little of where its ties lie."""
+"""Files with fewer values are compared only for equal orders, because ties make the bands uninformative."""
 LEAST_TEAMS = 3
 FEW_TEAMS = 24
-"""Up to so many teams, the crowd that a pair is compared with is without the two teams themselves."""
+"""Up to this number of teams, the crowd with which a pair is compared excludes the two teams themselves."""
 _BLOCK = 1024
 _TOP = 65535
 IndexArray = NDArray[np.int64]
@@ -43,7 +44,7 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """A file, the file of another team that is nearest to it, a third one, and how much that one explains."""
+    """A blend, the nearest file of another team, and a third file with its explained share."""
 
     file: int
     nearest: int
@@ -52,7 +53,7 @@ class Blend:
 
 
 def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blend]:
-    """Yield the files that are blends of a file of another team and of a third file.
+    """Yield files that are blends of another team's file and a third file.
 
     Parameters
     ----------
@@ -61,9 +62,10 @@ def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blen
 
     Notes
     -----
-    The rows are cut into bands of 32 that lie side by side in the order of the nearest file. Inside a band,
-    the order of a blend is that of the third file, but for the trend of the nearest. The third file is less
-    like the blend than the nearest is: otherwise two kin models would explain a third.
+    The rows are divided into bands of 32 rows that are adjacent in the order of the nearest file. Within a
+    band, the order of a blend is that of the third file, except for the trend of the nearest file. The third
+    file must be less similar to the blend than the nearest file. Otherwise two related models would explain a
+    third one.
     """
     width = places.shape[1] // BAND * BAND
     if width < FIRST_BANDS * BAND:
@@ -85,7 +87,7 @@ def blends(places: NDArray[np.uint16], teams: NDArray[np.intp]) -> Iterator[Blen
 
 
 def _thirds(teams: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the files that are tried as a third: all of a few, the newest of each team of many."""
+    """Return candidates for the third file: all files or, if there are many, each team's newest."""
     if teams.size <= MAX_THIRDS:
         return np.arange(teams.size)
     newest = {int(team): place for place, team in enumerate(teams.tolist())}
@@ -109,7 +111,7 @@ def _best(centred: FloatArray, place: int, nearest: int, thirds: NDArray[np.intp
 def _explained(
     centred: FloatArray, place: int, thirds: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> FloatArray:
-    """Return for each third file the share of a file's own order inside the bands that it explains."""
+    """Return the share of a file's order within the bands that each third file explains."""
     inside = centred[place, rows].reshape(-1, BAND)
     order = _own(np.argsort(np.argsort(inside, axis=1, kind="stable"), axis=1).astype(np.float32))
     others = _own(centred[np.ix_(thirds, rows)].reshape(len(thirds), -1, BAND))
@@ -121,7 +123,7 @@ def _explained(
 
 
 def _own(bands: FloatArray) -> FloatArray:
-    """Return what is left of each band without its middle and its trend."""
+    """Return the bands without their means and linear trends."""
     trend = np.linspace(-1, 1, BAND, dtype=np.float32)
     trend /= np.linalg.norm(trend)
     bands = bands - bands.mean(axis=-1, keepdims=True)
@@ -131,16 +133,16 @@ def _own(bands: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sketch:
-    """What is kept of a file's order to compare it with others.
+    """Compact representation of a file's order for comparisons.
 
     Attributes
     ----------
     digest : bytes
-        Equal for equal orders.
+        A hash of the order.
     places : ndarray of uint16, shape (sample,)
-        Where the sampled rows lie, from 0 at the bottom to 65,535 at the top.
+        The positions of the sampled rows, from 0 at the bottom to 65,535 at the top.
     distinct : int
-        How many different values the whole file has.
+        The number of distinct values in the entire file.
     """
 
     digest: bytes
@@ -150,10 +152,10 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two files that are alike: their positions in the sequence, and the share of equal answers.
+    """Two similar files, by their positions in the sequence, with their agreement.
 
-    Where the later one is a blend of the earlier and of a `third`, or the reverse, `agreement` is how much of
-    the blend's own order that one explains.
+    `agreement` is the share of equal decisions. If one of the files is a blend of the other file and a
+    `third` one, it is the share of the blend's order that the third file explains.
     """
 
     one: int
@@ -165,7 +167,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How two files compare on the sampled rows: Spearman's correlation, and how many of them moved."""
+    """Similarity of two files on the sampled rows: Spearman's correlation and the moved rows."""
 
     correlation: float
     moved: int
@@ -173,39 +175,40 @@ class Likeness:
 
 
 def secret_rows(key: bytes, rows: int) -> IndexArray:
-    """Return the sample of rows that is always the same under one key, in their order; all of a few."""
+    """Return a sorted sample of rows that depends only on the key and the number of rows."""
     seed = int.from_bytes(hashlib.blake2b(key, digest_size=16, person=b"likeness").digest(), "little")
     drawn = np.random.default_rng(seed).permutation(rows)[:SAMPLE_ROWS]
     return np.sort(drawn).astype(np.int64)
 
 
 def sketch_of(order: FileOrder, rows: IndexArray) -> Sketch:
-    """Return what is kept of a file on a secret sample of rows."""
+    """Return the sketch of a file on a secret sample of rows."""
     digest = hashlib.blake2b(order.ranks.astype("<u4").tobytes(), digest_size=16).digest()
     return Sketch(digest, np.round(order.places[rows] * _TOP).astype(np.uint16), order.distinct)
 
 
 def likeness_of(one: Sketch, other: Sketch) -> Likeness:
-    """Return how two files compare on the sampled rows."""
+    """Return the similarity of two files on the sampled rows."""
     left, right = FileOrder(dense_ranks(one.places)), FileOrder(dense_ranks(other.places))
     moved = int(np.count_nonzero(left.moved(right)))
     return Likeness(left.correlation(right) or 0.0, moved, one.places.size)
 
 
 def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
-    """Return for each two teams their two files that are most alike, if they are alike at all.
+    """Return the most similar pair of files for every two teams that have similar files.
 
     Parameters
     ----------
     sketches : sequence of Sketch
-        On the same sample of rows.
+        All with the same sample of rows.
     teams : sequence of int
-        The team of each file; below 0 for a file of the organizers, of which all matches are returned.
+        The team of each file. Negative numbers denote files of the organizers, for which all matches are
+        returned.
 
     Notes
     -----
-    The order of the files changes nothing but `one` and `other`. A constant file is like no other. With fewer
-    than `LEAST_TEAMS` teams there is no crowd, and only equal orders are found.
+    The order of the files affects only `one` and `other`. Constant files match no other file. With fewer than
+    `LEAST_TEAMS` teams there is no crowd, so only equal orders are found.
     """
     best: dict[tuple[int, int], Match] = {}
     for match in (*_same_orders(sketches, teams), *_alike(sketches, teams)):
@@ -221,12 +224,12 @@ def matches(sketches: Sequence[Sketch], teams: Sequence[int]) -> list[Match]:
 
 
 def least_agreement(share: float, answers: int) -> float:
-    """Return the share of equal answers from which on two files may be alike: 0.969 and 0.898 of 2,048."""
+    """Return the minimum agreement of similar files, such as 0.969 or 0.898 for 2,048 rows."""
     return min(share + ERRORS * math.sqrt(share * (1 - share) / answers), 1.0)
 
 
 def _keeps_places(one: Sketch, other: Sketch) -> bool:
-    """Return whether most rows keep their places among their neighbours, whatever the others do."""
+    """Return whether most rows keep their positions among their neighbors."""
     shifts = other.places.astype(np.int64) - one.places
     width = min(BAND, shifts.size)
     least = max(EXACT, 1 / shifts.size) * _TOP
@@ -239,7 +242,7 @@ def _keeps_places(one: Sketch, other: Sketch) -> bool:
 
 
 def _same_orders(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
-    """Yield pairs of equal orders: each file with the first one of every other team."""
+    """Yield pairs of files with equal orders: each team's first file with those of other teams."""
     first: dict[bytes, dict[int, int]] = {}
     for place, sketch in enumerate(sketches):
         if sketch.distinct < 2:
@@ -271,7 +274,7 @@ def _alike(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
 
 
 def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match]:
-    """Yield files that are blends of two others, the most certain first."""
+    """Yield blends of two other files, with the largest explained share first."""
     there = [place for place, sketch in enumerate(sketches) if sketch.distinct >= MANY_VALUES]
     if len(there) < LEAST_TEAMS:
         return
@@ -285,7 +288,7 @@ def _blended(sketches: Sequence[Sketch], teams: Sequence[int]) -> Iterator[Match
 def _of_few(
     places: NDArray[np.uint16], means: NDArray[np.float64], at: NDArray[np.intp]
 ) -> Iterator[tuple[int, int, float, bool]]:
-    """Yield the pairs of each two teams, compared with the crowd of all others."""
+    """Yield similar pairs for every two teams, relative to the crowd of all other teams."""
     for one in range(len(means)):
         for other in range(one + 1, len(means)):
             crowd = np.delete(means, (one, other), axis=0).mean(axis=0)
@@ -296,7 +299,7 @@ def _of_few(
 
 
 def _answers(places: NDArray[np.uint16], crowd: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return for each row 1 where a file puts it into the upper half of its band, and -1 elsewhere."""
+    """Return 1 for each row that a file places into the upper half of its band, otherwise -1."""
     width = min(BAND, crowd.size)
     banded = np.argsort(crowd, kind="stable")[: crowd.size // width * width]
     answers = np.empty((len(places), banded.size), np.float32)
@@ -314,9 +317,9 @@ def _agreeing(
     left_at: NDArray[np.intp],
     right_at: NDArray[np.intp],
 ) -> Iterator[tuple[int, int, float, bool]]:
-    """Yield the pairs of files of different teams that may be alike, and whether their answers alone say so.
+    """Yield candidates for similar files, and whether their agreement is sufficient.
 
-    They are compared block by block: memory is bounded.
+    Files are compared in blocks to limit memory use.
     """
     sample = left.shape[1]
     least = least_agreement(EDITED, sample)

@@ -1,4 +1,4 @@
-"""Row orders of files: places, ties, and the number of rows moved between two files."""
+"""Row orders of files: positions, ties, correlations and moved rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,12 +26,12 @@ class FileOrder:
 
     @cached_property
     def block_sizes(self) -> NDArray[np.intp]:
-        """How many rows have each rank."""
+        """The number of rows with each rank."""
         return np.bincount(self.ranks)
 
     @cached_property
     def places(self) -> FloatArray:
-        """Midranks divided by the number of rows: 0 is the bottom, 1 the top."""
+        """The rows' midranks divided by the number of rows, from 0 (bottom) to 1 (top)."""
         return self._middles[self.ranks]
 
     @cached_property
@@ -41,7 +41,7 @@ class FileOrder:
 
     @property
     def distinct(self) -> int:
-        """How many different values there are."""
+        """The number of distinct values."""
         return self.block_sizes.size
 
     @property
@@ -50,21 +50,20 @@ class FileOrder:
         return float(self.block_sizes.max()) / self.ranks.size if self.ranks.size else 1.0
 
     def correlation(self, other: "FileOrder") -> float | None:
-        """Return Spearman's correlation, divided by the largest that the ties of both files allow.
+        """Return Spearman's correlation divided by its maximum given the ties of both files.
 
-        None where one of them is constant. Without the division a file of two values would look unlike the
-        file of scores that it was made from.
+        Returns None if one of the files is constant. Without the division, a file with two values would have
+        a low correlation with the file from which it was derived.
         """
         one, two = (np.repeat(file._middles, file.block_sizes) - 0.5 for file in (self, other))
-        most = float(
-            (one * two).sum()
-        )  # no product of BLAS, whose threads wait for each other on a busy machine
+        # A BLAS product would be slow on a busy machine because its threads wait for each other.
+        most = float((one * two).sum())
         return float(((self.places - 0.5) * (other.places - 0.5)).sum()) / most if most > 0 else None
 
     def moved(self, other: "FileOrder") -> BoolArray:
-        """Return which rows moved: those that shifted by more places than there are such rows.
+        """Return which rows moved: rows that shifted by more positions than there are such rows.
 
-        When K rows are taken out of an order and put in elsewhere, each other row shifts by K places at most.
+        If K rows are moved to other positions, every other row shifts by at most K positions.
         """
         shifts = np.ceil(np.abs(self.places - other.places) * self.ranks.size - 1e-6).astype(np.int64)
         above = shifts.size - np.cumsum(np.bincount(shifts, minlength=shifts.size + 1))
@@ -72,7 +71,7 @@ class FileOrder:
         return moved
 
     def height(self, rows: BoolArray) -> float:
-        """Return how high some rows lie: the chance that one of them lies above one of the others."""
+        """Return the probability that a row of the given set is above a row of the rest."""
         places = self.places[rows]
         inside, outside = places.size, rows.size - places.size
         if not inside or not outside:

@@ -1,4 +1,4 @@
-"""Signs of label probing: few moved rows, isolated rows between blocks, noise."""
+"""Signs of label probing, such as few moved rows, isolated rows between blocks, and noise."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ LONE_ROWS, BLOCK_ROWS = 2, 10
 FEW_VALUES, MANY_TIES = 100, 0.5
 BLOCK_SHIFT = 0.35
 LISTED_FILES = 5
-"""A team is listed once so many of its files carry a sign that counts."""
+"""Minimum number of files with signs that count for a team to be listed."""
 
 
 class Sign(enum.StrEnum):
-    """What a file has in common with probes; see `COUNTING` for which of them count."""
+    """A property that a file shares with probes; see `COUNTING`."""
 
     FEW_MOVED = "few_moved"
     UNLIKE_BEST = "unlike_best"
@@ -32,12 +32,12 @@ class Sign(enum.StrEnum):
 
 
 COUNTING = frozenset({Sign.FEW_MOVED, Sign.UNLIKE_BEST, Sign.LONE_ROWS, Sign.CHANCE})
-"""Honest files have few values or move an identity as well: these signs only add to others."""
+"""Signs that count. The others also occur in honest files and serve only as additional evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier file of the same team: its number, and the order of its rows."""
+    """An earlier file of the same team, with its submission number and row order."""
 
     number: int
     order: FileOrder
@@ -45,7 +45,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How many rows moved since an earlier file."""
+    """The number of rows that have moved since an earlier file."""
 
     number: int
     rows: int
@@ -53,7 +53,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """How high the rows of an identity lie, in the team's best file and in this one; 0.5 is the middle."""
+    """Height of an identity's rows in the team's best file and in this file; 0.5 is the middle."""
 
     identity: str
     before: float
@@ -62,27 +62,27 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FileSigns:
-    """The signs of one file, with their evidence.
+    """The signs of one file, with the evidence.
 
     Attributes
     ----------
     signs : tuple of Sign
     rows, distinct : int
-        How many rows and how many different values it has.
+        The numbers of rows and of distinct values.
     largest_tie : float
         The share of the rows in the largest block of equal values.
     lone_levels : int
-        How many values have one or two rows, between values with ten or more.
+        The number of values with one or two rows, between values with ten or more rows.
     auc : float or None
-        The overall AUC on the public rows; None where it is not known.
+        The overall AUC on the public rows, or None if it is unknown.
     best : int or None
-        The number of the file with the team's best score before it.
+        The number of the team's best earlier file.
     best_correlation : float or None
-        With that file; None without one, and where one of them is constant.
+        The correlation with that file, or None if there is none or one of the files is constant.
     change : Change or None
-        Against the nearest earlier file of the team.
+        The change from the nearest earlier file of the team.
     block : Block or None
-        The identity that moved most against the team's best file.
+        The identity whose height differs most from the team's best file.
     """
 
     signs: tuple[Sign, ...]
@@ -98,7 +98,7 @@ class FileSigns:
 
     @property
     def counts(self) -> bool:
-        """Whether it counts towards the list of teams."""
+        """Whether the file counts towards listing its team."""
         return not COUNTING.isdisjoint(self.signs)
 
 
@@ -110,15 +110,15 @@ def signs_of(
     identities: Mapping[str, BoolArray],
     auc: float | None = None,
 ) -> FileSigns:
-    """Return the signs of a file among those of its team.
+    """Return the signs of a file, compared with earlier files of its team.
 
     Parameters
     ----------
     order : FileOrder
     nearest : Earlier or None
-        The earlier file of the team whose order is nearest.
+        The team's earlier file with the most similar order.
     best : Earlier or None
-        The file with the team's best score before this one.
+        The team's earlier file with the best score.
     identities : mapping of str to ndarray of bool, shape (rows,)
         The rows of each identity.
     auc : float or None
@@ -126,7 +126,7 @@ def signs_of(
 
     Notes
     -----
-    A constant file has no sign: its score is known beforehand.
+    A constant file has no signs because its score is known in advance.
     """
     lone = _lone_levels(order)
     correlation = order.correlation(best.order) if best else None
@@ -157,13 +157,13 @@ def signs_of(
 
 
 class TeamFiles:
-    """The files of one team in the order of their acceptance, each compared with those before it.
+    """The files of one team in chronological order, each compared with earlier files.
 
     Parameters
     ----------
     identities : mapping of str to ndarray of bool, shape (rows,)
     order_of : callable
-        Returns the order of an earlier file by its number; None where it cannot be read any more.
+        Returns the order of an earlier file by its number, or None if it can no longer be read.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class TeamFiles:
         score: float | None,
         auc: float | None,
     ) -> FileSigns:
-        """Return the signs of the next file; `places` are those of its sketch."""
+        """Return the signs of a team's next file; `places` are its sketch positions."""
         found = signs_of(
             order,
             nearest=self._earlier(self._nearest(places)),
@@ -199,7 +199,7 @@ class TeamFiles:
         return found
 
     def _nearest(self, places: NDArray[np.uint16]) -> int | None:
-        """Return the earlier file that differs least on the sample, the latest of equals."""
+        """Return the earlier file with the smallest difference on the sample; the latest if tied."""
         if not self._numbers:
             return None
         newest_first = np.stack(self._places[::-1]).astype(np.int32)
@@ -211,7 +211,7 @@ class TeamFiles:
 
 
 def is_listed(files: Sequence[FileSigns]) -> bool:
-    """Return whether organizers should look at a team with these files."""
+    """Return whether organizers should review a team with these files."""
     return sum(file.counts for file in files) >= LISTED_FILES
 
 

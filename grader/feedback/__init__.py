@@ -1,6 +1,7 @@
-"""Modes of feedback before the reveal: exact scores, bands, a ladder, noise, nothing.
+"""Feedback modes, which determine the scores that teams see before the reveal.
 
-`show` is the whole rule: from a team's files in the order of their acceptance to what is shown of each.
+The function `show` implements all modes. It maps a team's files, in the order in which they were accepted, to
+the scores that are shown for them.
 """
 
 from grader.feedback.basis import Basis, ScoredFile, basis_of, paired_error

@@ -1,9 +1,9 @@
-r"""Data of a scored file for the coarse modes: its noise and a sketch of its errors.
+r"""Noise and influence sketch of a scored file, which the coarse feedback modes need.
 
-A ladder asks whether a file is better than another beyond chance. The standard error of the difference of two
-scores on the same rows is the length of the difference of their influences, one number for each row. A sketch
-keeps that length in a few numbers: each row is added, with a secret sign, to a secret one of them. So any two
-files of a team can be compared later without reading either of them.
+The ladder tests whether one file is significantly better than another. The standard error of the difference
+of two scores on the same rows is the norm of the difference of their influence vectors, which have one number
+per row. A sketch preserves this norm in a few numbers: each row is added to a secretly chosen number with a
+secret sign. Any two files of a team can therefore be compared later without reading them again.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _WITH_CHANGES = 2 * _BYTES + 4
 
 
 class Effects(Protocol):
-    """As `grader.metrics.analysis.label_effects.LabelEffects`."""
+    """Interface of `grader.metrics.analysis.label_effects.LabelEffects`."""
 
     @property
     def influence(self) -> NDArray[np.float64]: ...
@@ -33,14 +33,14 @@ class Effects(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Basis:
-    """What a mode needs of a file beside its score.
+    """Data that a feedback mode needs about a file in addition to its score.
 
     Attributes
     ----------
     noise : float
-        A standard normal number, always the same for equal ranks under one key.
+        A standard normal number that depends only on the ranks and the key.
     sketch : ndarray of float32, shape (512,), or None
-        Of the influences of the public rows on the score; None where they are not defined.
+        Sketch of the public rows' influences on the score, or None if they are undefined.
     """
 
     noise: float
@@ -50,11 +50,11 @@ class Basis:
 
     @property
     def other_noise(self) -> float:
-        """A second such number: a team that sees one of them learns nothing of the other."""
+        """A second standard normal number; seeing one of the two reveals nothing about the other."""
         return _normal(hashlib.blake2b(struct.pack("<d", self.noise), digest_size=16).digest())
 
     def to_bytes(self) -> bytes | None:
-        """Return the sketch as bytes, the lowest first; None without one."""
+        """Return the sketch as little-endian bytes, or None without a sketch."""
         if self.sketch is None:
             return None
         parts = [self.sketch]
@@ -64,20 +64,20 @@ class Basis:
 
     @classmethod
     def of(cls, noise: float, sketch: bytes | None) -> "Basis":
-        """Return what `to_bytes` made; raises ValueError for another number of bytes."""
+        """Return a basis from its noise and its stored bytes; raise ValueError for a bad length."""
         if sketch is None:
             return cls(noise, None)
         if len(sketch) not in (_BYTES, _WITH_CHANGES):
-            raise ValueError(f"A sketch has {_BYTES} or {_WITH_CHANGES} bytes, this one {len(sketch)}.")
+            raise ValueError(f"A sketch must have {_BYTES} or {_WITH_CHANGES} bytes, not {len(sketch)}.")
         numbers = np.frombuffer(sketch, "<f4").astype(np.float32)
-        if len(sketch) == _BYTES:  # a file that was scored before changes were stored
+        if len(sketch) == _BYTES:  # files scored by an older version have no stored changes
             return cls(noise, numbers)
         return cls(noise, numbers[:SKETCH_SIZE], numbers[SKETCH_SIZE:-1], float(numbers[-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredFile:
-    """One file of a team: its exact public score, and its basis where the mode needs one."""
+    """A team's file: its exact public score and, if the feedback mode needs it, its basis."""
 
     score: float
     basis: Basis | None = None
@@ -89,11 +89,11 @@ def basis_of(ranks: NDArray[np.unsignedinteger], effects: Effects | None, *, key
     Parameters
     ----------
     ranks : ndarray of unsigned integers, shape (all rows,)
-        Dense ranks of all its predictions: what does not change them does not change the noise.
+        Dense ranks of all predictions. Files with equal ranks have equal noise.
     effects : Effects or None
-        Of the public rows and of their labels on the score.
+        Effects of the public rows and their labels on the score.
     key : bytes
-        The competition's secret.
+        The competition's secret key.
     """
     noise = _noise(ranks, key)
     if effects is None:
@@ -102,10 +102,10 @@ def basis_of(ranks: NDArray[np.unsignedinteger], effects: Effects | None, *, key
 
 
 def paired_error(one: Basis, other: Basis) -> float | None:
-    """Return the standard error of the difference of two files' scores; None where it is not defined.
+    """Return the standard error of the difference of two scores, or None if it is undefined.
 
-    The sketch makes an error of its own: 3 % of the result (one standard deviation), and none where the files
-    differ in a few rows that fall into places of their own.
+    Sketching adds an error with a standard deviation of 3 % of the result. It is exact if the files differ in
+    only a few rows that are assigned to different numbers of the sketch.
     """
     if one.sketch is None or other.sketch is None:
         return None
@@ -128,6 +128,6 @@ def _noise(ranks: NDArray[np.unsignedinteger], key: bytes) -> float:
 
 
 def _normal(mark: bytes) -> float:
-    """Make a standard normal number of 16 random bytes (Box and Muller 1958)."""
+    """Convert 16 random bytes into a standard normal number (Box and Muller 1958)."""
     one, two = (int.from_bytes(part, "little") >> 11 for part in (mark[:8], mark[8:]))
     return math.sqrt(-2 * math.log((one + 1) / 2**53)) * math.cos(2 * math.pi * two / 2**53)

@@ -1,4 +1,4 @@
-"""The ladder: a score is shown only if it is clearly better than the best one shown before."""
+"""Ladder mode, which shows only scores that are clearly better than the team's best."""
 
 import math
 
@@ -8,53 +8,54 @@ from grader.feedback.basis import ScoredFile
 from grader.visibility import Step
 
 UNITS = 100_000
-"""How many units a score of 1 has."""
+"""Units per score of 1."""
 CERTAINTY = 2.0
-"""By how many errors a team's second file must beat its first."""
+"""Required improvement, in standard errors, of a team's second file over its first."""
 TRIES = 0.5
-"""How this grows: its square by twice the constant, times the logarithm of the number of files before."""
+"""Growth of the requirement: its square grows by 2 * TRIES * log(number of earlier files)."""
 NOISE = 1.0
-"""The standard deviation, in errors, of the secret noise in a comparison and in a score that is shown."""
+"""Standard deviation, in standard errors, of the secret noise in comparisons and in shown scores."""
 FEW_ROWS = 2.0
-"""How many times the influence of the most important row the error is at least, for files without changes."""
+"""Minimum error of files without changes, as a multiple of the largest influence of a row."""
 NEWS = 0.1
-"""By how much of itself the error grows with each score that a team was shown."""
+"""Relative growth of the error with each score that was shown to the team."""
 NEAR = 0.07
-"""How far a best score may be from 1 for the step itself to be asked; a lower one must be beaten by more.
+"""Distance from 1 up to which a best score must be beaten by the step; lower scores need proportionally more.
 
-Weak models get better by large steps, and who climbs from far below by small ones knows what the rows say.
+Weak models improve in large steps. Small steps from a low score indicate that an attacker knows some labels.
 """
 SAFE_STEP = 0.5
-"""The step to propose, in standard errors of the difference of two typical models' scores.
+"""Suggested step in standard errors of the difference of two typical models' scores.
 
-Typical models are those of `grader.metrics.expected_error`: AUCs of 0.9, errors with a correlation of 0.8.
-Of the steps that there are, the nearest one.
+Typical models are defined in `grader.metrics.expected_error`: AUCs of 0.9 and errors with a correlation of
+0.8. The nearest available step is used.
 """
 
 
 def nearest(score: float, step: int) -> int:
-    """Return the multiple of `step` units that is nearest to a score, within 0 and 1."""
+    """Return the multiple of `step` units that is nearest to a score, limited to 0 to 1."""
     return min(max(round(score * UNITS / step) * step, 0), UNITS)
 
 
 class Ladder:
-    """What a ladder shows of one team's files, one after the other.
+    """The ladder of one team, which processes the team's files in order.
 
     Parameters
     ----------
     step_units : int
-        By how much a file must beat the best at least, in units of 0.00001.
+        The minimum improvement over the best file, in units of 0.00001.
 
     Notes
     -----
-    The ladder of Blum and Hardt (2015) shows a score only if it beats the best by a step, or, without any
-    parameter, by the standard error of the paired difference. That holds against chance alone: who knows some
-    labels can bring a file to just below the threshold by them, and then reads another with each file. So the
-    comparison has noise, which is secret and the same for equal ranks, as large as the error that the choice
-    of the rows makes. To average it out takes files that are shown, and each makes the next one dearer.
+    The ladder of Blum and Hardt (2015) shows a score only if it beats the best score by a step or, in the
+    parameter-free variant, by the standard error of the paired difference. This protects only against
+    chance. An attacker who knows some labels can bring a file to just below the threshold, and then learns
+    another label with each file. Therefore, comparisons include secret noise, which is the same for equal
+    ranks and as large as the sampling error. Averaging this noise out requires shown scores, and each shown
+    score raises the threshold for the next one.
 
-    A file that is sent again keeps its noise. Were it compared again, one with high noise would beat itself,
-    and climb a step each time that it is sent.
+    A file that is sent again keeps its noise and is not compared again. Otherwise, a file with high noise
+    would beat itself and gain a step each time it is sent.
     """
 
     def __init__(self, step_units: int) -> None:
@@ -66,21 +67,21 @@ class Ladder:
         self._seen: set[tuple[float, float]] = set()
 
     def show(self, file: ScoredFile) -> int | None:
-        """Return what is shown of the team's next file, in units of 0.00001; None where nothing is.
+        """Return the shown score of the next file in units of 0.00001, or None if it is hidden.
 
-        The first file is shown; one whose error is not known never is, nor one that orders the rows as an
-        earlier one does.
+        The first file is always shown, unless its error is unknown. Files with an unknown error, or with the
+        same order of rows as an earlier file, are never shown.
         """
         if file.basis is None:
             raise ValueError("A ladder needs the basis of each file.")
         needed = math.sqrt(CERTAINTY**2 + 2 * TRIES * math.log(max(self._files, 1)))
         self._files += 1
         error = self._error(file, needed)
-        mark = (file.score, file.basis.noise)  # the same for files that order the rows alike
+        mark = (file.score, file.basis.noise)  # identical for files with the same order of rows
         if error is None or mark in self._seen:
             return None
         self._seen.add(mark)
-        # The noise that made a file news would make each shown score too high, so that one has its own.
+        # The shown score has separate noise, because that of a successful comparison would bias it upwards.
         shown = nearest(file.score + NOISE * file.basis.other_noise * error, self._step)
         if self._best is None:
             self._shown = shown
@@ -93,7 +94,7 @@ class Ladder:
         return self._shown
 
     def _error(self, file: ScoredFile, needed: float) -> float | None:
-        """Return the error of the difference to the best, or of a first score; None if it is not known."""
+        """Return the error of the difference to the best file or of the first score, if known."""
         basis, best = file.basis, self._best.basis if self._best else None
         if basis is None or basis.sketch is None:
             return None
@@ -113,11 +114,11 @@ class Ladder:
 
 
 def safe_step(paired_error: float) -> Step:
-    """Return the step that is nearest to `SAFE_STEP` standard errors.
+    """Return the available step that is nearest to `SAFE_STEP` standard errors.
 
     Parameters
     ----------
     paired_error : float
-        Standard error of the difference of two good models' scores on the same rows.
+        Standard error of the difference of two typical models' scores on the same rows.
     """
     return min(Step, key=lambda step: abs(float(step) - SAFE_STEP * paired_error))

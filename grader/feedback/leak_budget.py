@@ -1,35 +1,36 @@
-r"""Leak budget: how many hidden labels a team can read in each mode of feedback.
+r"""Leak budget: the number of hidden labels that a team can derive in each feedback mode.
 
-The figures are of two kinds. An *estimate* is what the attacks we know read, had they the luck to use every
-answer fully. A *ceiling* holds whatever the attack: it counts the answers that the files of a team can get,
-and B bits of answers say B yes-or-no questions, not one more.
+There are two kinds of figures. An *estimate* states how many labels the known attacks derive if they use
+every response perfectly. A *ceiling* holds for any attack: it is the information content of all possible
+responses to a team's files, because B bits can answer at most B yes-or-no questions.
 
 Notes
 -----
-The known attack on one identity (Whitehill 2016) puts rows of unknown label between rows of known one, so
-that each positive moves an AUC by twice as much as the row before it. The most that one row can move it is
-:math:`1/c`, with c the rows of the identity's rarer class; the least that is seen is the step
-:math:`\delta` in which the number is shown. So a number that a row moves by up to m tells :math:`\log_2(1 +
-m/\delta)` labels.
+The known attack on one identity (Whitehill 2016) places rows with unknown labels between rows with known
+labels, so that each positive row changes an AUC by twice as much as the row before it. One row can change it
+by at most :math:`1/c`, where c is the number of rows in the identity's rarer class. The smallest visible
+change is the step :math:`\delta` with which the number is displayed. Therefore, a number that one row changes
+by up to m discloses :math:`\log_2(1 + m/\delta)` labels.
 
-- `open`, `terms`, `score`: the sum over the numbers that are shown, as if each were used for other rows:
-  the score (5 decimals, m the largest of :math:`w_0/c_{all}` and `slope` / c), the overall AUC and the
-  three power means (4 decimals), the identity's three AUCs (2 decimals). Ceiling: :math:`\log_2(1 +
-  1/\delta)` bits for each number, and the AUCs of all identities.
-- `tiered`: the same for the score alone in steps of s. Ceiling: :math:`\log_2(1 + 1/s)` bits a file, one of
-  all bands.
+- `open`, `terms`, `score`: the sum over all displayed numbers, as if each were used for different rows: the
+  score (5 decimals, where m is the larger of :math:`w_0/c_{all}` and `slope` / c), the overall AUC and the
+  three power means (4 decimals), and the identity's three AUCs (2 decimals). The ceiling is
+  :math:`\log_2(1 + 1/\delta)` bits per number, including the AUCs of all identities.
+- `tiered`: the same for the score only, with step s. The ceiling is :math:`\log_2(1 + 1/s)` bits per file,
+  which identify one of the bands.
 - `noised`: :math:`\frac12 \log_2(1 + (m/s)^2)`, the capacity of a channel with Gaussian noise of standard
-  deviation s. Ceiling: :math:`\frac12 \log_2(1 + 1/(4 s^2))` bits a file, for a score from 0 to 1. Each
-  file of other ranks has other noise, so that the mean of many is finer than one.
-- `ladder`: the first file as in `noised`, with the least noise of a comparison. A later one asks whether
-  a choice of rows makes the file better. Near the best no identity can be at the bottom, so that a row
-  moves the score by at most f, the weight of its term / (N c). With the signs of r rows unknown the answer
-  is a normal number of standard deviation min(1, f sqrt(r) / noise) that must exceed the errors asked for,
-  through noise of 1; it tells its mutual information with the answer, and with a score that is shown the
-  capacity of the noise. Never more than in `tiered`. Ceiling: what a team sees is its best so far, which
-  never falls, and there are :math:`\binom{F+L-1}{F}` such sequences of F files on :math:`L = 1 + 1/s`
-  levels. Who knew the noise would come near it.
-- `blind`: nothing.
+  deviation s. The ceiling is :math:`\frac12 \log_2(1 + 1/(4 s^2))` bits per file for a score between 0 and 1.
+  Files with different ranks have different noise, so the mean of many scores is more precise than one score.
+- `ladder`: the first file is treated as in `noised`, with the minimum noise of a comparison. Each later file
+  tests whether a selection of rows improves the score. Near the best score no identity can be at the bottom,
+  so one row changes the score by at most f, the weight of its term / (N c). If the labels of r rows are
+  unknown, the improvement is normally distributed with standard deviation min(1, f sqrt(r) / noise). It must
+  exceed the required number of errors, with noise of 1. The response discloses its mutual information with
+  the improvement, and a shown score additionally discloses the capacity of the noise. The result is at most
+  that of `tiered`. The ceiling is based on the shown best score, which never falls: there are
+  :math:`\binom{F+L-1}{F}` such sequences of F files on :math:`L = 1 + 1/s` levels. An attacker who knew the
+  noise could almost reach it.
+- `blind`: nothing is disclosed.
 """
 
 import math
@@ -45,18 +46,18 @@ from grader.visibility import Feedback, Step
 WARNED_SHARE = 0.05
 SCORE_STEP, TERM_STEP, CELL_STEP = 10.0**-SCORE_DECIMALS, 10.0**-TERM_DECIMALS, 10.0**-CELL_DECIMALS
 MEANS = 3
-"""The power means of the score, and the AUCs of each identity: Subgroup, BPSN, BNSP."""
+"""Number of power means in the score and of AUCs per identity: Subgroup, BPSN, BNSP."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicRows:
-    """The public rows of an identity, or all of them.
+    """Counts of an identity's public rows, or of all public rows.
 
     Attributes
     ----------
     name : str
     positives, rows : int
-        The positive ones, and all; both classes have at least one.
+        The numbers of positive rows and of all rows. Both classes have at least one row.
     """
 
     name: str
@@ -65,29 +66,29 @@ class PublicRows:
 
     @property
     def rarer(self) -> int:
-        """The rows of the rarer class: one of them moves an AUC the most."""
+        """The number of rows in the rarer class, whose rows affect an AUC most."""
         return min(self.positives, self.rows - self.positives)
 
     @property
     def bits(self) -> float:
-        """What the labels hold for somebody who knows how many are positive: log2 of their arrangements."""
+        """The information in the labels in bits if the number of positive rows is known."""
         return _log2_choose(self.rows, self.positives)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a team can read of one identity.
+    """The part of the leak budget that concerns one identity.
 
     Attributes
     ----------
     public : PublicRows
-        The labels at stake.
+        The rows whose labels can be derived.
     labels : int
-        Estimate of how many labels all files read; no more than there are rows.
+        Estimated number of labels that all files disclose, at most the number of rows.
     labels_per_file : float
-        Estimate of how many one file reads, on average over all.
+        Estimated mean number of labels per file.
     ceiling : int
-        Upper bound on the labels that all responses together can reveal, for any attack.
+        Upper bound on the number of labels that all responses together can reveal to any attack.
     """
 
     public: PublicRows
@@ -97,28 +98,28 @@ class Identity:
 
     @property
     def share(self) -> float:
-        """The share of the labels that can be read by the estimate."""
+        """The estimated share of the labels that can be derived."""
         return self.labels / self.public.rows
 
     @property
     def is_warned(self) -> bool:
-        """Whether more than 5 % of the labels can be read."""
+        """Whether the estimate exceeds 5 % of the labels."""
         return self.share > WARNED_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class LeakBudget:
-    """What a team can learn in one mode.
+    """The leak budget of a team in one feedback mode.
 
     Attributes
     ----------
     feedback : Feedback
     files : int
-        How many files a team may send before the close.
+        The number of files that a team may submit before the close.
     ceiling_bits : float
-        How many yes-or-no questions all answers can answer, whatever the attack.
+        Upper bound, for any attack, on the information in all responses.
     identities : tuple of Identity
-        In the order given.
+        In the given order.
     """
 
     feedback: Feedback
@@ -128,35 +129,35 @@ class LeakBudget:
 
     @property
     def weakest(self) -> Identity:
-        """The identity of which the largest share can be read; of equal ones the smallest."""
+        """The identity with the largest derivable share of labels; among ties, the smallest one."""
         return max(self.identities, key=lambda each: (each.share, -each.public.rows))
 
     @property
     def is_large(self) -> bool:
-        """Whether more than 5 % of the labels of some identity can be read."""
+        """Whether the estimate exceeds 5 % of the labels of any identity."""
         return any(each.is_warned for each in self.identities)
 
 
 def slope(power: float, weight: float, identities: int) -> float:
-    """Return how far the score can move when the AUC of one identity moves by one.
+    """Return the maximum change of the score per unit of one identity's AUC.
 
-    With M the power mean of N AUCs, dM/dm = (1/N) (M/m)^(1-p). Below 0 it is largest where m is far below the
-    others, above 1 where it is far above: M/m = N^(-1/p) in both, so dM/dm = N^(-1/p); 9 identities at p = -5
-    give 1.55. From 0 to 1 it has no bound.
+    If M is the power mean of N AUCs, dM/dm = (1/N) (M/m)^(1-p). For p < 0 it is largest if m is far below the
+    other AUCs, for p > 1 if m is far above them. In both cases M/m = N^(-1/p), so dM/dm = N^(-1/p). For
+    example, 9 identities and p = -5 result in 1.55. For p from 0 to 1 it is unbounded.
 
     Parameters
     ----------
     power : float
-        p of the power mean.
+        The exponent p of the power mean.
     weight : float
         The largest weight of the three subgroup terms.
     identities : int
-        N, at least 1.
+        The number of identities N, at least 1.
 
     Returns
     -------
     float
-        Score per unit of AUC; 0.39 for the default settings and nine identities.
+        The change, which is 0.39 for the default settings and nine identities.
     """
     if 0 <= power < 1:
         return math.inf if weight else 0.0
@@ -173,7 +174,7 @@ def budget(
     step: Step,
     files: int,
 ) -> LeakBudget:
-    """Return the leak budget of a competition in one mode.
+    """Return the leak budget of a competition in one feedback mode.
 
     Parameters
     ----------
@@ -182,17 +183,17 @@ def budget(
     everyone : PublicRows
         All public rows.
     settings : MetricSettings
-        For the power and the weights.
+        Used for the exponent and the weights.
     feedback : Feedback
     step : Step
-        Of the modes that have one.
+        Ignored in modes without a step.
     files : int
-        How many files a team may send.
+        The number of files that a team may submit.
 
     Returns
     -------
     LeakBudget
-        Its figures grow with the files, and fall with the step and from `open` to `blind`.
+        Its figures increase with the number of files, and decrease with the step and from `open` to `blind`.
     """
     known = list(identities)
     ceiling = _ceiling(feedback, float(step), files, len(known))
@@ -213,7 +214,7 @@ def budget(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """By how much one of an identity's rows can move each number; `flat` is the score near a team's best."""
+    """Maximum effects of an identity's row on each number; `flat` is for scores near the best."""
 
     rows: int
     score: float
@@ -256,21 +257,21 @@ def _estimate(moves: _Moves, feedback: Feedback, step: float, files: int) -> flo
 
 
 def _on_ladder(moves: _Moves, step: float, files: int) -> float:
-    most = _told(moves.score, step)  # as in bands
+    most = _told(moves.score, step)  # same as the estimate for `tiered`
     first = _through_noise(moves.score, NOISE * max(FEW_ROWS * moves.score, step / CERTAINTY))
     bits, before = min(files, 1) * min(first, most), 1
     while before < files:
         needed = math.sqrt(CERTAINTY**2 + 2 * TRIES * math.log(before))
         spread = min(1.0, moves.flat * math.sqrt(moves.rows) * needed / step)
-        told = _comparison(needed, math.ceil(100 * spread) / 100)  # few numbers, to be kept
+        told = _comparison(needed, math.ceil(100 * spread) / 100)  # rounded for the cache
         bits += (min(2 * before, files) - before) * min(told, most)
-        before *= 2  # the files of a block as the first of it, of which the least is asked
+        before *= 2  # all files of a block are treated like its first one, which has the lowest requirement
     return bits
 
 
 @lru_cache(4096)
 def _comparison(needed: float, spread: float) -> float:
-    """Return what a comparison tells of a normal number that must exceed `needed` through noise, in bits."""
+    """Return the information, in bits, from comparing a noisy normal variable with `needed`."""
     chances = [math.erfc((needed - spread * at) / NOISE / math.sqrt(2)) / 2 for at in _POINTS]
     chance = _mean(chances)
     told = _entropy(chance) - _mean(map(_entropy, chances))
@@ -278,7 +279,7 @@ def _comparison(needed: float, spread: float) -> float:
 
 
 def _mean(values: Iterable[float]) -> float:
-    """Return the mean of what is known at `_POINTS` of a normal number."""
+    """Return the mean over a normal distribution of values that are given at `_POINTS`."""
     return sum(weight * value for weight, value in zip(_WEIGHTS, values, strict=True))
 
 
@@ -309,12 +310,12 @@ def _ceiling(feedback: Feedback, step: float, files: int, identities: int) -> fl
 
 
 def _told(move: float, step: float) -> float:
-    """Return how many labels a number in this step tells if one row moves it by up to `move`."""
+    """Return the labels disclosed by a number with this step if a row changes it by `move`."""
     return math.log2(1 + move / step)
 
 
 def _through_noise(move: float, noise: float) -> float:
-    """Return the capacity in bits of a Gaussian channel for a signal that moves by up to `move` each way."""
+    """Return the capacity of a Gaussian channel in bits, for signals of up to `move` either way."""
     return math.log2(1 + (move / noise) ** 2) / 2
 
 

@@ -1,4 +1,4 @@
-"""Displayed public scores of a team's files, by mode of feedback."""
+"""Displayed public scores of a team's files in each feedback mode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from grader.visibility import Feedback
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a competition shows.
+    """Feedback mode and step of a competition.
 
     Attributes
     ----------
     feedback : Feedback
     step_units : int
-        The step of the coarse modes in units of 0.00001: the width of a band, the step of a ladder, the
+        The step of the coarse modes in units of 0.00001: the width of a band, the step of a ladder, or the
         standard deviation of the noise.
     """
 
@@ -26,19 +26,19 @@ class Rule:
 
 
 def show(files: Sequence[ScoredFile], rule: Rule) -> list[int | None]:
-    """Return what is shown of each file, in units of 0.00001.
+    """Return the shown score of each file in units of 0.00001.
 
     Parameters
     ----------
     files : sequence of ScoredFile
-        All scored files of one team in the order of their acceptance.
+        All scored files of one team in the order in which they were accepted.
     rule : Rule
 
     Returns
     -------
     list of int or None
-        None where nothing is shown: in `blind` of every file, on a `ladder` of a file that is not clearly
-        better than the best shown before it.
+        None if a score is not shown: in `blind` for all files, and in `ladder` for files that are not clearly
+        better than the best file before them.
     """
     match rule.feedback:
         case Feedback.TIERED:

@@ -1,7 +1,8 @@
-"""Simulation of attackers and honest teams under each mode of feedback.
+"""Simulation of attackers and honest teams in each feedback mode.
 
-An attacker asks an `Oracle` alone and knows no more than a participant does: the ids, who mentions whom, the
-mode, and a model of its own. `run` tries modes in several competitions and sums up.
+An attacker uses only an `Oracle` and the knowledge of a participant: the row ids, the mentioned identities,
+the feedback mode and the predictions of its own model. `run` simulates several competitions and aggregates
+the results.
 """
 
 from grader.simulation.competitions import Answer, Competition, MemoryOracle, Oracle, drawn

@@ -1,4 +1,4 @@
-"""Attackers: their knowledge, the files they write, and labels decoded from a score."""
+"""Attackers: their knowledge, their files, and the decoding of labels from scores."""
 
 import math
 from collections.abc import Mapping
@@ -13,31 +13,31 @@ from grader.visibility import Feedback
 
 _FACTORS = np.geomspace(0.3, 3.0, 480)
 _UNSURE = 0.4
-"""How far off, as a logarithm, the expected unit may well be."""
+"""Standard deviation of the logarithm of the true unit around the expected unit."""
 _UNEVEN = 0.006
-"""Of the unit: the shares of negatives below the levels are counted on all rows, public or not."""
+"""Relative error of the unit, because the levels are quantiles of all rows and not only of public rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """Public knowledge, and a model of the attacker's own.
+    """An attacker's public knowledge and its own model.
 
     Attributes
     ----------
     mentions : mapping of str to ndarray of bool, shape (rows,)
         The rows that mention each identity.
     public_share : float
-        The share of the rows that is public, which the page of the competition says.
+        The share of public rows, which the competition's page states.
     own : ndarray of float64, shape (rows,)
-        What the attacker's own model predicts.
+        The predictions of the attacker's own model.
     belief : ndarray of float64, shape (rows,)
-        How likely each row is positive by the own model.
+        The probability, according to this model, that each row is positive.
     rule : Rule
-        The mode and its step, which everybody may read.
+        The feedback mode and its step, which are public.
     power, weight : float
-        Of the metric: the exponent, and the weight of a subgroup term.
+        The exponent of the metric and the weight of a subgroup term.
     files : int
-        How many files an account may send.
+        The number of files that each account may send.
     rng : numpy.random.Generator
     """
 
@@ -53,53 +53,53 @@ class Attacker:
 
     @property
     def rows(self) -> int:
-        """How many rows a file has."""
+        """The number of rows in a file."""
         return self.own.size
 
     @property
     def error(self) -> float:
-        """The error of a shown score: its rounding, or its noise."""
+        """The error of a shown score, due to rounding or noise."""
         if not self.rule.feedback.is_coarse:
             return 0.5e-5
         return self.rule.step_units / 100_000 * (1.0 if self.rule.feedback is Feedback.NOISED else 0.3)
 
     @property
     def steepness(self) -> float:
-        """How far a subgroup term moves when the AUC of its lowest identity moves by one."""
+        """The change in a subgroup term if the AUC of its lowest identity changes by one."""
         return math.exp(min(-math.log(len(self.mentions)) / self.power, 3.0)) if self.power < 0 else 1.0
 
     @cached_property
     def plain(self) -> BoolArray:
-        """Rows that mention no identity."""
+        """The rows that mention no identity."""
         plain: BoolArray = ~np.any(list(self.mentions.values()), axis=0)
         return plain
 
     @cached_property
     def guess(self) -> BoolArray:
-        """What the own model says of each row."""
+        """The labels that the attacker's own model predicts."""
         return self.belief > 0.5
 
     @cached_property
     def low(self) -> float:
-        """A prediction below all of the own model."""
+        """A value below all predictions of the attacker's own model."""
         return float(self.own.min()) - 10
 
     @cached_property
     def high(self) -> float:
-        """A prediction above all of the own model."""
+        """A value above all predictions of the attacker's own model."""
         return float(self.own.max()) + 10
 
     def hard(self, candidates: BoolArray, count: int) -> IndexArray:
-        """Return the rows of which the own model knows least."""
+        """Return the candidates for which the attacker's own model is least certain."""
         rows = np.flatnonzero(candidates)
         return rows[np.argsort(np.abs(self.belief[rows] - 0.5), kind="stable")[:count]]
 
     def positives(self, candidates: BoolArray) -> float:
-        """Return how many public rows among these are positive, as far as the own model knows."""
+        """Return the expected number of positive public rows among the candidates."""
         return max(float(self.belief[candidates].sum()) * self.public_share, 1.0)
 
     def level(self, share: FloatArray, among: BoolArray) -> FloatArray:
-        """Return the predictions below which these shares of the sure negatives lie."""
+        """Return the prediction quantiles of the almost certain negatives at these shares."""
         sure = self.own[among & (self.belief < 0.2)]
         found: FloatArray = np.quantile(sure, np.minimum(share, 1)) + 1e-9
         return found
@@ -114,9 +114,9 @@ class Outcome:
     aimed : ndarray of int64
         The target rows.
     guesses : ndarray of bool
-        The guessed labels.
+        The guessed labels of the target rows.
     best : ndarray of float64, shape (rows,)
-        The file it would be ranked by.
+        The file with which the attacker would compete.
     """
 
     aimed: IndexArray
@@ -125,7 +125,7 @@ class Outcome:
 
     @classmethod
     def of(cls, attacker: Attacker, aimed: IndexArray, odds: FloatArray) -> "Outcome":
-        """Return the outcome from logarithms of odds, with what was learnt written into the own file."""
+        """Return the outcome for the target rows' log odds, and apply them to the attacker's file."""
         best = attacker.own.copy()
         learnt = odds - logit(attacker.belief[aimed])
         is_raised, is_lowered = (odds > 0) & (learnt > 1), (odds < 0) & (learnt < -1)
@@ -134,31 +134,31 @@ class Outcome:
 
 
 def logit(probability: FloatArray) -> FloatArray:
-    """Return the logarithm of the odds."""
+    """Return the log odds of a probability."""
     inside = np.clip(probability, 1e-9, 1 - 1e-9)
     return np.log(inside / (1 - inside))
 
 
 def levels(count: int) -> FloatArray:
-    """Return 1, 1/2, 1/4, ..."""
+    """Return the sequence 1, 1/2, 1/4, ..."""
     return np.ldexp(1.0, -np.arange(count))
 
 
 def odds_from(
     attacker: Attacker, batches: list[IndexArray], readings: list[float | None], *, unit: float, error: float
 ) -> FloatArray:
-    """Return the logarithms of the odds that the rows are positive, batch after batch.
+    """Return the log odds that the rows are positive, in the order of the batches.
 
     Parameters
     ----------
     attacker : Attacker
-        Its beliefs are where the odds start.
+        Its beliefs are the prior odds.
     batches : list of ndarray of int64
-        The rows that were raised together, the first by the whole unit, the next by half of it, and so on.
+        Rows that were raised together: the first by a full unit, the second by half a unit, and so on.
     readings : list of float or None
-        By how much the score rose; None, or no reading at all, where nothing was shown.
+        The increases of the score. None, or a missing entry, if no score was shown.
     unit : float
-        By how much one positive row may raise it; the true unit is sought around this.
+        The expected increase for one positive row. The true unit is estimated around this value.
     error : float
         The standard deviation of a reading.
     """
@@ -184,13 +184,13 @@ def _odds(attacker: Attacker, rows: IndexArray, value: float, unit: FloatArray, 
 
 
 def _logs(attacker: Attacker, rows: IndexArray, value: float, units: FloatArray, error: float) -> FloatArray:
-    """Return the logarithm of how likely each labelling is with each unit; only public rows move a score."""
+    """Return the log likelihood of each labeling and unit; only public rows affect a score."""
     prior = np.clip(attacker.belief[rows] * attacker.public_share, 1e-6, 1 - 1e-6)
     labels = _labels(rows.size)
     off = value - units[:, None] * (labels @ levels(rows.size))
     spread = (error**2 + (_UNEVEN * units) ** 2)[:, None]
     base = labels @ np.log(prior) + (1 - labels) @ np.log(1 - prior)
-    # A reading that fits nothing (far off by whatever else moved) is as likely as one of five errors.
+    # Outliers, which have other causes, are as likely as a deviation of five standard deviations.
     fit: FloatArray = np.maximum(-(off**2) / (2 * spread), -12.5) - 0.5 * np.log(spread)
     return base + fit
 

@@ -1,4 +1,4 @@
-"""Attacks that improve step by step, and attacks on the threshold of the ladder."""
+"""Attacks that improve a file step by step, and attacks on the threshold of the ladder."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from grader.simulation.attackers import Attacker, Outcome, levels, logit, odds_f
 from grader.simulation.competitions import BoolArray, FloatArray, IndexArray, Oracle
 
 _SHOWN = 0.15
-"""How many of the files are to be shown: each that is costs known positives."""
+"""Target share of files with a shown score; each of them uses up known positives."""
 _STRENGTHS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 
 def slow_climb(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Restore enough sure positives in each file that it is shown, and read a few rows from what is shown."""
+    """Restore known positives in each file so that its score is shown, and decode a few rows."""
     sizes = {name: int(rows.sum()) for name, rows in attacker.mentions.items()}
     target = attacker.mentions[sorted(sizes, key=sizes.__getitem__)[len(sizes) // 2]]
     reserve = attacker.rng.permutation(np.flatnonzero(attacker.plain & (attacker.belief > 0.6)))
@@ -50,7 +50,7 @@ def slow_climb(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def random_boosting(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Send noise, and add the files up with the sign of what each scored; what is not shown counts little."""
+    """Send noise and sum the files by the signs of their scores; hidden scores weigh little."""
     files, worths = [], []
     for _ in range(attacker.files):
         files.append(attacker.rng.normal(size=attacker.rows).astype(np.float32))
@@ -69,7 +69,7 @@ def random_boosting(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def kept_noise(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Begin with noise, add more of it in each file, and keep what is shown as better than the best."""
+    """Start with noise, add more noise in each file, and keep files shown as a new best."""
     best = attacker.rng.normal(size=attacker.rows)
     most = oracle.send(best).score_units
     for number in range(attacker.files - 1):
@@ -82,7 +82,7 @@ def kept_noise(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 @dataclass
 class _Climber:
-    """An account on its way up: what its best shown file had restored and raised."""
+    """The state of an account: the restored and raised rows of its best shown file."""
 
     restored: int
     raised: BoolArray
@@ -91,11 +91,11 @@ class _Climber:
 
 
 def subsets(oracle: Oracle, attacker: Attacker, *, accounts: int = 1, rows: int | None = None) -> Outcome:
-    """Raise random halves of the unknown rows at the threshold, and weigh which halves were shown.
+    """Raise random halves of the unknown rows near the threshold, and compare the responses.
 
-    All sure positives begin at the bottom, and each file restores so many of them that about one in seven is
-    shown as a new best. What is shown more often with a row than without it says that the row is positive.
-    It wants as many rows as it sends files, unless it is told how many.
+    All known positives start at the bottom. Each file restores enough of them that about one file in seven is
+    shown as a new best. A row is probably positive if files with this row raised are shown more often. The
+    default number of target rows is the number of files.
     """
     aimed = attacker.hard(attacker.plain, rows or accounts * attacker.files)
     sure = np.setdiff1d(np.flatnonzero(attacker.plain & (attacker.belief > 0.6)), aimed)
@@ -140,10 +140,10 @@ def _file(
 
 
 def _evidence(raised: FloatArray, strides: FloatArray, news: FloatArray) -> FloatArray:
-    """Return for each row, in standard deviations, by how much more often files with it were news."""
+    """Return the effect of raising each row on new bests, in standard deviations."""
     design = np.column_stack([np.ones(strides.size), np.log(strides)])
     weights = np.zeros(2)
-    for _ in range(25):  # a logistic regression on how far a file climbed
+    for _ in range(25):  # logistic regression on the number of restored rows
         chance = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
         curvature = design.T @ (design * (chance * (1 - chance))[:, None]) + 0.1 * np.eye(2)
         weights = weights + np.linalg.solve(curvature, design.T @ (news - chance) - 0.1 * weights)
@@ -154,7 +154,7 @@ def _evidence(raised: FloatArray, strides: FloatArray, news: FloatArray) -> Floa
 
 
 def _odds(attacker: Attacker, aimed: IndexArray, evidence: FloatArray) -> FloatArray:
-    """Return the odds by the strength of evidence that makes what was seen most likely."""
+    """Return the log odds for the maximum likelihood estimate of the strength of the evidence."""
     belief = attacker.belief[aimed]
     prior = belief * attacker.public_share
 

@@ -1,4 +1,4 @@
-"""Simulated competitions, and the responses that a participant gets to a file."""
+"""Simulated competitions and their responses to a participant's files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _SETTINGS = MetricSettings(undefined="skip")
 PUBLIC_SHARE = 0.5
 _POSITIVE_SHARE = 0.07
 _FEWEST = 60
-# Rows of each identity among 20,000, and the share of them that is positive.
+# The number of rows of each identity per 20,000 rows, and the share of positive rows among them.
 _IDENTITIES = {
     "bisexual": (83, 0.205),
     "atheist": (140, 0.16),
@@ -50,7 +50,7 @@ Row = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One file of a team with all that the competition knows of it."""
+    """A scored file: the full report and the data for the feedback mode."""
 
     report: BiasReport
     file: ScoredFile
@@ -58,17 +58,17 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Competition:
-    """What is hidden, and what everybody knows.
+    """Hidden and public data of a simulated competition.
 
     Attributes
     ----------
     labels : ndarray of bool, shape (rows,)
     mentions : mapping of str to ndarray of bool, shape (rows,)
-        For each identity, the rows that mention it: everybody knows them.
+        The rows that mention each identity. They are public knowledge.
     public : ndarray of bool, shape (rows,)
-        Which rows count on the public leaderboard.
+        The rows of the public split.
     key : bytes
-        The secret of the noise and the sketches.
+        The secret key of the noise and the sketches.
     settings : MetricSettings
     """
 
@@ -80,7 +80,7 @@ class Competition:
 
     @property
     def rows(self) -> int:
-        """How many rows there are, public and private ones together."""
+        """The number of all rows, public and private."""
         return self.labels.size
 
     @cached_property
@@ -90,11 +90,11 @@ class Competition:
 
     @property
     def split(self) -> PreparedSplit:
-        """The public split, as a grader prepares it."""
+        """The prepared public split."""
         return self._sets.split
 
     def score(self, predictions: FloatArray, *, with_basis: bool = True) -> Scored:
-        """Score a file as the worker does; raises ValueError where the score is undefined."""
+        """Score a file like the worker; raise ValueError if the score is undefined."""
         ranks = dense_ranks(predictions)
         of_public = ranks[self.public]
         found = report(count_ranks(self._sets.ranked, of_public), self.settings)
@@ -108,7 +108,7 @@ class Competition:
 
 
 def drawn(seed: int, rows: int = ROWS) -> Competition:
-    """Draw a competition: rows, labels, nine identities with 0.4 to 4.3 % of the rows each, and a split."""
+    """Generate a random competition with nine identities, each in 0.4 to 4.3 % of the rows."""
     rng = np.random.default_rng([12, seed])
     mentions = {name: np.zeros(rows, np.bool_) for name in _IDENTITIES}
     labels = rng.random(rows) < _POSITIVE_SHARE
@@ -128,13 +128,13 @@ class Answer:
     Attributes
     ----------
     score_units : int or None
-        The shown public score in units of 0.00001; None where nothing is shown.
+        The shown public score in units of 0.00001, or None if no score is shown.
     terms : tuple of str, or None
-        The four terms as displayed: overall AUC, then the means of subgroup, BPSN and BNSP AUC.
+        The four terms as displayed: the overall AUC and the means of the Subgroup, BPSN and BNSP AUCs.
     table : mapping of str to tuple of str, or None
-        For each identity its subgroup, BPSN and BNSP AUC as displayed.
+        The Subgroup, BPSN and BNSP AUC of each identity as displayed.
     rank : int or None
-        The account's place among the accounts of this oracle.
+        The account's rank among the accounts of this oracle.
     """
 
     score_units: int | None
@@ -149,7 +149,7 @@ class Answer:
 
 
 class Oracle(Protocol):
-    """The interface that responds to files, and an attacker's only source."""
+    """The interface that scores files; it is an attacker's only source of information."""
 
     @property
     def rule(self) -> Rule: ...
@@ -167,12 +167,12 @@ class MemoryOracle:
     _best: dict[int, int] = field(default_factory=dict)
 
     def send(self, predictions: FloatArray, account: int = 0) -> Answer:
-        """Score a file of an account and return what the account's team sees of it."""
+        """Score a file and return the part of the result that the account's team may see."""
         needs_basis = self.rule.feedback in (Feedback.LADDER, Feedback.NOISED)
         scored = self.competition.score(predictions, with_basis=needs_basis)
         units = self._shown(scored.file, account)
         if units is not None and units > self._best.get(account, -1):
-            self._best.pop(account, None)  # what was reached later is ranked behind what is equal
+            self._best.pop(account, None)  # keeps the order in which equal scores were reached
             self._best[account] = units
         return Answer(
             units,
@@ -183,7 +183,7 @@ class MemoryOracle:
 
     @property
     def best_shown(self) -> int | None:
-        """The best that any account was shown."""
+        """The best score shown to any account."""
         return max(self._best.values(), default=None)
 
     def _shown(self, file: ScoredFile, account: int) -> int | None:

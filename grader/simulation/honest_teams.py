@@ -1,4 +1,4 @@
-"""Honest models of known quality, and the progress of honest teams in each feedback mode."""
+"""Honest models of known quality, and honest teams' progress in each feedback mode."""
 
 import math
 from collections import Counter
@@ -13,12 +13,12 @@ from grader.simulation.competitions import Competition, FloatArray
 
 _SIGNAL = 2.2
 _SHARED = 0.7
-"""The part of a model's variance that all models have in common: rows that are hard for everybody."""
+"""The variance that all models have in common, because some rows are difficult for all of them."""
 _IDENTITY_SHIFT = 0.35
 _GRID = np.geomspace(0.05, 4.0, 9)
 _DRAWS = 4
 _KEPT = 0.95
-"""The correlation of what is a model's own with what it was in the team's file before."""
+"""The correlation between the individual noise of a model and that of the team's best model so far."""
 TEAMS = 50
 _FEWEST, _MOST = 8, 30
 _BEYOND = 2.0
@@ -26,7 +26,7 @@ _BEYOND = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model: the lower its own variance, the better it is."""
+    """A model; the lower the variance of its individual noise, the better it is."""
 
     variance: float
     own: FloatArray
@@ -34,32 +34,32 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Honest:
-    """What honest models of one competition predict."""
+    """Predictions of honest models in one competition."""
 
     competition: Competition
     seed: int
 
     def model(self, rng: np.random.Generator, variance: float) -> Model:
-        """Return a model that is independent of all others, but for the rows that are hard for all."""
+        """Return a model whose individual noise is independent of all other models."""
         return Model(variance, rng.normal(size=self.competition.rows))
 
     def predictions(self, model: Model) -> FloatArray:
-        """Return what a model predicts for all rows."""
+        """Return a model's predictions for all rows."""
         return self._sure + self._hard + math.sqrt(model.variance) * model.own
 
     def belief(self, model: Model) -> FloatArray:
-        """Return how likely each row is positive, as far as its team can know."""
+        """Return the probability that each row is positive, given the team's knowledge."""
         variance = _SHARED + model.variance
         seen = self.predictions(model) - self._shift
         base = self._base_rates
         return 1 / (1 + (1 - base) / base * np.exp(-(_SIGNAL * seen - _SIGNAL**2 / 2) / variance))
 
     def truth(self, variance: float) -> float:
-        """Return the score that models of this variance have on average, over all rows."""
+        """Return the mean score of models with this variance on all rows."""
         return float(np.polyval(self._curve, np.sqrt(variance)))
 
     def progress(self, rng: np.random.Generator, files: int) -> Iterator[Model]:
-        """Yield the files of a team: a third of the tries are better, a third worse, a third as good."""
+        """Yield a team's models: a third are better, a third worse, and a third equally good."""
         best = self.model(rng, float(np.exp(rng.uniform(np.log(0.3), np.log(2.5)))))
         yield best
         for _ in range(files - 1):
@@ -78,7 +78,7 @@ class Honest:
 
     @cached_property
     def _shift(self) -> FloatArray:
-        """All rows of an identity lie a little higher than others: the bias that the metric measures."""
+        """Small increases of each identity's predictions: the bias that the metric measures."""
         shift = np.zeros(self.competition.rows)
         for place, mentioned in enumerate(self.competition.mentions.values()):
             shift += mentioned * _IDENTITY_SHIFT * (1 + place % 3) / 2
@@ -99,7 +99,7 @@ class Honest:
 
     @cached_property
     def _curve(self) -> FloatArray:
-        """The true score by the root of the variance: a cubic through models drawn on all rows."""
+        """The true score by the root of the variance: a cubic fitted to simulated models."""
         rng = np.random.default_rng([14, self.seed])
         everything = Competition(
             self.competition.labels,
@@ -119,7 +119,7 @@ class Honest:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of an honest team: what its model is worth in truth, and what it scored."""
+    """A file of an honest team, with the true score of its model."""
 
     truth: float
     file: ScoredFile
@@ -127,18 +127,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What honest teams of one competition see in a mode.
+    """Improvements that honest teams of one competition see in a feedback mode.
 
     Attributes
     ----------
     improvements, seen : int
-        Files that are better in truth than all before of the team, and those shown as a new best.
+        Files that are truly better than all earlier files of the team, and those shown as a new best.
     clear, clear_seen : int
-        The same of improvements beyond two standard errors of the paired difference.
+        The same counts for improvements of more than two standard errors of the paired difference.
     others, false : int
-        Files that are no better in truth, and those shown as a new best.
+        Files that are not truly better, and those shown as a new best.
     correlation : float
-        Of the teams' best shown scores with what their best models are worth, by rank.
+        The rank correlation between the teams' best shown scores and the true scores of their best models.
     """
 
     improvements: int
@@ -151,7 +151,7 @@ class Seen:
 
 
 def teams(competition: Competition, honest: Honest, *, count: int, seed: int) -> list[list[Entry]]:
-    """Let teams of differing strength send 8 to 30 files each."""
+    """Generate teams of different strength, each with 8 to 30 files."""
     rng = np.random.default_rng([16, seed])
     return [
         [
@@ -163,7 +163,7 @@ def teams(competition: Competition, honest: Honest, *, count: int, seed: int) ->
 
 
 def seen(entries: Sequence[Sequence[Entry]], rule: Rule) -> Seen:
-    """Count what teams see under a rule."""
+    """Count the improvements that teams see under a rule."""
     counts: Counter[str | tuple[str, bool]] = Counter()
     board, worth = [], []
     for files in entries:
@@ -201,7 +201,7 @@ def _is_clear(entry: Entry, best: Entry) -> bool:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return Spearman's correlation: equal values share a rank, and a constant correlates with nothing."""
+    """Return Spearman's correlation; ties share a rank, and constants have a correlation of 0."""
     ranks = [_middle_ranks(np.asarray(values, np.float64)) for values in (one, other)]
     centered = [each - each.mean() for each in ranks]
     size = float(np.sqrt((centered[0] ** 2).sum() * (centered[1] ** 2).sum()))

@@ -1,7 +1,7 @@
-"""Attacks that place unknown rows so that an exact score reveals their labels.
+"""Attacks that arrange unknown rows so that scores reveal their labels.
 
-An AUC of exactly 0 or 1 changes with the label of one row. A ladder whose error is unknown under such a
-condition, or far smaller, is an oracle of that label.
+An AUC of exactly 0 or 1 depends on the label of a single row. In that case a ladder would disclose this label
+if its error were undefined or much smaller than usual.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from grader.simulation.competitions import Answer, BoolArray, FloatArray, IndexA
 
 _OVERALL, _BNSP = 0, 3
 _OUT = 100.0
-"""Beyond all predictions of the own model, and of each other."""
+"""An offset that moves rows beyond all predictions of the attacker's own model."""
 _PACE = 0.65
-"""How much of the way to the own model is left after each file that was shown."""
+"""The factor by which each shown file reduces the remaining distance to the attacker's own model."""
 _LEAST = 0.05
-"""Below this share an account stops: too little is left to climb with."""
+"""The remaining distance at which an account stops because no further improvement is possible."""
 _SHOWN = np.array([[1.0, 1e-4], [1e-4, 1.0]])
-"""How often files are shown, by the label of the row: never with a negative one, else always."""
+"""Counts of hidden and shown files by label: almost never shown if negative, otherwise always."""
 
 
 def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Read an identity's labels from the BNSP term: all rows at the bottom, and seven raised in each file."""
+    """Decode an identity's labels from the BNSP term, with seven raised rows per file."""
     name = of_size(attacker, 14)
     target = attacker.mentions[name]
     aimed = attacker.hard(target, 7 * (attacker.files - 1))
@@ -38,7 +38,7 @@ def identity_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def row_pairs(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Read labels of rows without identities from the overall AUC, or from the score alone."""
+    """Decode labels of rows without identities from the overall AUC, or else from the score."""
     target = attacker.plain
     unit = 1 / attacker.positives(np.ones(attacker.rows, np.bool_))
     is_term = attacker.rule.feedback.value in ("open", "terms")
@@ -55,7 +55,7 @@ def row_pairs(oracle: Oracle, attacker: Attacker) -> Outcome:
 
 
 def weakest_subgroup(oracle: Oracle, attacker: Attacker, accounts: int = 1) -> Outcome:
-    """Read an identity's labels from the score alone: two files for six rows, before and after."""
+    """Decode an identity's labels from the score only, with two files per batch of rows."""
     target = attacker.mentions[of_size(attacker, 1.0 if accounts == 1 else 2.0)]
     unit = attacker.weight * attacker.steepness / attacker.positives(target)
     size = max(1, min(6, int(np.log2(max(unit / (2 * attacker.error), 2)))))
@@ -74,7 +74,7 @@ def weakest_subgroup(oracle: Oracle, attacker: Attacker, accounts: int = 1) -> O
 
 
 def sub_metrics(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Read the labels of all identities at once from their table: one or two rows of each a file."""
+    """Decode labels of all identities from their table, one or two rows per identity and file."""
     names = list(attacker.mentions)
     anyone = ~attacker.plain
     alone = np.sum(list(attacker.mentions.values()), axis=0) == 1
@@ -125,7 +125,7 @@ def _probe(
     unit: float,
     error: float,
 ) -> Outcome:
-    """Send a file with all of the target at the bottom, then one for each batch of its rows."""
+    """Send a file with all target rows at the bottom, then one file per batch of raised rows."""
     base = _at_the_bottom(attacker, target)
     height = attacker.level(levels(size), ~target)
     zero = read(oracle.send(base))
@@ -149,32 +149,32 @@ def _batches(rows: IndexArray, size: int) -> list[IndexArray]:
 
 
 def of_size(attacker: Attacker, per_file: float) -> str:
-    """Return the smallest identity with this many rows for each file, or the largest that there is."""
+    """Return the smallest identity with enough rows per file, or else the largest identity."""
     sizes = {name: int(rows.sum()) for name, rows in attacker.mentions.items()}
     enough = [name for name, size in sizes.items() if size >= per_file * attacker.files]
     return min(enough, key=sizes.__getitem__) if enough else max(sizes, key=sizes.__getitem__)
 
 
 def row_above(oracle: Oracle, attacker: Attacker, *, accounts: int = 1) -> Outcome:
-    """Put an identity above all rows, and a plain row above it: its BPSN AUC is 0 or the row is positive."""
+    """Move an identity to the top and a row above it; the BPSN AUC is 0 if the row is negative."""
     return _one_by_one(
         oracle, attacker, _smallest(attacker, 1), attacker.plain, 1.0, accounts=accounts, told=_SHOWN
     )
 
 
 def two_at_the_bottom(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Put two identities below all rows, and one row of the smaller one above them."""
+    """Move two identities below all other rows, and one row of the smaller identity above them."""
     return _one_by_one(oracle, attacker, _smallest(attacker, 2), _alone(attacker), -1.0)
 
 
 def nearly_perfect(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Put an identity's rows at both ends by the own model, so its AUCs are near 1, and raise one row."""
+    """Move an identity's rows to both ends, so that its AUCs are almost 1, and raise one row."""
     ends = np.where(attacker.guess, 1.0, -1.0)
     return _one_by_one(oracle, attacker, _smallest(attacker, 1), _alone(attacker), ends)
 
 
 def _alone(attacker: Attacker) -> BoolArray:
-    """Return the rows of the smallest identity that mention no other one."""
+    """Return the rows of the smallest identity that mention no other identity."""
     alone: BoolArray = _smallest(attacker, 1) & (np.sum(list(attacker.mentions.values()), axis=0) == 1)
     return alone
 
@@ -196,10 +196,10 @@ def _one_by_one(
     accounts: int = 1,
     told: FloatArray | None = None,
 ) -> Outcome:
-    """Raise one row of the target above all others in each file; one that is shown restores more of the rest.
+    """Raise one target row per file above all others; each shown file restores more other rows.
 
-    All files begin with the own model's order reversed. Unless it is known how likely files of each label are
-    shown, every third file raises a row that the own model is sure of.
+    The initial order of all other rows is the reverse of the attacker's own model. If the probabilities of
+    shown files are not given in `told`, every third file raises a row with a known label to estimate them.
     """
     rng, turn, middle = attacker.rng, attacker.rng.random(attacker.rows), float(np.median(attacker.own))
     total = accounts * attacker.files

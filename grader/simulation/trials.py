@@ -1,4 +1,4 @@
-"""Trials of every attack and of honest teams, in several modes and competitions, with intervals."""
+"""Trials of attacks and honest teams in several feedback modes and competitions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ Attack = Callable[[Oracle, Attacker], Outcome]
 
 
 def collusion(oracle: Oracle, attacker: Attacker) -> Outcome:
-    """Let five accounts share what they see: at the threshold of a ladder, else by the weakest subgroup."""
+    """Attack the ladder's threshold, or else the weakest subgroup, with five accounts."""
     if attacker.rule.feedback is Feedback.LADDER:
         return climbing_attacks.subsets(oracle, attacker, accounts=ACCOUNTS)
     return row_attacks.weakest_subgroup(oracle, attacker, ACCOUNTS)
@@ -51,20 +51,21 @@ ATTACKS: Mapping[str, Attack] = {
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What an attack gained in one competition; None is what it did not aim at.
+    """The gain of an attack in one competition; quantities that it does not pursue are None.
 
     Attributes
     ----------
     rows : int
-        Public rows among those whose labels it wanted.
+        The number of public target rows.
     right, own, negative : float or None
-        The share of them that it gets right, that its own model gets right, and that "negative" gets right.
+        The shares of correct labels: of the attack, of the attacker's own model, and of the constant guess
+        "negative".
     boost : float or None
-        Of files of noise: by how many standard errors the best one's public score lies above chance.
+        For attacks with noise, the best file's true public score in standard errors above chance.
     shown : float or None
-        The same of the best score that was shown.
+        The same for the best shown score.
     lift : float or None
-        By how much the public score of the attacker's own file rises with what was learnt.
+        The increase of the attacker's own public score due to the decoded labels.
     """
 
     rows: int
@@ -77,7 +78,7 @@ class Gain:
 
 
 def attacker_of(competition: Competition, honest: Honest, rule: Rule, *, files: int, seed: int) -> Attacker:
-    """Return an attacker with a good model of its own, who knows nothing that is hidden."""
+    """Return an attacker with a good model and without hidden knowledge."""
     rng = np.random.default_rng([15, seed])
     model = honest.model(rng, _OWN_VARIANCE)
     return Attacker(
@@ -94,7 +95,7 @@ def attacker_of(competition: Competition, honest: Honest, rule: Rule, *, files: 
 
 
 def attack(name: str, competition: Competition, honest: Honest, rule: Rule, *, files: int, seed: int) -> Gain:
-    """Run one attack in memory and return what it gained."""
+    """Run one attack in memory and return its gain."""
     attacker = attacker_of(competition, honest, rule, files=files, seed=seed)
     oracle = MemoryOracle(competition, rule)
     outcome = ATTACKS[name](oracle, attacker)
@@ -104,7 +105,7 @@ def attack(name: str, competition: Competition, honest: Honest, rule: Rule, *, f
 
 
 def gain(competition: Competition, attacker: Attacker, outcome: Outcome) -> Gain:
-    """Compare what an attack says of labels with what is true."""
+    """Compare the labels that an attack has decoded with the true labels."""
     is_public = competition.public[outcome.aimed]
     rows = outcome.aimed[is_public]
     if not rows.size:
@@ -123,7 +124,7 @@ def gain(competition: Competition, attacker: Attacker, outcome: Outcome) -> Gain
 
 
 def boost(competition: Competition, attacker: Attacker, outcome: Outcome, best_shown: int | None) -> Gain:
-    """Compare a file that was made of noise with noise."""
+    """Compare a file that was built from noise with random noise."""
     best = competition.score(outcome.best).file
     sketch = best.basis.sketch if best.basis else None
     error = math.inf if sketch is None else float(np.linalg.norm(sketch))
@@ -138,14 +139,14 @@ def boost(competition: Competition, attacker: Attacker, outcome: Outcome, best_s
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over competitions with its 95 % interval; `error` is half of its width, None for one alone."""
+    """A mean over competitions; `error` is half the width of its 95 % interval, if defined."""
 
     value: float
     error: float | None
 
     @classmethod
     def of(cls, values: Sequence[float] | FloatArray) -> "Mean":
-        """Return the mean of one value of each competition."""
+        """Return the mean of one value per competition."""
         found = np.asarray(values, np.float64)
         spread = None
         if found.size > 1:
@@ -165,21 +166,21 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """What one attack gained, over all competitions; None is what it does not aim at.
+    """The gain of an attack over all competitions; quantities that it does not pursue are None.
 
     Attributes
     ----------
     name : str
     rows : int
-        Public rows whose labels it wanted, on average.
+        The mean number of public target rows.
     right, baseline : float or None
-        The share it got right, and the larger of what its own model and "negative" get right.
+        The share of correct labels, and the larger of the shares of the attacker's own model and "negative".
     points : Mean or None
-        The difference, in percentage points.
+        The difference of these shares in percentage points.
     boost, shown : Mean or None
-        Of files of noise: standard errors above chance, in truth on the public split and as shown.
+        For attacks with noise, the true and the shown public score in standard errors above chance.
     lift : Mean or None
-        By how much the public score of its own file rises.
+        The increase of the attacker's own public score.
     """
 
     name: str
@@ -194,15 +195,15 @@ class Attacked:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What honest teams see, over all competitions, as shares.
+    """Improvements that honest teams see, over all competitions.
 
     Attributes
     ----------
     seen, clear, false : Mean
-        Of all true improvements, of those beyond two standard errors, and of the other files, how many are
-        shown as a new best.
+        The shares that are shown as a new best: of all true improvements, of improvements of more than two
+        standard errors, and of all other files.
     correlation : Mean
-        Of the public leaderboard with the truth, by rank.
+        The rank correlation between the public leaderboard and the true scores.
     """
 
     seen: Mean
@@ -213,7 +214,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Everything that was measured of one mode."""
+    """All results for one feedback mode."""
 
     mode: str
     step: float | None
@@ -228,7 +229,7 @@ class Trial:
 
 
 def proposed_step(competition: Competition) -> Step:
-    """Return the step that is proposed for a competition with these rows."""
+    """Return the step that the site suggests for a competition with these rows."""
     error = score_standard_error(competition.split, competition.settings)
     return safe_step(paired_standard_error(error)) if error else Step.OF_0_005
 
@@ -243,19 +244,19 @@ def run(
     attacks: Sequence[str] = tuple(ATTACKS),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[Trial]:
-    """Try every rule in as many competitions as there are seeds.
+    """Simulate every rule in one competition per seed.
 
     Parameters
     ----------
     competitions : callable
-        From a seed to a competition.
+        Returns the competition for a seed.
     rules : sequence of Rule
     files, seeds, team_count : int
-        Files of an attacker's account, competitions, and honest teams in each.
+        The numbers of files per attacker's account, of competitions, and of honest teams in each of them.
     attacks : sequence of str
         Names in `ATTACKS`.
     progress : callable
-        Called with how many parts are done, and of how many.
+        Called with the numbers of completed parts and of all parts.
 
     Returns
     -------
@@ -295,7 +296,7 @@ def run(
 
 
 def attacked(name: str, gains: Sequence[Gain]) -> Attacked:
-    """Sum up what one attack gained in several competitions."""
+    """Aggregate the gains of one attack in several competitions."""
     shown = [gain.shown for gain in gains if gain.shown is not None]
     boosts = [gain.boost for gain in gains if gain.boost is not None]
     if boosts:

@@ -1,4 +1,4 @@
-"""Agreement: a column gives a target away by a coding, a threshold or its numbers, and chance does not."""
+"""Agreement of a column with a target by codes, thresholds or numbers, beyond chance."""
 
 import math
 from fractions import Fraction
@@ -30,7 +30,7 @@ def column(*, codes=None, numbers=None, rows=ALL) -> Values:
 
 
 def wrong(values, count: int):
-    """Turn the first true rows over."""
+    """Invert the first true rows."""
     values = np.array(values)
     values[np.flatnonzero(TRUE)[:count]] ^= True
     return values
@@ -64,16 +64,16 @@ ALLOWED = int(agreement.TOLERANCE * RARER)
         (column(numbers=9.0 * TRUE[::-1], rows=ALL[::-1]), [0]),
     ],
 )
-def test_a_target_that_a_column_gives_away_is_found_and_no_other(values: Values, found: list[int]):
+def test_disclosed_target_is_found_and_no_other(values: Values, found: list[int]):
     assert agreeing(values, TRUTHS, RAW) == found
     if found:
         assert Bounds(TRUTHS, RAW).may_agree(values)
-    assert agreeing(values, ~TRUTHS, RAW) == found  # the rarer class then are the negative rows
+    assert agreeing(values, ~TRUTHS, RAW) == found  # The negative rows are now the rarer class.
 
 
-def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is():
+def test_numbers_of_the_solution_are_recognized_without_a_threshold():
     said = RANDOM.choice([0.0, 0.25, 0.5, 0.75, 1.0], ROWS)
-    within = (said == 0.25) | (said == 0.75)  # of no threshold
+    within = (said == 0.25) | (said == 0.75)  # No threshold separates these rows.
     truths, raw = within[:, None], [said]
     assert agreeing(column(numbers=said), truths, raw) == [0]
     assert agreeing(column(numbers=said + 1e-10), truths, raw) == [0]
@@ -83,7 +83,8 @@ def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is():
     assert agreeing(column(numbers=blank), truths, raw) == [0]
     assert agreeing(column(numbers=said), truths, [blank]) == [0]
     two = np.where(said > 0.5, 1.0, 0.0)
-    assert not agreement._are_equal(two, two)  # two numbers are no more than true or false
+    # Two distinct numbers carry no more information than true and false.
+    assert not agreement._are_equal(two, two)
     assert agreement._are_equal(said, said)
     few = ALL[:5]
     assert agreeing(column(numbers=said[few], rows=few), truths, raw) == []
@@ -91,7 +92,7 @@ def test_the_numbers_of_the_solution_are_recognized_where_no_threshold_is():
 
 @pytest.mark.parametrize("rarer", [1, 20, 50])
 @pytest.mark.parametrize("errors", [0, 1, 2])
-def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: int):
+def test_chance_is_the_share_of_possible_row_selections(rarer: int, errors: int):
     rows = 100
     bits = math.log2(Fraction(math.comb(rows, rarer), math.comb(rows, errors)))
     is_close_enough = errors <= agreement.TOLERANCE * rarer
@@ -101,7 +102,7 @@ def test_chance_is_the_share_of_the_ways_to_choose_the_rows(rarer: int, errors: 
     assert not is_no_chance(rows, 0, 0, 0.0)
 
 
-def test_the_best_threshold_is_that_of_trying_all():
+def test_best_threshold_equals_that_of_an_exhaustive_search():
     for seed in range(20):
         random = np.random.default_rng(seed)
         numbers = random.integers(0, 6, 12).astype(float)
@@ -116,12 +117,12 @@ def test_the_best_threshold_is_that_of_trying_all():
             assert (errors, rarer) == (min(tried), min(count, 12 - count))
 
 
-def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other():
+def test_only_columns_with_too_many_errors_are_dropped():
     bounds = Bounds(TRUTHS, RAW)
     noise = RANDOM.random(ROWS)
     assert not bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS), numbers=noise))
     assert not bounds.may_agree(column(numbers=noise))
-    assert bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS)))  # numbers may come
+    assert bounds.may_agree(column(codes=RANDOM.integers(0, 9, ROWS)))  # Later chunks may contain numbers.
     assert bounds.may_agree(column(codes=TRUE, numbers=noise))
     assert bounds.may_agree(column(numbers=np.full(ROWS, np.nan)))
     assert bounds.may_agree(column(numbers=noise[:3], rows=ALL[:3]))
@@ -136,7 +137,7 @@ def test_a_column_that_has_told_too_many_rows_wrongly_is_let_go_and_no_other():
         assert Bounds(within, [said]).may_agree(column(numbers=copy)) is may
 
 
-def test_a_long_hopeless_column_is_let_go_by_its_first_rows_and_a_copy_is_not():
+def test_long_hopeless_column_is_dropped_after_its_first_rows_but_a_copy_is_kept():
     rows = 3 * agreement.FIRST_LOOK_ROWS
     random = np.random.default_rng(1)
     truths = (random.random(rows) < 0.2)[:, None]

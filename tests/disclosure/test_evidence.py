@@ -1,4 +1,4 @@
-"""What a solution hides, and the values of columns that are kept while a table is read."""
+"""The hidden data of a solution, and the column values gathered while a table is read."""
 
 import io
 
@@ -22,7 +22,7 @@ def of(ids: list[str], labels: list[float], usage: list[int], **columns) -> Hidd
     )
 
 
-def test_what_is_hidden_are_the_columns_that_differ_and_the_split():
+def test_targets_are_the_varying_columns_and_the_split():
     found = of(
         ["a", "b", "c", "d"], [0.5, 0.4, 1, 0], [1, 1, 2, 2], other=[0, 0, 0, 1], all=[1] * 4, no=[0] * 4
     )
@@ -42,7 +42,7 @@ def test_what_is_hidden_are_the_columns_that_differ_and_the_split():
     assert (nothing.targets, nothing.truths.shape) == ((), (2, 0))
 
 
-def test_only_some_rows_of_a_large_solution_are_drawn(monkeypatch: pytest.MonkeyPatch):
+def test_large_solution_is_sampled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hidden, "MOST_ROWS", 3)
     found = of(list("abcdefgh"), [0, 1] * 4, [1, 2] * 4)
     assert (len(set(found.drawn.tolist())), found.truths.shape[0], len(found.index)) == (3, 3, 3)
@@ -54,7 +54,7 @@ def orders(found: Hidden) -> list[tuple[list[int], bool]]:
     return [(each.places.tolist(), each.is_by_usage) for each in found.orders]
 
 
-def test_the_orders_are_those_of_the_solution_the_texts_and_the_numbers():
+def test_orders_are_those_of_the_solution_texts_and_numbers():
     assert orders(of(["10", "9", "8"], [0, 1, 0], [2, 1, 0])) == [
         ([0, 1, 2], False),
         ([0, 1], False),
@@ -70,7 +70,7 @@ def test_the_orders_are_those_of_the_solution_the_texts_and_the_numbers():
     assert ([2, 1, 0], False) in orders(of(["1" + "0" * 17, "9", "8"], [0, 1, 0], [2, 1, 0]))
 
 
-def test_another_solution_of_the_ids_adds_what_it_hides_besides():
+def test_other_solution_of_the_same_ids_adds_its_targets():
     one, other = of(["a", "b", "c"], [0, 0.7, 1], [1, 2, 2]), of(["c", "b", "a"], [0.2, 1, 0], [1, 2, 2])
     both = one.with_other(other)
     assert both.targets[: len(one.targets)] == one.targets
@@ -103,7 +103,7 @@ def rows(*numbers: int):
     return np.array(numbers, np.intp)
 
 
-def test_the_first_value_of_each_row_is_kept():
+def test_first_value_of_each_row_is_kept():
     kept = Gathered(4)
     assert kept.new(rows(-1, 2, 2, 0, 4)).tolist() == [1, 3]
     kept.note(rows(2, 0), rows(7, 9))
@@ -123,7 +123,7 @@ def test_the_first_value_of_each_row_is_kept():
 
 
 @pytest.mark.parametrize("batches", [1, 2])
-def test_texts_of_many_kinds_are_no_categories(batches: int):
+def test_texts_with_many_distinct_values_are_no_categories(batches: int):
     for kinds, has_codes in ((MOST_CATEGORIES - 1, True), (MOST_CATEGORIES, False)):
         kept = Gathered(kinds)
         kept.note(np.arange(kinds), np.arange(kinds))
@@ -135,14 +135,14 @@ def test_texts_of_many_kinds_are_no_categories(batches: int):
             assert values.codes.tolist() == list(range(1, kinds + 1))
 
 
-def test_columns_are_judged_when_twice_as_many_rows_are_there(monkeypatch: pytest.MonkeyPatch):
+def test_columns_are_judged_whenever_the_row_count_doubles(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(evidence, "FIRST_JUDGED", 2)
     judged: list[tuple[list[int], list[int] | None, list[float] | None]] = []
     ticks: list[None] = []
 
     def may_agree(values: Values) -> bool:
         judged.append(plain(values))
-        return len(judged) != 4  # the second column, the second time
+        return len(judged) != 4  # This is the second judgment of the second column.
 
     kept = Gathered(9, may_agree)
     for row in range(8):
@@ -157,13 +157,13 @@ def test_columns_are_judged_when_twice_as_many_rows_are_there(monkeypatch: pytes
     assert Gathered(9).judge(lambda: ticks.append(None)) is None and len(ticks) == 5
 
 
-def test_where_columns_take_too_much_memory_only_the_first_rows_are_kept(monkeypatch: pytest.MonkeyPatch):
+def test_columns_over_the_memory_limit_keep_only_the_first_rows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(evidence, "MEMORY_BYTES", 1_000)
     monkeypatch.setattr(evidence, "FEWEST_ROWS", 30)
     kept, every = Gathered(100), np.arange(100)
     kept.note(every, every + 1)
     sizes = []
-    for name in "abcd":  # 900 bytes of 100 rows
+    for name in "abcd":  # Each column has 900 bytes for 100 rows.
         kept.say(name, every, [str(row) for row in every])
         sizes.append(kept.size)
     assert sizes == [100, 50, 30, 30]
@@ -174,7 +174,7 @@ def test_where_columns_take_too_much_memory_only_the_first_rows_are_kept(monkeyp
     assert kept.new(rows(29, 30)).size == 0
 
 
-def test_joined_values_are_columns_of_their_own():
+def test_joined_values_become_separate_columns():
     cells = [f"{row}|t{row % 3}" for row in range(5)]
     wide = _Wide(chunk_of({"x": cells, "id": list("abcde")}, 5))
     assert wide.names == ["x", "id", "x (part 1)", "x (part 2)"]
@@ -196,7 +196,7 @@ def test_joined_values_are_columns_of_their_own():
     ]
 
 
-def test_values_are_divided_where_nearly_all_have_as_many_parts():
+def test_values_are_split_if_nearly_all_have_equally_many_parts():
     assert [_parts(sample) for sample in ([], ["", ""], ["a|b", ""], ["a"], ["a b.c/d"])] == [0, 0, 2, 0, 3]
     assert [_parts(["a,b"] * size + ["a"]) for size in (8, 9)] == [0, 2]
     assert [_parts([",".join("a" * size)]) for size in (64, 65)] == [64, 0]
@@ -206,7 +206,7 @@ def test_values_are_divided_where_nearly_all_have_as_many_parts():
     assert _found(["7", "7.00", "x.7", "8.5", "8.5.0"], {"7": 3, "8.5": 1}).tolist() == [3, 3, -1, 1, -1]
 
 
-def test_an_examination_counts_what_it_read_and_names_the_columns():
+def test_examination_counts_its_input_and_names_the_columns():
     ids = [f"{row:03}" for row in range(200)]
     labels = np.random.default_rng(1).integers(0, 2, 200).astype(float)
     one = of(ids, labels.tolist(), [1, 2] * 100)

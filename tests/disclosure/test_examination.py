@@ -1,4 +1,4 @@
-"""Looking through files for what gives the truth away: containers, disguises, and what is innocent."""
+"""Examination of files for disclosed labels: containers, disguises, and harmless files."""
 
 import bz2
 import gzip
@@ -110,12 +110,12 @@ CONTAINERS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_a_label_under_another_name_and_order_is_found_in_every_container(hidden: Hidden, container: str):
+def test_label_under_another_name_and_order_is_found_in_every_container(hidden: Hidden, container: str):
     table = frame(x=LABELS).sample(frac=1, random_state=1)
     assert LABEL in found(hidden, CONTAINERS[container](table))
 
 
-def test_json_lines_are_known_by_a_first_line_of_any_length(hidden: Hidden):
+def test_json_lines_are_recognized_by_a_first_line_of_any_length(hidden: Hidden):
     table = frame(x=LABELS, text="t" * 20_000).iloc[:200]
     assert LABEL in found(hidden, str(table.to_json(orient="records", lines=True)).encode())
 
@@ -138,13 +138,13 @@ DISGUISES: dict[str, tuple[Any, tuple[Kind, str]]] = {
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_a_column_is_found_however_it_is_written(hidden: Hidden, disguise: str):
+def test_disclosing_column_is_found_in_any_notation(hidden: Hidden, disguise: str):
     values, expected = DISGUISES[disguise]
     table = frame(text=[f"comment {n}" for n in range(ROWS)], length=RANDOM.integers(5, 99, ROWS), x=values)
     assert found(hidden, csv(table.sample(frac=1, random_state=2))) == {expected}
 
 
-def test_only_the_column_that_agrees_is_named_with_its_rows(hidden: Hidden):
+def test_only_the_agreeing_column_is_named_with_its_rows(hidden: Hidden):
     (told,) = examine(io.BytesIO(csv(frame(f1=RANDOM.random(ROWS), k9=MUSLIM))), hidden).disclosures
     assert (told.column, told.kind, told.names, told.rows) == ("k9", Kind.IDENTITY, ("muslim",), ROWS)
 
@@ -162,18 +162,18 @@ def test_labels_without_ids_are_found_by_their_order(hidden: Hidden, order: str,
     assert LABEL in found(hidden, "\n".join(lines).encode())
 
 
-def test_ids_that_are_sorted_by_the_label_or_the_split_give_it_away(hidden: Hidden):
+def test_ids_sorted_by_label_or_split_disclose_it(hidden: Hidden):
     for values, expected in ((LABELS, LABEL), (USAGE, SPLIT)):
         table = frame().iloc[np.argsort(values, kind="stable")]
         assert expected in found(hidden, csv(table))
 
 
-def test_which_ids_are_in_a_file_gives_the_split_away(hidden: Hidden):
+def test_selection_of_ids_discloses_the_split(hidden: Hidden):
     assert found(hidden, csv(frame()[USAGE == 1])) == {SPLIT}
     assert found(hidden, csv(frame()[TRUE])) == {LABEL}
 
 
-def test_folders_named_by_the_label_give_it_away(hidden: Hidden):
+def test_folders_named_by_the_label_disclose_it(hidden: Hidden):
     files = {
         f"{'bad' if true else 'good'}/{row_id}.txt": b"hi" for row_id, true in zip(IDS, TRUE, strict=True)
     }
@@ -201,22 +201,22 @@ def test_folders_named_by_the_label_give_it_away(hidden: Hidden):
         "a correlated feature",
         "few categories",
         "as many values as rows",
-        "as many training rows with ids of their own",
+        "as many training rows with other ids",
         "a training file",
         "an example",
         "a sample submission",
     ],
 )
-def test_what_only_correlates_or_has_other_ids_passes(hidden: Hidden, table: pd.DataFrame):
+def test_correlated_column_or_other_ids_pass(hidden: Hidden, table: pd.DataFrame):
     assert found(hidden, csv(table)) == set()
 
 
-def test_a_few_rows_that_agree_by_chance_pass_but_not_many(hidden: Hidden):
+def test_agreement_of_a_few_rows_passes_but_not_of_many(hidden: Hidden):
     for rows, is_found in ((4, False), (100, True)):
         assert bool(found(hidden, csv(frame(x=TRUE).iloc[:rows]))) == is_found
 
 
-def test_a_second_solution_is_looked_for_as_well():
+def test_second_solution_is_also_searched_for():
     usage = np.ones(ROWS, np.int8)
     one, other = RANDOM.random(ROWS).round(), RANDOM.random(ROWS).round()
     options: dict[str, Any] = {"other_labels": {}, "identities": {}}
@@ -236,34 +236,34 @@ def unopened(hidden: Hidden, data: bytes, **options) -> tuple[Examined, list[str
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\0\1\2\3" * 100, "no text"),
+        (b"\0\1\2\3" * 100, "not text"),
         (b"PK\x03\x04" + b"x" * 100, "damaged"),
         (gzip.compress(csv(frame(x=1)))[:-200], "damaged"),
         (b"PAR1" + b"x" * 100 + b"PAR1", "damaged"),
         (parquet(frame(x=1))[:-300], "damaged"),
-        (b"{" + b'"a":' * 50, "not JSON"),
-        (b"[" * 100_000, "not JSON"),
+        (b"{" + b'"a":' * 50, "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
     ],
 )
-def test_what_cannot_be_opened_is_named(hidden: Hidden, data: bytes, reason: str):
+def test_unopened_parts_are_named(hidden: Hidden, data: bytes, reason: str):
     examined, told = unopened(hidden, data)
     assert examined.disclosures == ()
     assert len(told) == 1 and reason in told[0], told
 
 
-def test_a_bomb_ends_at_its_limit(hidden: Hidden):
+def test_decompression_bomb_is_stopped_at_its_limit(hidden: Hidden):
     bomb = gzip.compress(gzip.compress(b"0,0\n" * 20_000_000))
     examined, told = unopened(hidden, bomb, budget=Budget(5_000_000))
     assert examined.disclosures == ()
-    assert any("more than 0.0 GB unpacked" in each for each in told)
+    assert any("more than 0.0 GB of unpacked data" in each for each in told)
 
 
-def test_an_empty_file_gives_nothing_away(hidden: Hidden):
+def test_empty_file_discloses_nothing(hidden: Hidden):
     for data in (b"", b"\n", b"id\n", b"{}", b"[]", gzip.compress(b"")):
         assert found(hidden, data) == set()
 
 
-def test_evidence_that_comes_late_in_a_sorted_file_is_found():
+def test_late_evidence_in_a_sorted_file_is_found():
     rows = 30_000
     random = np.random.default_rng(3)
     ids, label = [f"r{n}" for n in range(rows)], (random.random(rows) < 0.1).astype(float)
@@ -285,21 +285,22 @@ def test_evidence_that_comes_late_in_a_sorted_file_is_found():
         assert not {"noise", "text"} & {found.column for found in told}
 
 
-def test_a_file_that_takes_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch):
+def test_file_that_needs_too_much_memory_is_named(hidden: Hidden, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.disclosure.table_formats.LARGEST_COLUMN_BYTES", 10_000)
     examined, told = unopened(hidden, parquet(frame(x=LABELS)))
     assert "too large in column id" in told[0]
-    assert {each.names for each in examined.disclosures} == {("toxicity",)}  # by its order; x was read
+    # The id column was not read, but the order of x discloses the label.
+    assert {each.names for each in examined.disclosures} == {("toxicity",)}
 
 
-def test_looking_through_a_file_leaves_the_limit_of_fields_as_it_was(hidden: Hidden):
+def test_examination_restores_the_csv_field_limit(hidden: Hidden):
     before = field_size_limit()
     examine(io.BytesIO(csv(frame(text="x, y"), quoting=1)), hidden)
     assert field_size_limit() == before
 
 
 class Failing(io.BytesIO):
-    """A file of a disk or a bucket that stops answering on the way."""
+    """A file on a disk or in a bucket that stops responding."""
 
     def __init__(self, data: bytes, after: int, error: OSError):
         super().__init__(data)
@@ -313,7 +314,7 @@ class Failing(io.BytesIO):
 
 @pytest.mark.parametrize("error", [OSError(EIO, "Input/output error"), ConnectionError("reset"), OSError()])
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_bytes_that_do_not_come_are_no_damage_of_the_file(hidden: Hidden, container: str, error: OSError):
+def test_missing_bytes_are_no_damage_of_the_file(hidden: Hidden, container: str, error: OSError):
     data = CONTAINERS[container](frame(x=RANDOM.random(ROWS)))
     for after in (0, len(data) // 2):
         with pytest.raises(NotReadNow):
@@ -321,7 +322,7 @@ def test_bytes_that_do_not_come_are_no_damage_of_the_file(hidden: Hidden, contai
 
 
 @pytest.mark.parametrize("pack", [parquet, lambda table: tarred(zipped(x=csv(table)), "w")])
-def test_a_disk_without_room_to_unpack_is_no_damage_of_the_file(
+def test_full_disk_while_unpacking_is_no_damage_of_the_file(
     hidden: Hidden, pack: Callable[[pd.DataFrame], bytes], monkeypatch: pytest.MonkeyPatch
 ):
     data = pack(frame(x=LABELS))
@@ -333,7 +334,7 @@ def test_a_disk_without_room_to_unpack_is_no_damage_of_the_file(
         examine(io.BytesIO(data), hidden)
 
 
-def test_a_parquet_file_that_names_another_file_does_not_have_it_read(hidden: Hidden, tmp_path: Path):
+def test_parquet_file_cannot_refer_to_another_file(hidden: Hidden, tmp_path: Path):
     table = frame(x=LABELS)
     fastparquet.write(str(tmp_path), table, file_scheme="hive", row_group_offsets=200)
     examined, told = unopened(hidden, (tmp_path / "_metadata").read_bytes())

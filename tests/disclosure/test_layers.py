@@ -1,4 +1,4 @@
-"""Tables inside files: their names, columns and cells, and the parts that cannot be opened."""
+"""Tables inside files: names, columns, cells, and parts that cannot be opened."""
 
 import csv
 import gzip
@@ -78,7 +78,7 @@ AS_TABLE = [(["a", "b"], [["a", "b"], ["1", "2"]])]
 
 
 def names_of(*names: str) -> tuple[str, list[Any]]:
-    return "the names of its files", [(["file name"], [[each] for each in names])]
+    return "the list of its files", [(["file name"], [[each] for each in names])]
 
 
 def test_every_part_of_nested_archives_is_named_by_its_path(tmp_path: Path):
@@ -124,33 +124,37 @@ def test_every_part_of_nested_archives_is_named_by_its_path(tmp_path: Path):
     assert broken == Unopened("q.zip/broken", "it is damaged (BadZipFile: File is not a zip file)")
 
 
-def test_members_with_a_password_are_named_and_the_next_is_read():
+def test_password_protected_members_are_named_and_the_next_is_read():
     data = bytearray(zipped({"a": AB, "b": AB}))
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         place = data.index(signature) + offset
         struct.pack_into("<H", data, place, 1)
-    assert parts(bytes(data)) == [names_of("a", "b"), Unopened("a", "it has a password"), ("b", AS_TABLE)]
+    assert parts(bytes(data)) == [
+        names_of("a", "b"),
+        Unopened("a", "it is password-protected"),
+        ("b", AS_TABLE),
+    ]
 
 
 @pytest.mark.parametrize(
     "pack", [gzip.compress, lambda data: zipped({"x": data}), lambda data: tarred({"x": data})]
 )
-def test_layers_are_opened_down_to_the_deepest(pack):
+def test_layers_are_opened_down_to_the_maximum_depth(pack):
     data = AB
     for _ in range(DEEPEST):
         data = pack(data)
     assert AS_TABLE in [each[1] for each in parts(data) if not isinstance(each, Unopened)]
     (too_deep,) = (each for each in parts(pack(data)) if isinstance(each, Unopened))
-    assert too_deep.reason == "it is packed too often"
+    assert too_deep.reason == "archives are nested too deeply"
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
-def test_archives_of_too_many_files_are_given_up(pack, monkeypatch: pytest.MonkeyPatch):
+def test_archives_with_too_many_files_are_not_opened(pack, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(layers, "MOST_FILES", 2)
     assert not [each for each in parts(pack({"a": AB, "b": AB})) if isinstance(each, Unopened)]
     (given_up,) = (each for each in parts(pack({"a": AB, "b": AB, "c": AB})) if isinstance(each, Unopened))
     count = "3" if pack is zipped else "more than 2"
-    assert given_up == Unopened("", f"it holds {count} files")
+    assert given_up == Unopened("", f"it contains {count} files")
 
 
 @pytest.mark.parametrize(("folder", "kind"), layers.OFFICE.items())
@@ -161,11 +165,11 @@ def test_office_documents_are_named(folder: str, kind: str):
 
 
 @pytest.mark.parametrize(("magic", "kind"), layers.KNOWN_KINDS)
-def test_known_kinds_of_files_are_named(magic: bytes, kind: str):
+def test_known_file_types_are_named(magic: bytes, kind: str):
     assert parts(magic + b"..") == [Unopened("", f"it is {kind}")]
 
 
-def test_bytes_that_are_unpacked_are_counted_and_those_of_a_plain_file_too():
+def test_unpacked_bytes_and_plain_bytes_are_counted():
     for data, spent in ((AB, 8), (gzip.compress(AB), 8), (zipped({"x": gzip.compress(AB)}), None)):
         budget = Budget()
         parts(data, budget)
@@ -178,7 +182,7 @@ TABLES = st.lists(st.lists(CELL, min_size=1, max_size=4), min_size=1, max_size=9
 
 @settings(max_examples=150)
 @given(TABLES, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.tuples(*[st.integers(1, 9)] * 3))
-def test_rows_are_those_of_the_csv_module_whatever_the_blocks(table, quoting: int, sizes: tuple[int, ...]):
+def test_rows_equal_those_of_the_csv_module_for_any_blocks(table, quoting: int, sizes: tuple[int, ...]):
     text = io.StringIO()
     csv.writer(text, quoting=quoting, lineterminator="\n").writerows(table)
     expected = [row for row in csv.reader(io.StringIO(text.getvalue(), newline="")) if row]
@@ -205,7 +209,7 @@ def test_columns_are_named_by_the_first_row_or_by_their_number():
     assert names == ["column 2", "column 2'", "column 3"]
 
 
-def test_limits_are_stated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_exceeded_limits_are_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(table_formats, "MOST_COLUMNS", 2)
     path = tmp_path / "p"
     for columns in (2, 3):
@@ -220,11 +224,11 @@ def test_limits_are_stated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(table_formats, "LONGEST_FIELD", 3)
     with pytest.raises(GivenUp, match=r"^line 3 cannot be read \(field larger than field limit \(3\)\)$"):
         list(delimited(io.StringIO('a\nb\n"cdef"\n')))
-    with pytest.raises(GivenUp, match=r"^line 3 is not JSON \(Expecting value"):
+    with pytest.raises(GivenUp, match=r"^line 3 is not valid JSON \(Expecting value"):
         list(json_lines(io.StringIO("{}\n\nx\n")))
     monkeypatch.setattr(table_formats, "LARGEST_DOCUMENT", 2_000_000)
     assert table_formats.document_of(io.StringIO("1" + " " * 1_999_999)) == 1
-    with pytest.raises(GivenUp, match=r"^it is one JSON document of more than 2 MB; JSON lines can be read$"):
+    with pytest.raises(GivenUp, match=r"^it is a JSON document of more than 2 MB; convert it to JSON Lines$"):
         table_formats.document_of(io.StringIO("1" + " " * 2_000_000))
 
 
@@ -238,7 +242,7 @@ def test_json_lines_are_read_in_chunks(monkeypatch: pytest.MonkeyPatch):
         assert [row for _, rows in found for (row,) in rows] == [str(number) for number in range(7)]
 
 
-def test_large_columns_of_parquet_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_large_parquet_columns_are_omitted_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     rows = 50_000
     table = pd.DataFrame({f"t{n}": [f"text {row % 9} {n}" for row in range(rows)] for n in range(5)})
     table["x"] = np.arange(rows) / 2
@@ -266,7 +270,7 @@ class Unseekable(io.BytesIO):
         return False
 
 
-def test_a_source_goes_where_it_is_told_and_names_the_failures_of_storage():
+def test_source_is_seekable_and_raises_storage_errors():
     source = io.BufferedReader(Source(io.BytesIO(b"0123456789")), 4)
     assert source.seekable() and source.readable()
     assert (source.seek(-3, io.SEEK_END), source.tell(), source.read(2)) == (7, 7, b"78")
@@ -282,7 +286,7 @@ def test_a_source_goes_where_it_is_told_and_names_the_failures_of_storage():
     )
     assert not layers._Raw(Unseekable(b"1")).seekable()
     for stream in (Source(io.BytesIO(b"0123")), layers._Raw(io.BytesIO(b"0123"))):
-        assert (stream.seek(1), stream.seek(2)) == (1, 2)  # from the beginning
+        assert (stream.seek(1), stream.seek(2)) == (1, 2)  # The offset counts from the beginning.
     counted = io.BufferedReader(CountedStream(io.BytesIO(b"01234"), budget := Budget()), 4)
     assert (counted.read(), budget.spent) == (b"01234", 5)
 
@@ -294,7 +298,7 @@ def test_a_source_goes_where_it_is_told_and_names_the_failures_of_storage():
         Source(Failing()).readinto(bytearray(1))
 
 
-def test_the_limits_are_bytes_and_processor_time(monkeypatch: pytest.MonkeyPatch):
+def test_limits_are_bytes_and_cpu_time(monkeypatch: pytest.MonkeyPatch):
     clock = [100.0]
     monkeypatch.setattr("grader.disclosure.source.time.process_time", lambda: clock[0])
     told: list[int] = []
@@ -305,17 +309,16 @@ def test_the_limits_are_bytes_and_processor_time(monkeypatch: pytest.MonkeyPatch
         clock[0] = 100.0 + seconds
         budget.go_on()
         clock[0] += 0.001
-        with pytest.raises(
-            GivenUp, match=f"^it cannot be checked within {seconds} seconds of processor time$"
-        ):
+        with pytest.raises(GivenUp, match=f"^it cannot be checked within {seconds} seconds of CPU time$"):
             budget.go_on()
         clock[0] = 100.0
     assert told == [0, 3 * 10**9, 10**10]
-    with pytest.raises(GivenUp, match=r"^it holds more than 10\.0 GB unpacked$"):
+    with pytest.raises(GivenUp, match=r"^it contains more than 10\.0 GB of unpacked data$"):
         budget.spend(1)
     small = Budget(least_seconds=5, seconds_per_gigabyte=10**9, size=1)
     small._begun_at = 100.0
-    small.spend(1000)  # 50 times its size counts: 50 seconds
+    # Unpacked bytes count up to 50 times the file's size, which makes 50 seconds here.
+    small.spend(1000)
     clock[0] = 150.0
     small.go_on()
     clock[0] = 150.1
@@ -323,7 +326,7 @@ def test_the_limits_are_bytes_and_processor_time(monkeypatch: pytest.MonkeyPatch
         small.go_on()
 
 
-def test_a_document_has_at_most_so_many_tables_and_columns(monkeypatch: pytest.MonkeyPatch):
+def test_number_of_tables_and_columns_is_limited(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(table_formats, "MOST_COLUMNS", 2)
     data = {outer: {"k": place, "l": 0} for place, outer in enumerate("abc")}
     found = [(table.name, texts(table.chunks)) for table in table_formats.json_tables("x", data)]

@@ -1,4 +1,4 @@
-"""Previews of data files: first rows and column statistics, bounded for every file."""
+"""Previews of data files: first rows and column statistics, limited in size."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ def preview(data: bytes):
     return examined.preview
 
 
-def test_the_first_rows_and_the_statistics_of_each_column_are_shown():
+def test_preview_has_the_first_rows_and_column_statistics():
     found = preview(b"id,age,note\n1,20,\n2,,x\n3,40,y\n4,30.5,y\n5,1,y\n6,2,y\n")
     assert found["first"] == [
         ["1", "20", ""],
@@ -43,7 +43,7 @@ def test_the_first_rows_and_the_statistics_of_each_column_are_shown():
 
 
 @pytest.mark.parametrize("value", ["inf", "nan", "1e999", "9" * 41, "x"])
-def test_a_column_with_a_value_that_is_no_finite_number_has_no_mean(value: str):
+def test_column_with_a_non_finite_value_has_no_mean(value: str):
     lines = [f"{row},{row}" for row in range(250)]
     found = preview("\n".join(["id,x", *lines, f"250,{value}", "251,7"]).encode())
     assert (found["rows"], found["columns"][1]) == (252, {"name": "x", "blank": 0, "distinct": 251})
@@ -57,13 +57,13 @@ def test_a_column_with_a_value_that_is_no_finite_number_has_no_mean(value: str):
         b"id\tx\na\t1\nb\t2\n",
     ],
 )
-def test_tables_of_other_formats_have_a_preview_too(data: bytes):
+def test_tables_in_other_formats_have_a_preview(data: bytes):
     found = preview(data)
     assert found["first"] == [["a", "1"], ["b", "2"]]
     assert found["columns"][1]["mean"] == "1.5"
 
 
-def test_characters_that_databases_refuse_or_pages_must_not_show_become_blanks():
+def test_characters_unfit_for_databases_or_pages_become_blanks():
     found = preview("id,na\u202eme\na,x\x07y\u200fz\nb,é\n".encode())
     assert found["columns"][1]["name"] == "na me"
     assert found["first"] == [["a", "x y z"], ["b", "é"]]
@@ -83,7 +83,7 @@ def test_characters_that_databases_refuse_or_pages_must_not_show_become_blanks()
     ],
     ids=["wide", "long cell", "many rows", "long cells", "one word", "long names, huge numbers"],
 )
-def test_no_file_makes_a_large_preview(data: bytes):
+def test_preview_of_any_file_is_small(data: bytes):
     found = preview(data)
     assert found is None or len(json.dumps(found)) < 60_000
     if found is not None:
@@ -99,7 +99,7 @@ def test_long_cells_end_the_sample_early():
     assert found["rows"] <= SAMPLE_CHARACTERS // 5_000 + 100
 
 
-def test_a_sample_ends_at_its_limit_and_one_column_has_a_header_too(monkeypatch: pytest.MonkeyPatch):
+def test_sample_ends_at_its_limit_and_a_single_column_can_have_a_header(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.disclosure.preview.SAMPLE_CHARACTERS", 200)
     found = preview(b"x\n" + b"ab\n" * 300)
     assert (found["rows"], found["first"], found["is_sample"]) == (100, [["ab"]] * 5, True)

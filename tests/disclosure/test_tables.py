@@ -1,4 +1,4 @@
-"""Files as tables of texts: what a cell is, what JSON is laid out as, and which sign divides lines."""
+"""Files as tables of texts: cells, layouts of JSON, and delimiters."""
 
 import math
 from typing import Any
@@ -42,12 +42,12 @@ def tables(data, name: str = "x") -> list[tuple[str, dict[str, list[Any]]]]:
         (["a"], "['a']"),
     ],
 )
-def test_a_cell_is_a_trimmed_text_and_nothing_where_it_is_missing(value, text: str):
+def test_cell_is_a_trimmed_text_or_empty_if_missing(value, text: str):
     assert text_of(value) == text
     assert texts_of([value, " b "]) == [text, "b"]
 
 
-def test_a_chunk_gives_the_asked_rows():
+def test_chunk_returns_the_requested_rows():
     chunk = chunk_of({"a": [1, 2, 3], "b": [4, 5, 6]}, 3)
     assert (chunk.names, chunk.row_count) == (["a", "b"], 3)
     assert chunk.cells("b", np.array([2, 0])) == [6, 4]
@@ -69,12 +69,12 @@ def test_a_chunk_gives_the_asked_rows():
         ([], {}),
     ],
 )
-def test_records_are_columns_by_the_path_to_each_value(records: list[Any], columns: dict[str, list[Any]]):
+def test_records_become_columns_by_the_path_of_each_value(records: list[Any], columns: dict[str, list[Any]]):
     chunk = of_records(records)
     assert (laid_out(chunk), chunk.row_count) == (columns, len(records))
 
 
-def test_what_lies_too_deep_or_is_too_long_is_one_text_and_too_many_keys_are_given_up():
+def test_deep_or_long_values_become_text_and_too_many_keys_are_an_error():
     deep: Any = 1
     for _ in range(DEEPEST + 1):
         deep = {"k": deep}
@@ -89,7 +89,7 @@ def test_what_lies_too_deep_or_is_too_long_is_one_text_and_too_many_keys_are_giv
             of_records(records)
 
 
-def test_a_document_is_every_table_that_it_may_be():
+def test_document_is_read_as_every_possible_table():
     assert tables([{"a": 1}, {"a": 2}]) == [("x", {"a": [1, 2]})]
     assert tables([]) == tables({}) == tables("text") == []
     by_id = {"r1": 0.5, "r2": 1}
@@ -99,7 +99,7 @@ def test_a_document_is_every_table_that_it_may_be():
     assert ("x", {"key": ["0", "1", "2"], "id": ["r1", "r2", None], "y": [1, None, 0]}) in tables(of_pandas)
     inside = tables({"meta": {"n": 2}, "rows": [{"y": 1}, {"y": 0}]})
     assert ("x: rows", {"y": [1, 0]}) in inside
-    assert "x: meta" not in dict(inside)  # a single value is no table
+    assert "x: meta" not in dict(inside)  # A single value is not a table.
     uneven = tables({"a": [1, 2], "b": [3, 4, 5]})
     assert [name for name, _ in uneven] == ["x", "x: a", "x: b"]
 
@@ -116,7 +116,7 @@ def test_a_document_is_every_table_that_it_may_be():
         ("[" * 100_000 + "\nx", False),
     ],
 )
-def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(beginning: str, are_lines: bool):
+def test_json_lines_have_a_complete_first_value_followed_by_others(beginning: str, are_lines: bool):
     assert is_json_lines(beginning) is are_lines
 
 
@@ -128,10 +128,10 @@ def test_json_lines_have_a_whole_value_on_the_first_line_and_more_behind(beginni
         ("a\tb\n1, 2, 3\t4\n5\t6\n", "\t"),
         ("a,b;c\n1;2\n3;4\n5;6\n7,8,9;1\n", ";"),
         ("a,b,c;d\n1,2,3;4\n5,6,7;8\n", ","),
-        ("a;b\n1;2\n3,4,5,6", ";"),  # the last line may be cut
-        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # most lines have it once
+        ("a;b\n1;2\n3,4,5,6", ";"),  # The last line may be truncated.
+        ("a;b,,\n1;2,,\n3;4\n5;6\n7;8;;9\nx", ";"),  # Most lines contain it once.
         ("\n\na|b\n\n1|2\n", "|"),
     ],
 )
-def test_the_delimiter_divides_the_first_lines_the_most_evenly(sample: str, delimiter: str):
+def test_delimiter_is_the_character_that_splits_the_first_lines_most_evenly(sample: str, delimiter: str):
     assert _delimiter(sample) == delimiter

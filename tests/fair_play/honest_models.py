@@ -1,6 +1,6 @@
-"""A hundred honest models of the demo's comments: ten ways to look at a text, ten ways to learn.
+"""A hundred honest models of the demo's comments: ten feature sets with ten learners each.
 
-Bernoulli's naive Bayes is not among them: it is one and the same model however the words are weighed.
+Bernoulli naive Bayes is not included because its model is the same for all weights of words.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def learners(seed: int) -> tuple[Any, ...]:
 
 
 def predictions(looks: int = len(LOOKS), ways: int = 10) -> Iterator[NDArray[np.float64]]:
-    """Yield what models predict that were trained on the same comments."""
+    """Yield the predictions of models trained on the same comments."""
     data = dataset.generate(train_rows=TRAIN_ROWS, test_rows=TEST_ROWS)
     truth = positive(data.train)
     for place, look in enumerate(LOOKS[:looks]):

@@ -1,4 +1,4 @@
-"""Files of probing teams, as `leaderboard-attacks` describes them, and of honest teams, of twenty kinds."""
+"""Files of probing teams, as in `leaderboard-attacks`, and of twenty kinds of honest teams."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -15,7 +15,7 @@ ROWS = 20_000
 
 
 class Rows:
-    """The rows of a competition: labels, identities, and what makes some of them hard for everybody."""
+    """The rows of a competition: labels, identities, and errors that all models share."""
 
     def __init__(self, seed: int, rows: int = ROWS):
         rng = np.random.default_rng([7, seed])
@@ -29,7 +29,7 @@ class Rows:
         self._easy = 2.2 * self.labels + shift + np.sqrt(0.7) * rng.normal(size=rows)
 
     def model(self, own: FloatArray, variance: float = 0.6) -> FloatArray:
-        """Return calibrated predictions of a model whose own errors are given."""
+        """Return calibrated predictions of a model with the given individual errors."""
         margin = 2.2 * (self._easy + np.sqrt(variance) * own) - 2.42
         return np.asarray(1 / (1 + np.exp(2.6 - margin / 1.3)))
 
@@ -66,7 +66,7 @@ def _one_identity(rows: Rows, rng: np.random.Generator, own: FloatArray, count: 
 
 
 def _row_pairs(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Tie all rows on top but five, between blocks of confident negatives that double."""
+    """Tie all rows at the top except five, and separate these by doubling blocks of negatives."""
     order = np.argsort(own)
     for _ in range(count):
         file, begin = np.ones(own.size), 0
@@ -92,7 +92,7 @@ def _rows_in_own_file(
 def _weakest_subgroup(
     rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
 ) -> Iterator[FloatArray]:
-    """Tie all but one identity, and ask its rows between blocks of their fellows."""
+    """Tie the rows of one identity and all other rows, and probe six rows of the identity."""
     members = np.flatnonzero(rows.mentions["bisexual"])
     for _ in range(count):
         file = np.ones(own.size)
@@ -102,7 +102,7 @@ def _weakest_subgroup(
 
 
 def _sub_metrics(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Ask rows of each identity in one file."""
+    """Probe rows of each identity in one file."""
     for _ in range(count):
         file = own.copy()
         for mentioned in rows.mentions.values():
@@ -111,7 +111,7 @@ def _sub_metrics(rows: Rows, rng: np.random.Generator, own: FloatArray, count: i
 
 
 def _hill_climbing(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Change twenty rows at random and keep what scores better."""
+    """Change twenty rows at random and keep improvements."""
     best, score = own, -1.0
     for _ in range(count):
         file = best.copy()
@@ -133,7 +133,7 @@ def _slow_climb(_rows: Rows, rng: np.random.Generator, own: FloatArray, count: i
 
 
 def _kept_noise(rows: Rows, rng: np.random.Generator, own: FloatArray, count: int) -> Iterator[FloatArray]:
-    """Add noise to noise and keep what scores better."""
+    """Add noise to noise and keep improvements."""
     best, score = rng.normal(size=own.size), -1.0
     for _ in range(count):
         file = best + rng.normal(size=own.size)
@@ -146,7 +146,7 @@ def _kept_noise(rows: Rows, rng: np.random.Generator, own: FloatArray, count: in
 def _at_the_threshold(
     rows: Rows, rng: np.random.Generator, own: FloatArray, count: int
 ) -> Iterator[FloatArray]:
-    """Put the sure positives to the bottom in new order, restore ever more of them, and halves of 60 rows."""
+    """Shuffle likely positives at the bottom, restore more of them each time, and probe rows."""
     sure, asked = np.split(rng.permutation(np.flatnonzero(own > np.quantile(own, 0.96))), [-own.size // 333])
     for number in range(count):
         file = own.copy()
@@ -172,7 +172,7 @@ ATTACKS: Mapping[str, Callable[[Rows, np.random.Generator, FloatArray, int], Ite
 
 
 def honest_team(rows: Rows, rng: np.random.Generator, count: int = 10) -> list[FloatArray]:
-    """Return the files of a team that tries what honest teams try."""
+    """Return the files of a team with typical honest experiments."""
     size = rows.labels.size
     own, variance = rng.normal(size=size), float(np.exp(rng.uniform(np.log(0.3), np.log(2.5))))
     files: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""Files of two teams that are alike are found, and honest models of the same data are not."""
+"""Similarity of files: copies by another team are found, honest models are not similar."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ def sketches(files: Sequence[FloatArray]) -> list[Sketch]:
 
 
 def found(files: Sequence[FloatArray]) -> list[Match]:
-    """Return the matches of files of as many teams."""
+    """Return the matches of files, each from a different team."""
     return matches(sketches(files), range(len(files)))
 
 
@@ -60,24 +60,24 @@ COPIES: dict[str, Callable[[FloatArray, FloatArray, np.random.Generator], FloatA
 }
 
 
-# Noise of a millionth reorders what is impossible to a model, and a tenth of margins may outweigh the rest.
+# Tiny noise reorders rows with predictions near 0. A tenth of a file with large margins may dominate.
 HARDER = {kind for kind in COPIES if "another file" in kind or "noise" in kind}
 
 
 @pytest.mark.parametrize("kind", COPIES)
-def test_a_copy_is_found_and_no_other_pair_is(few: list[FloatArray], kind: str):
+def test_copy_is_found_and_no_other_pair(few: list[FloatArray], kind: str):
     rng = np.random.default_rng(1)
     for place in (1, 5, 8):
         copy = np.asarray(COPIES[kind](few[place], few[(place + 5) % len(few)], rng))
         assert [(match.one, match.other) for match in found([*few, copy])] == [(place, len(few))]
 
 
-def test_few_honest_models_are_not_alike(few: list[FloatArray]):
+def test_few_honest_models_are_not_similar(few: list[FloatArray]):
     assert found(few) == []
 
 
 @pytest.mark.long
-def test_of_a_hundred_honest_models_no_two_are_alike_and_their_copies_are_found():
+def test_hundred_honest_models_are_not_similar_and_their_copies_are_found():
     files, rng = list(predictions()), np.random.default_rng(2)
     assert len(files) == 100
     assert found(files) == []
@@ -91,7 +91,7 @@ def test_of_a_hundred_honest_models_no_two_are_alike_and_their_copies_are_found(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
-def test_monotone_transforms_and_the_order_of_files_change_no_verdict(seed: int):
+def test_monotone_transforms_and_file_order_change_no_verdict(seed: int):
     rng = np.random.default_rng(seed)
     shared = rng.normal(size=800)
     files = [shared + rng.uniform(0.1, 1) * rng.normal(size=800) for _ in range(6)]
@@ -115,14 +115,14 @@ def test_files_of_one_team_are_not_compared_and_two_teams_have_one_match():
     assert (match.one, match.other, match.is_same_order) == (0, 3, True)
 
 
-def test_constant_files_are_like_no_other_and_equal_files_of_two_values_are():
+def test_constant_files_match_nothing_and_equal_binary_files_match():
     rng = np.random.default_rng(4)
     split = (rng.random(500) < 0.2) * 1.0
     files = [np.zeros(500), np.ones(500), split, 1 + split, (rng.random(500) < 0.2) * 1.0]
     assert [(match.one, match.other) for match in found(files)] == [(2, 3)]
 
 
-def test_every_file_near_one_of_the_organizers_is_named(few: list[FloatArray]):
+def test_every_file_similar_to_one_of_the_organizers_is_named(few: list[FloatArray]):
     files = [*few, few[0] + 1, few[0] * 2, few[1] * 2]
     known = -9
     teams = [*range(1, len(few) + 1), 50, 50, known]
@@ -133,7 +133,7 @@ def test_every_file_near_one_of_the_organizers_is_named(few: list[FloatArray]):
     assert pairs == {(0, len(few)), (0, len(few) + 1), (1, len(few) + 2)}
 
 
-def test_the_evidence_counts_the_sampled_rows_that_moved():
+def test_evidence_counts_the_moved_rows_of_the_sample():
     file = np.arange(1000.0)
     moved = file.copy()
     moved[[200, 400, 600]] = 5000, 6000, -7000
@@ -142,7 +142,7 @@ def test_the_evidence_counts_the_sampled_rows_that_moved():
     assert likeness_of(one, other) == likeness_of(other, one)
 
 
-def test_the_sampled_rows_depend_on_the_key_alone():
+def test_sampled_rows_depend_only_on_the_key():
     assert (secret_rows(b"one", 9000) == secret_rows(b"one", 9000)).all()
     assert not (secret_rows(b"one", 9000) == secret_rows(b"two", 9000)).all()
     assert secret_rows(b"one", 7).tolist() == list(range(7))

@@ -1,4 +1,4 @@
-"""Signs of probing: every attack is found within its ten first files, and honest teams are not listed."""
+"""Signs of probing: attacks are found within ten files, honest teams are not listed."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ WITHIN = 10
 
 
 def listed_after(found: list[FileSigns]) -> int | None:
-    """Return after how many files a team is listed."""
+    """Return the number of files after which a team is listed."""
     return next((count for count in range(1, len(found) + 1) if is_listed(found[:count])), None)
 
 
@@ -27,12 +27,12 @@ def honest(seed: int, teams: int) -> Iterator[list[FileSigns]]:
 
 
 def false_alarms(teams: list[list[FileSigns]]) -> int:
-    """Return how many files of honest teams are on the list of teams."""
+    """Return the number of files of honest teams in the list."""
     return sum(file.counts for team in teams if is_listed(team) for file in team)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_found_within_its_ten_first_files(name: str):
+def test_attack_is_found_within_its_first_ten_files(name: str):
     rows, rng = Rows(1), np.random.default_rng(1)
     files = attack_files(name, rows, rng)
     own = rows.model(rng.normal(size=rows.labels.size))
@@ -41,47 +41,48 @@ def test_an_attack_is_found_within_its_ten_first_files(name: str):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_shared_by_five_accounts_is_found_in_each_of_them(name: str):
+def test_attack_shared_by_five_accounts_is_found_in_each_account(name: str):
     rows, rng = Rows(2), np.random.default_rng(2)
     files = attack_files(name, rows, rng, 5 * WITHIN)
     assert all(listed_after(signs(rows, files[account::5])) for account in range(5))
 
 
 @pytest.mark.long
-def test_twenty_competitions_find_every_attack():
+def test_every_attack_is_found_in_twenty_competitions():
     for seed in range(20):
         for name in ATTACKS:
             rows, rng = Rows(seed), np.random.default_rng(seed)
             assert listed_after(signs(rows, attack_files(name, rows, rng))), (name, seed)
 
 
-def test_of_a_hundred_honest_files_none_is_on_the_list():
+def test_none_of_a_hundred_honest_files_is_listed():
     assert false_alarms(list(honest(0, 10))) == 0
 
 
 @pytest.mark.long
-def test_of_five_hundred_honest_files_less_than_one_in_a_hundred_is_on_the_list():
+def test_less_than_one_percent_of_five_hundred_honest_files_is_listed():
     for seed in range(4):
         teams = list(honest(seed, 50))
         files = [file for team in teams for file in team]
         assert len(files) == 500
         assert false_alarms(teams) < 5
-        assert sum(file.counts for file in files) < 0.12 * len(files)  # alone they list nobody
+        # A few files with signs do not list a team.
+        assert sum(file.counts for file in files) < 0.12 * len(files)
 
 
-def test_a_constant_file_has_no_sign():
+def test_constant_file_has_no_sign():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     assert [each.signs for each in signs(rows, [own, np.zeros(2000), np.full(2000, 0.07)])] == [(), (), ()]
 
 
-def test_a_file_sent_again_has_no_sign():
+def test_repeated_file_has_no_sign():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     assert not any(each.signs for each in signs(rows, [own, own, 3 * own - 1, own]))
 
 
-def test_the_evidence_says_how_many_rows_moved_since_which_file():
+def test_evidence_counts_the_rows_moved_since_an_earlier_file():
     rows = Rows(1, rows=2000)
     own = rows.model(np.random.default_rng(1).normal(size=2000))
     other = rows.model(np.random.default_rng(2).normal(size=2000))
@@ -92,7 +93,7 @@ def test_the_evidence_says_how_many_rows_moved_since_which_file():
     assert found.change is not None and (found.change.number, found.change.rows) == (1, 3)
 
 
-def test_an_identity_at_the_bottom_is_named_with_its_heights():
+def test_identity_at_the_bottom_is_named_with_its_height():
     rows = Rows(1)
     own = rows.model(np.random.default_rng(1).normal(size=rows.labels.size))
     found = signs(rows, [own, own - 2 * rows.mentions["muslim"]])[1]
@@ -103,7 +104,7 @@ def test_an_identity_at_the_bottom_is_named_with_its_heights():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(ATTACKS)))
-def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str):
+def test_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str):
     rows, rng = Rows(3, rows=2000), np.random.default_rng(seed)
     files = attack_files(name, rows, rng, 3)
     assert signs(rows, [np.exp(file / 3) * 7 for file in files]) == signs(rows, files)
@@ -111,7 +112,7 @@ def test_a_monotone_transform_of_every_file_changes_no_sign(seed: int, name: str
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 40))
-def test_as_many_rows_are_counted_as_moved_as_were_moved_far(seed: int, count: int):
+def test_rows_moved_far_are_counted(seed: int, count: int):
     rng = np.random.default_rng(seed)
     values = rng.permutation(1000).astype(float)
     changed = values.copy()

@@ -1,4 +1,4 @@
-"""Attackers of the simulation are on the list of teams within ten files, in exact and in coarse modes."""
+"""Detection of the simulation's attackers within ten files, in exact and coarse modes."""
 
 from collections import defaultdict
 
@@ -10,10 +10,11 @@ from grader.feedback import Rule
 from grader.metrics import dense_ranks
 from grader.visibility import Feedback
 
-suite = pytest.importorskip("grader.simulation.trials")  # it comes with the command that simulates
+# The module is installed with the simulation command.
+suite = pytest.importorskip("grader.simulation.trials")
 
 WITHIN = 10
-# Their files restore an honest model step by step and move one row each, so the signs do not list them.
+# These attacks restore an honest model stepwise and move one row per file, so they have no signs.
 UNLISTED = {
     "a nearly perfect identity",
     "five accounts above an identity",
@@ -25,7 +26,7 @@ assert len(LISTED) == len(suite.ATTACKS) - len(UNLISTED)
 
 
 class Listening:
-    """An oracle that keeps what it is asked, by account."""
+    """An oracle that records the files it receives, by account."""
 
     def __init__(self, oracle):
         self._oracle = oracle
@@ -43,7 +44,7 @@ class Listening:
 
 @pytest.mark.parametrize("feedback", [Feedback.OPEN, Feedback.LADDER])
 @pytest.mark.parametrize("name", LISTED)
-def test_an_attacker_of_the_simulation_is_found_within_ten_files(name: str, feedback: Feedback):
+def test_simulated_attacker_is_found_within_ten_files(name: str, feedback: Feedback):
     from grader.simulation.competitions import MemoryOracle, drawn
     from grader.simulation.honest_teams import Honest
 

@@ -1,4 +1,4 @@
-"""The leak budget: the arithmetic of the reference, its order of modes, and its limits."""
+"""The leak budget: agreement with the reference, the order of modes, and limits."""
 
 import math
 from itertools import pairwise, product
@@ -36,27 +36,27 @@ def of(
     )
 
 
-def test_the_slope_of_the_defaults_with_nine_identities_is_the_known_039():
+def test_slope_of_the_defaults_with_nine_identities_is_039():
     assert slope(-5, 0.25, 9) == pytest.approx(0.388, abs=1e-3)
 
 
-def test_fifty_positives_at_five_decimals_give_the_known_96_labels_a_file():
+def test_fifty_positives_at_five_decimals_leak_about_ten_labels_per_file():
     found = of(Feedback.SCORE)
     first = found.identities[0]
     assert first.labels_per_file == pytest.approx(9.6, abs=0.05)
     assert first.labels == 336
     assert found.weakest is first
     assert found.ceiling_bits == pytest.approx(35 * 16.6, abs=1)
-    assert found.is_large  # 336 labels are a third of 1,000 rows
+    assert found.is_large  # 336 labels are one third of 1,000 rows.
 
 
 @pytest.mark.parametrize(("step", "labels"), [(Step.OF_0_001, 3.1), (Step.OF_0_01, 0.8)])
-def test_bands_give_what_the_reference_reads_at_as_many_decimals(step: Step, labels: float):
+def test_bands_leak_as_much_as_the_reference_with_equal_decimals(step: Step, labels: float):
     found = of(Feedback.TIERED, step=step)
     assert found.identities[0].labels_per_file == pytest.approx(labels, abs=0.05)
 
 
-def test_open_tells_more_than_terms_by_the_table_and_terms_more_than_the_score():
+def test_open_exceeds_terms_by_the_table_and_terms_exceed_the_score_by_the_means():
     table = 3 * math.log2(1 + 1 / 50 / 0.01)
     means = 3 * math.log2(1 + 9**0.2 / 50 / 0.0001) + math.log2(1 + 1 / 1567 / 0.0001)
     per_file = {mode: of(mode, files=1).identities[0].labels_per_file for mode in FINEST_FIRST}
@@ -64,38 +64,38 @@ def test_open_tells_more_than_terms_by_the_table_and_terms_more_than_the_score()
     assert per_file[Feedback.TERMS] - per_file[Feedback.SCORE] == pytest.approx(means)
 
 
-def test_all_answers_of_a_ladder_are_a_best_that_never_falls():
+def test_ladder_ceiling_counts_nondecreasing_sequences_of_best_scores():
     for files, step in ((1, Step.OF_0_05), (7, Step.OF_0_05), (40, Step.OF_0_01)):
         levels = 1 + round(1 / float(step))
         sequences = math.comb(files + levels - 1, files)
         assert of(Feedback.LADDER, files=files, step=step).ceiling_bits == pytest.approx(math.log2(sequences))
 
 
-def test_a_ladder_tells_less_with_each_file_however_small_the_step():
+def test_ladder_leaks_less_with_each_file_for_any_step():
     def bits(files: int) -> float:
         found = of(Feedback.LADDER, [PublicRows("g", 50, 1000)], files=files, step=Step.OF_0_0005)
         return found.identities[0].labels_per_file * files
 
     assert bits(1) == pytest.approx(math.log2(1 + 1 / FEW_ROWS**2) / 2)
-    # The mutual information, and 0.5 bits where a score is shown: from a sum over 2,801 points.
+    # The mutual information, plus 0.5 bits for a displayed score, computed as a sum over 2,801 points.
     assert bits(2) - bits(1) == pytest.approx(0.12181 + 0.07865 / 2, abs=1e-4)
     assert bits(301) - bits(300) < 0.06
 
 
-def test_a_wide_step_drowns_what_a_ladder_tells():
+def test_wide_step_reduces_the_leak_of_a_ladder():
     large = [PublicRows(f"g{place}", 2000, 5000) for place in range(9)]
     bits = [of(Feedback.LADDER, large, files=300, step=step).weakest.labels_per_file for step in Step]
     assert bits == sorted(bits, reverse=True)
     assert bits[-1] < 0.1 * bits[0]
 
 
-def test_noise_carries_what_a_gaussian_channel_carries():
+def test_noised_mode_has_the_capacity_of_a_gaussian_channel():
     found = of(Feedback.NOISED, files=1, step=Step.OF_0_05)
     assert found.ceiling_bits == pytest.approx(math.log2(1 + 0.25 / 0.05**2) / 2)
     assert found.identities[0].labels_per_file == pytest.approx(math.log2(1 + (9**0.2 / 200 / 0.05) ** 2) / 2)
 
 
-def test_the_rarer_class_counts_whichever_it_is():
+def test_rarer_class_counts_for_either_label():
     few_negatives, few_positives = [PublicRows("a", 90, 100)], [PublicRows("a", 10, 100)]
     assert (
         of(Feedback.SCORE, few_negatives, files=1).identities[0].labels_per_file
@@ -103,24 +103,24 @@ def test_the_rarer_class_counts_whichever_it_is():
     )
 
 
-def test_a_score_of_the_overall_auc_alone_leaks_too():
+def test_score_of_only_the_overall_auc_also_leaks():
     overall = MetricSettings(weights=Weights(1, 0, 0, 0))
     found = of(Feedback.SCORE, settings=overall, files=1).identities[0]
     assert found.labels_per_file == pytest.approx(math.log2(1 + 1 / 1567 / 1e-5))
 
 
-def test_a_warning_starts_above_one_label_in_twenty():
+def test_warning_starts_above_one_label_in_twenty():
     group = [PublicRows("large", 4000, 20_000)] * 9
     assert not of(Feedback.SCORE, group).is_large
     assert of(Feedback.SCORE, group, files=1000).is_large
 
 
-def test_of_equal_shares_the_smaller_identity_is_the_weakest():
+def test_smaller_of_two_identities_with_equal_shares_is_weakest():
     groups = [PublicRows("large", 40, 90), PublicRows("small", 30, 80)]
     assert of(Feedback.OPEN, groups, files=1000).weakest.public.name == "small"
 
 
-def test_the_slope_is_the_power_means_own_and_has_no_bound_between_zero_and_one():
+def test_slope_equals_that_of_the_power_mean_and_is_unbounded_from_zero_to_one():
     assert slope(1, 0.5, 4) == pytest.approx(0.5 / 4)
     assert slope(-1, 0.5, 4) == pytest.approx(0.5 * 4)
     assert slope(math.inf, 0.5, 4) == slope(-math.inf, 0.5, 4) == 0.5
@@ -144,14 +144,17 @@ COMPETITIONS = {
 
 
 @given(**COMPETITIONS)
-def test_the_laws_of_the_budget(identities: list[PublicRows], power: float, weights: Weights, files: int):
+def test_budget_is_bounded_and_ordered_by_mode(
+    identities: list[PublicRows], power: float, weights: Weights, files: int
+):
     everyone = PublicRows("all", sum(g.positives for g in identities), sum(g.rows for g in identities))
     settings = MetricSettings(power=power, weights=weights)
 
     def found(feedback: Feedback, step: Step = Step.OF_0_002, files: int = files) -> list[tuple[int, int]]:
         made = of(feedback, identities, files=files, step=step, settings=settings, everyone=everyone)
         for each in made.identities:
-            assert 0 <= each.labels <= each.ceiling + 1 <= each.public.rows + 1  # both are rounded down
+            # Both values are rounded down.
+            assert 0 <= each.labels <= each.ceiling + 1 <= each.public.rows + 1
         return [(each.labels, each.ceiling) for each in made.identities]
 
     def at_least(more: list[tuple[int, int]], less: list[tuple[int, int]]) -> bool:

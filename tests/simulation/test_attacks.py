@@ -1,4 +1,4 @@
-"""Every attack in a few competitions, and in 20: `open` leaks as its budget says, and the ladder holds."""
+"""Attacks in simulated competitions: `open` leaks within its budget, the ladder resists."""
 
 import functools
 import math
@@ -14,7 +14,7 @@ from grader.visibility import Feedback, Step
 SEEDS, ROWS = 20, 4000
 STEP = 500
 READERS = ("identity at the bottom", "overall AUC by blocks", "tables of all identities")
-"""Attacks that read many labels at once where the mode shows what they read."""
+"""Attacks that read many labels at once in modes that show the required values."""
 TOGETHER, CONCENTRATED = "five accounts together", "five accounts on twenty rows"
 EXACT = (
     "one row above an identity",
@@ -22,7 +22,7 @@ EXACT = (
     "two identities at the bottom",
     "a nearly perfect identity",
 )
-"""Attacks on conditions that one label decides: in large competitions one row is worth more than the rest."""
+"""Attacks on conditions that depend on one label; one row is worth most in large competitions."""
 AT_THE_THRESHOLD = ("at the threshold", TOGETHER, *EXACT)
 
 
@@ -51,8 +51,8 @@ def test_open_feedback_leaks(name: str, files: int, seeds: int):
     assert found.points.low > 2
 
 
-def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget():
-    """The attack reads nearly all labels of the largest identity, as the budget says."""
+def test_labels_leaked_by_open_feedback_agree_with_the_budget():
+    """Read nearly all labels of the largest identity, as the budget predicts."""
     found = tried("identity at the bottom", Feedback.OPEN, files=60, seeds=4)
     competition, _ = competition_of(0, ROWS)
     name, everyone = "female", leak_budget.PublicRows("", competition.split.positives, competition.split.rows)
@@ -72,23 +72,23 @@ def test_the_labels_that_open_feedback_leaks_are_those_of_its_budget():
 
 @few_or_many
 @pytest.mark.parametrize("name", [name for name in ATTACKS if name not in (TOGETHER, CONCENTRATED, *EXACT)])
-def test_on_a_ladder_an_attack_gains_at_most_two_points_or_three_standard_errors(
+def test_attack_on_a_ladder_gains_at_most_two_points_or_three_standard_errors(
     name: str, files: int, seeds: int
 ):
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, seeds=seeds))
 
 
 @pytest.mark.parametrize(("files", "seeds"), [(12, 4), *many])
-def test_on_a_ladder_five_accounts_together_gain_at_most_two_points(files: int, seeds: int):
-    """In the short run all five send 60 files together; in small competitions they gain more."""
+def test_five_accounts_on_a_ladder_gain_at_most_two_points_together(files: int, seeds: int):
+    """Send 60 files in the short run; in small competitions larger gains are possible."""
     found = tried(TOGETHER, Feedback.LADDER, files=files, rows=20_000, seeds=seeds)
     _assert_that_it_gains_little(TOGETHER, found)
 
 
 @pytest.mark.parametrize("files", [60, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", EXACT)
-def test_on_a_ladder_no_exact_condition_tells_a_label(name: str, files: int):
-    """Before errors were known under every condition, the first two gained 17 points each."""
+def test_exact_conditions_on_a_ladder_reveal_no_label(name: str, files: int):
+    """Test attacks that gained 17 points before errors were defined for every condition."""
     seeds = 3 if name.startswith("five") and files == 60 else 8
     _assert_that_it_gains_little(name, tried(name, Feedback.LADDER, files=files, rows=20_000, seeds=seeds))
 
@@ -99,18 +99,18 @@ def _assert_that_it_gains_little(name: str, found: Attacked):
         assert found.shown.value <= 3
         return
     assert found.points is not None
-    # Rows on which the own model knows nothing are won and lost by the toss of a coin: see the interval.
+    # The attacker wins or loses rows by chance if its own model is uninformative, so use the interval.
     assert (found.points.low if name in AT_THE_THRESHOLD else found.points.value) <= 2
 
 
 @pytest.mark.parametrize("name", ["score through the weakest subgroup", "at the threshold"])
-def test_blind_feedback_teaches_nothing_at_all(name: str):
+def test_blind_feedback_reveals_nothing(name: str):
     found = tried(name, Feedback.BLIND, files=60, seeds=3)
     assert found.points is not None
     assert found.points.value <= 0
 
 
-def test_an_attack_repeats_itself_by_its_seed():
+def test_attack_is_reproducible_by_its_seed():
     competition, honest = competition_of(0, ROWS)
     rule = Rule(Feedback.LADDER, STEP)
     one, same, other = (
@@ -120,7 +120,7 @@ def test_an_attack_repeats_itself_by_its_seed():
     assert one != other
 
 
-def test_an_interval_narrows_with_the_competitions_and_one_alone_has_none():
+def test_interval_narrows_with_the_number_of_competitions_and_needs_more_than_one():
     rng = np.random.default_rng(1)
     gains = [Gain(10, right, 0.5, 0.4, lift=0.0) for right in rng.random(400)]
     few, many, one = (attacked("x", gains[:count]).points for count in (100, 400, 1))

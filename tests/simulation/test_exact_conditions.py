@@ -1,4 +1,4 @@
-"""One label of one row: no condition on it decides with certainty which files a ladder shows."""
+"""Conditions on one row's label: none determines with certainty which files a ladder shows."""
 
 import math
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from grader.visibility import Feedback
 POWERS = (-math.inf, -5.0, -1.0, 0.0, 0.5, 1.0, 5.0, math.inf)
 STEP, NEEDED = 500, 2.3
 OUT = 100.0
-# How far apart the chances of being shown may be for the two labels: 1 is certainty.
+# The maximum difference between the probabilities of display for the two labels; 1 is certainty.
 APART = 0.93
 
 
 def states(competition: Competition) -> Iterator[tuple[str, FloatArray, FloatArray, int]]:
-    """Yield the best file, a better one, and the row that was moved in it: each a condition on its label."""
+    """Yield a best file, a better file, and its moved row: each is a condition on a label."""
     rule = Rule(Feedback.LADDER, STEP)
     attacker = attacker_of(competition, Honest(competition, 1), rule, files=60, seed=1)
     names = sorted(attacker.mentions, key=lambda name: int(attacker.mentions[name].sum()))
@@ -61,7 +61,7 @@ def states(competition: Competition) -> Iterator[tuple[str, FloatArray, FloatArr
 
 
 def threshold(better: ScoredFile, best: ScoredFile) -> tuple[float, float]:
-    """Return the difference of two files and its error, after one file that was shown."""
+    """Return the difference of two files and its error after one displayed file."""
     ladder = Ladder(STEP)
     assert ladder.show(best) is not None
     error = ladder._error(better, NEEDED)
@@ -70,7 +70,7 @@ def threshold(better: ScoredFile, best: ScoredFile) -> tuple[float, float]:
 
 
 def apart(differences: list[tuple[float, float]]) -> float:
-    """Return the largest distance of both chances, whatever else an attacker adds to the difference."""
+    """Return the largest difference of both probabilities for any value added to the difference."""
     (one, error), (other, other_error) = differences
     added = np.linspace(-1, 1, 2001)
     shown = [
@@ -82,7 +82,7 @@ def apart(differences: list[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("rows", [20_000, pytest.param(4000, marks=pytest.mark.long)])
-def test_no_label_decides_with_certainty_whether_a_file_is_shown(power: float, rows: int):
+def test_no_label_determines_with_certainty_whether_a_file_is_shown(power: float, rows: int):
     settings = MetricSettings(power=power, undefined="skip")
     competition = replace(drawn(101, rows), settings=settings)
     for condition, best, better, row in states(competition):
@@ -95,8 +95,8 @@ def test_no_label_decides_with_certainty_whether_a_file_is_shown(power: float, r
         assert apart(found) < APART, (condition, found)
 
 
-def test_equal_files_have_the_least_error_and_one_noise_under_any_solution():
-    """A rescoring draws no new noise for a file, so nobody can average it away."""
+def test_equal_files_have_the_least_error_and_the_same_noise_under_any_solution():
+    """Equal noise after a rescoring prevents averaging."""
     competition = drawn(3, 1500)
     file = Honest(competition, 3).predictions(Honest(competition, 3).model(np.random.default_rng(1), 0.3))
     one = competition.score(file).file

@@ -1,4 +1,4 @@
-"""The oracle in memory answers with the metric's own numbers, as far as the mode shows them."""
+"""The in-memory oracle, which returns the metric's values as far as the mode shows them."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def files(competition: Competition, count: int = 8) -> list[FloatArray]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int):
+def test_open_response_is_the_displayed_report_on_the_public_rows(seed: int):
     competition = drawn(seed, ROWS)
     for file in files(competition, 3):
         public = competition.public
@@ -40,7 +40,7 @@ def test_an_open_answer_is_the_report_of_the_public_rows_as_displayed(seed: int)
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Feedback):
+def test_each_mode_shows_the_same_as_the_rule_for_all_files(feedback: Feedback):
     competition, rule = drawn(1, ROWS), Rule(feedback, 200)
     sent = files(competition)
     oracle = MemoryOracle(competition, rule)
@@ -49,7 +49,7 @@ def test_each_mode_shows_what_the_rule_shows_of_all_files_together(feedback: Fee
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback: Feedback):
+def test_terms_tables_and_ranks_are_visible_only_in_their_modes(feedback: Feedback):
     competition = drawn(1, ROWS)
     answer = MemoryOracle(competition, Rule(feedback, 200)).send(files(competition, 1)[0])
     assert (answer.terms is not None) is (feedback in (Feedback.OPEN, Feedback.TERMS))
@@ -57,7 +57,7 @@ def test_terms_tables_and_ranks_are_seen_only_where_the_mode_shows_them(feedback
     assert (answer.rank is not None) is (feedback is not Feedback.BLIND)
 
 
-def test_accounts_have_ladders_and_ranks_of_their_own():
+def test_accounts_have_separate_ladders_and_ranks():
     competition = drawn(1, ROWS)
     oracle = MemoryOracle(competition, Rule(Feedback.LADDER, 200))
     first, *_, last = files(competition)
@@ -68,7 +68,7 @@ def test_accounts_have_ladders_and_ranks_of_their_own():
     assert oracle.send(first, 0).rank == 2
 
 
-def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_score():
+def test_competitions_are_reproducible_and_private_rows_do_not_change_scores():
     one, same, other = drawn(1, ROWS), drawn(1, ROWS), drawn(2, ROWS)
     assert np.array_equal(one.labels, same.labels)
     assert not np.array_equal(one.labels, other.labels)
@@ -77,8 +77,8 @@ def test_competitions_are_drawn_again_by_their_seed_and_private_rows_move_no_sco
     assert one.score(file).file.score == one.score(moved).file.score
 
 
-def test_an_attacker_can_compute_the_agreement_of_its_files_itself(tmp_path: Path):
-    """So the pages of coarse modes tell an attacker nothing new, whatever the truth of the competition."""
+def test_attacker_can_compute_the_agreement_of_files(tmp_path: Path):
+    """The pages of coarse modes therefore reveal nothing new."""
     one, other = files(drawn(1, ROWS), 2)
     histograms = Histograms(DiskCache(tmp_path, max_bytes=10**6))
     found = histograms.agreement("one", "other", {"one": one, "other": other}.get)

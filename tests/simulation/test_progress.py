@@ -1,4 +1,4 @@
-"""Honest models are as good as they are said to be, and what teams see of it is counted right."""
+"""Accuracy of honest models and the counts of improvements that teams see."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from grader.simulation.honest_teams import Entry, rank_correlation, seen, teams
 from grader.visibility import Feedback
 
 
-def test_the_true_score_of_a_model_is_what_such_models_have_on_average():
+def test_true_score_of_a_model_is_the_mean_score_of_such_models():
     competition = drawn(3, 20_000)
     honest, rng = Honest(competition, 3), np.random.default_rng(1)
     for variance in (0.1, 0.5, 2.0):
@@ -22,7 +22,7 @@ def test_the_true_score_of_a_model_is_what_such_models_have_on_average():
     assert honest.truth(0.1) > honest.truth(0.5) > honest.truth(2.0)
 
 
-def test_the_own_models_beliefs_are_calibrated():
+def test_beliefs_of_the_own_model_are_calibrated():
     competition = drawn(3, 20_000)
     honest = Honest(competition, 3)
     belief = honest.belief(honest.model(np.random.default_rng(1), 0.15))
@@ -37,7 +37,7 @@ def entry(truth: float, score: float, place: int) -> Entry:
     return Entry(truth, ScoredFile(score, Basis(0.0, sketch)))
 
 
-def test_improvements_clear_ones_and_false_ones_are_counted():
+def test_improvements_clear_improvements_and_false_ones_are_counted():
     team = [entry(0.80, 0.80, 0), entry(0.81, 0.82, 1), entry(0.79, 0.83, 2), entry(0.90, 0.85, 3)]
     other = [entry(0.70, 0.60, 0), entry(0.71, 0.59, 1)]
     found = seen([team, other], Rule(Feedback.OPEN, 500))
@@ -56,7 +56,7 @@ def test_rank_correlation_is_spearmans():
     assert rank_correlation([1, 1, 1], [5, 6, 7]) == 0
 
 
-def test_a_ladder_shows_most_clear_improvements_and_a_board_near_the_truth():
+def test_ladder_shows_most_clear_improvements_and_a_nearly_correct_leaderboard():
     improvements = shown = 0
     for seed in range(2):
         competition = drawn(seed)
