@@ -1,1 +1,1 @@
-"""The grader: metric, files, leaderboard, jobs. No web in here."""
+"""The grader: metric, files, leaderboards and jobs, without any web code."""

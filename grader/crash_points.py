@@ -1,7 +1,7 @@
-"""Crash points: named places where tests end a process as if by `kill -9`.
+"""Crash points: named places in the code at which tests terminate a process like `kill -9`.
 
-They do nothing unless FAIRBOARD_CRASH_AT names one, as `name` or `name:n` for the n-th time.
-tests/faults/test_crash_points.py describes the state at each of them.
+A crash point is inactive unless the variable FAIRBOARD_CRASH_AT contains its name, as `name` or, for the n-th
+time, as `name:n`. tests/faults/test_crash_points.py describes the state at each crash point.
 """
 
 import itertools
@@ -43,12 +43,12 @@ _times = itertools.count(1)
 
 
 def reach(name: str) -> None:
-    """End this process if the variable names this point."""
+    """Terminate this process if the environment variable selects this crash point."""
     chosen = os.environ.get(VARIABLE)
     if not chosen:
         return
     chosen_name, _, turn = chosen.partition(":")
     if chosen_name not in POINTS:
-        raise ValueError(f"{VARIABLE} names no crash point: {chosen_name!r}.")
+        raise ValueError(f"{VARIABLE} contains an unknown crash point: {chosen_name!r}.")
     if name == chosen_name and next(_times) >= int(turn or 1):
         os._exit(EXIT_CODE)

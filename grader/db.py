@@ -1,4 +1,4 @@
-"""Database access: engine, read and write sessions, UTC times, clock."""
+"""Database access: engine, read and write sessions, UTC times and clock."""
 
 import enum
 import logging
@@ -41,24 +41,26 @@ from grader.errors import ParticipantError
 
 log = logging.getLogger(__name__)
 BUSY_TIMEOUT_MS = 30_000
-# Pauses of SQLite writers between attempts, the first one and those after a longer wait.
+# SQLite writers pause between attempts. The pause decreases from the first value to the second.
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.005, 0.0005
-# PostgreSQL ends idle writers, because others wait for their locks.
+# PostgreSQL terminates idle write transactions, because other transactions wait for their locks.
 IDLE_TIMEOUT_MS = 30_000
-# Without these limits a thread would wait a quarter of an hour for a server that disappeared.
+# Without these limits, a thread would wait about 15 minutes for a server that has disappeared.
 _NETWORK_PATIENCE = {
     "connect_timeout": "5",  # seconds
-    "tcp_user_timeout": "30000",  # milliseconds without an acknowledgement
+    "tcp_user_timeout": "30000",  # milliseconds
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
 }
 
-# PostgreSQL's SQLSTATE: connection lost, no resources, shut down or starting, I/O error; lock not available,
-# serialization failure, deadlock.
+# SQLSTATE classes of PostgreSQL for temporary errors: lost connection, insufficient resources, shutdown or
+# startup, and I/O error.
 _TRANSIENT_CLASSES = frozenset({"08", "53", "57", "58"})
-# Unstorable values: numbers out of range, NUL in texts or JSON, incomplete characters.
+# SQLSTATE codes for values that cannot be stored: numbers out of range, NUL in text or JSON, and incomplete
+# characters.
 _UNSTORABLE_STATES = frozenset({None, "22003", "22021", "22P02", "22P05"})
+# SQLSTATE codes for lock not available, serialization failure and deadlock.
 _TRANSIENT_STATES = frozenset({"55P03", "40001", "40P01"})
 _TRANSIENT_SQLITE = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -66,14 +68,17 @@ _TRANSIENT_SQLITE = frozenset(
 
 
 class Unstorable(ParticipantError):
-    """A value that no column can store; the code that reads it should reject it by name."""
+    """A value that the database cannot store.
+
+    Code that reads input should reject such values earlier, with a message that contains the field's name.
+    """
 
     public_name = "unstorable"
-    message = "A number that was given is too large, or a text holds what no text can, such as NUL (U+0000)."
+    message = "A number is too large, or a text contains an invalid character, such as NUL (U+0000)."
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """A time: takes aware datetimes, stores UTC, returns aware UTC (SQLite drops offsets silently)."""
+    """Column type for aware datetimes, stored and returned in UTC because SQLite drops offsets."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -82,7 +87,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError(f"A time without a zone cannot be stored: {value!r}")
+            raise ValueError(f"A time without a time zone cannot be stored: {value!r}")
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
@@ -93,7 +98,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    """Base of the models; every constraint has a predictable name, so that migrations can drop it."""
+    """Base class of the models, with predictable constraint names for migrations."""
 
     metadata = MetaData(
         naming_convention={
@@ -112,7 +117,7 @@ class Base(DeclarativeBase):
 
 
 def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
-    """Return the column type of a string enum: its values as text under a check constraint."""
+    """Return a column type that stores a string enum as text with a check constraint."""
     return Enum(
         values,
         native_enum=False,
@@ -126,9 +131,9 @@ def stored_enum(values: type[enum.StrEnum], *, name: str) -> Enum:
 class Database:
     """Read and write sessions of one database.
 
-    Write sessions take SQLite's write lock at once (BEGIN IMMEDIATE): a later upgrade of the lock could fail.
-    Read sessions cannot write, and on PostgreSQL they see one snapshot, so that no leaderboard mixes two
-    states.
+    Write sessions acquire SQLite's write lock immediately (BEGIN IMMEDIATE), because upgrading the lock later
+    could fail. Read sessions cannot write. On PostgreSQL, they use one snapshot, so a leaderboard never mixes
+    two states.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5) -> None:
@@ -141,23 +146,26 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open a session that commits when the block ends well and rolls back when it does not."""
+        """Open a session that commits if the block succeeds and rolls back if it raises."""
         with self._write.begin() as session:
             yield session
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Open a read-only session on one state of the database."""
+        """Open a read-only session on a consistent state of the database."""
         with self._read.begin() as session:
             yield session
 
     def dispose(self) -> None:
-        """Close all connections; a forked child calls it before its first session."""
+        """Close all connections; forked child processes must call this before their first session."""
         self.engine.dispose()
 
 
 def now(session: Session) -> datetime:
-    """Return the one clock's time; read it after the competition's lock is held."""
+    """Return the current time of the database clock; acquire the competition's lock first.
+
+    On SQLite, this is the clock of the machine.
+    """
     if session.get_bind().dialect.name == "postgresql":
         time: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
         return time.astimezone(UTC)
@@ -165,20 +173,23 @@ def now(session: Session) -> datetime:
 
 
 def clock(session: Session) -> ColumnElement[datetime]:
-    """Return the one clock's time as a column, for a statement that also reads rows."""
+    """Return the current time as a column expression, for statements that also read rows."""
     if session.get_bind().dialect.name == "postgresql":
         return type_coerce(func.clock_timestamp(), UTCDateTime)
     return literal(now(session), UTCDateTime)
 
 
 def insert_new(session: Session, table: type[Base], values: dict[str, Any] | list[dict[str, Any]]) -> None:
-    """Insert rows, except those whose unique key exists."""
+    """Insert rows, skipping those whose unique key already exists."""
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     session.execute(insert(table).values(values).on_conflict_do_nothing())
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return whether the database is temporarily unavailable; the effect of a COMMIT is then unknown."""
+    """Return whether an error means that the database is temporarily unavailable.
+
+    The effect of a COMMIT is unknown after such an error.
+    """
     if isinstance(error, PoolTimeout) or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return True
     origin = error.orig if isinstance(error, DBAPIError) else error
@@ -186,7 +197,7 @@ def is_unavailable(error: BaseException) -> bool:
         state = origin.sqlstate
         return state is None or state in _TRANSIENT_STATES or state[:2] in _TRANSIENT_CLASSES
     if isinstance(origin, sqlite3.OperationalError):
-        return getattr(origin, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT_SQLITE  # the primary code
+        return getattr(origin, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT_SQLITE  # primary result code
     return False
 
 
@@ -194,7 +205,7 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    # Values stay out of errors and logs: password hashes, hidden scores.
+    # Parameters are excluded from errors and logs, because they include password hashes and hidden scores.
     options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "hide_parameters": True}
     if parsed.get_backend_name() != "sqlite":
         if parsed.get_backend_name() == "postgresql":
@@ -224,12 +235,13 @@ def _create_engine(url: str, *, pool_size: int) -> Engine:
 
 
 def _refuse_unstorable(context: ExceptionContext) -> Unstorable | None:
-    """Return the same error for unstorable values on both databases."""
+    """Convert errors about unstorable values to `Unstorable` on both databases."""
     error = context.original_exception
     is_refused = isinstance(error, psycopg.DataError) and error.sqlstate in _UNSTORABLE_STATES
-    if not is_refused and not isinstance(error, OverflowError | UnicodeEncodeError):  # of SQLite's driver
+    # SQLite's driver raises OverflowError or UnicodeEncodeError for such values.
+    if not is_refused and not isinstance(error, OverflowError | UnicodeEncodeError):
         return None
-    log.info("The database refused a value: %s", type(error).__name__)
+    log.info("The database rejected a value: %s", type(error).__name__)
     return Unstorable()
 
 
@@ -239,7 +251,7 @@ def _begin_postgresql(connection: Connection) -> None:
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver starts no transaction of its own
+    connection.isolation_level = None  # This prevents the driver from starting transactions.
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
@@ -252,16 +264,17 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
 
 
 class _Turns:
-    """Queue of this process's writers: one thread polls SQLite's write lock, with ever shorter pauses.
+    """Queue of this process's writers, in which one thread at a time polls SQLite's write lock.
 
-    SQLite itself polls ever more rarely, so that late writers win: one of a hundred waited for seconds.
+    The pauses between attempts decrease. SQLite's own pauses increase, which favors late writers: with 100
+    writers, one waited for seconds.
     """
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
 
     def begin(self, connection: Connection) -> None:
-        """Begin a write transaction; raise SQLite's error after BUSY_TIMEOUT_MS."""
+        """Start a write transaction; raise SQLite's error after BUSY_TIMEOUT_MS."""
         start, patience = time.monotonic(), BUSY_TIMEOUT_MS / 1000
         cursor = connection.connection.cursor()
         cursor.execute("PRAGMA busy_timeout = 0")
@@ -272,9 +285,8 @@ class _Turns:
                         return
                 finally:
                     self._asking.release()
-            connection.exec_driver_sql(
-                "BEGIN IMMEDIATE"
-            )  # once more, to raise its error as that of a statement
+            # The statement is repeated so that SQLAlchemy raises its error.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             cursor.close()

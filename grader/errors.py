@@ -1,8 +1,8 @@
-"""Errors for users: their audience, kind and public name.
+"""User-facing errors with their audience, kind and public name.
 
-A `ParticipantError` is safe to show to anybody; an `OrganizerError` may quote the solution and is shown to
-organizers and operators only; every other exception is ours and is shown as an incident id. Errors carry
-data, never HTML.
+A `ParticipantError` can be shown to anyone. An `OrganizerError` may quote the solution and is shown only to
+organizers and operators. Every other exception is an internal error and is shown as an incident id. Errors
+contain data, never HTML.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 
 class ErrorKind(StrEnum):
-    """What an error says about a request; the web has one HTTP status for each kind."""
+    """Kind of an error; `webapp` maps each kind to one HTTP status."""
 
     INVALID = "invalid"
     LOGIN_NEEDED = "login_needed"
@@ -29,19 +29,19 @@ class ErrorKind(StrEnum):
 
 
 class FairboardError(Exception):
-    """Base of the errors that speak to a person.
+    """Base class of all user-facing errors.
 
     Attributes
     ----------
     public_name
-        What programs read in the API's JSON; it stays when a class is renamed.
+        The stable identifier in the API's JSON, which does not change when a class is renamed.
     kind
-        What the error says about the request.
+        The kind of the error, which determines the HTTP status.
     message
-        The sentence for the person. A class declares it as a template for `str.format`, filled with the
-        values that it is raised with.
+        The message for the user. Classes declare it as a template for `str.format`, which is filled with the
+        keyword arguments of the constructor.
     retry_after
-        How long to wait before the request is worth repeating; None if waiting does not help.
+        Time to wait before retrying the request; None if a retry does not help.
     """
 
     public_name: ClassVar[str]
@@ -50,32 +50,35 @@ class FairboardError(Exception):
     retry_after: timedelta | None = None
 
     def __init__(self, message: str | None = None, /, **values: Any) -> None:
-        """Keep the values as attributes; `message` replaces the declared sentence and is used as it is."""
+        """Store the values as attributes and format the message.
+
+        A `message` that is passed replaces the template and is not formatted.
+        """
         vars(self).update(values)
         self.message = self.message.format_map(values) if message is None else message
         super().__init__(self.message)
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What a program needs beside the sentence, by its name in JSON; times are aware datetimes."""
+        """Machine-readable details by their JSON names; times are aware datetimes."""
         return {}
 
 
 class ParticipantError(FairboardError):
-    """A problem that the participant can fix; the message contains nothing hidden."""
+    """A problem that the participant can fix; the message contains no hidden data."""
 
     public_name = "participant"
 
 
 class OrganizerError(FairboardError):
-    """A problem that the organizer or operator can fix; the message may quote the solution."""
+    """A problem that an organizer or operator can fix; the message may quote the solution."""
 
     public_name = "organizer"
     kind = ErrorKind.CONFLICT
 
 
 class SeveralProblems(FairboardError):
-    """Base of the errors that report all problems at once; `problems` has one sentence each."""
+    """Base class of errors that report several problems, as messages in `problems`."""
 
     public_name = "several_problems"
 

@@ -1,6 +1,6 @@
 """Installation settings (FAIRBOARD_* variables): names, defaults, help, secrets.
 
-`FAIRBOARD_X_FILE=/path` reads the value of X from a file, for secrets that should not stand in an
+`FAIRBOARD_X_FILE=/path` reads the value of X from a file, for secrets that should not appear in the
 environment.
 """
 
@@ -29,15 +29,17 @@ from grader.text import is_elsewhere, not_a_path
 
 PREFIX = "FAIRBOARD_"
 _FILE = "_FILE"
-# What begins so and is no setting: a port of docker-compose.yml, the mark of what `serve` starts, the tests'.
+# Names with these prefixes are not settings: ports in docker-compose.yml, the marker of processes that
+# `serve` starts, and variables of the tests.
 _NO_SETTINGS = ("publish", "served_from", "crash_at", "test_", "campaign_")
-LOCAL_NAMES = frozenset({"localhost"})  # as a client says that takes the site for its proxy
-EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
+# A client that uses the site as its HTTP proxy sends this name.
+LOCAL_NAMES = frozenset({"localhost"})
+EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - this is a comparison, not a listener
 SENDER = re.compile(r"([^<>\r\n]*)<([!-;=?-~]+@[!-;=?-~]+)>|([!-;=?-~]+@[!-;=?-~]+)")
 
 
 class SignUp(enum.StrEnum):
-    """Who may make an account."""
+    """Policies for creating accounts."""
 
     OPEN = "open"
     INVITE = "invite"
@@ -45,7 +47,7 @@ class SignUp(enum.StrEnum):
 
 
 class SmtpSecurity(enum.StrEnum):
-    """How the connection to the mail server is encrypted."""
+    """Encryption of the connection to the mail server."""
 
     STARTTLS = "starttls"
     SSL = "ssl"
@@ -53,7 +55,7 @@ class SmtpSecurity(enum.StrEnum):
 
 
 class _Variable(NamedTuple):
-    """A variable with our prefix: how it is written, which setting it names, and whether by a file."""
+    """A variable with the settings prefix: its name and setting, and whether it names a file."""
 
     name: str
     setting: str
@@ -68,7 +70,7 @@ def _variables() -> Iterator[_Variable]:
 
 
 class FileVariables(EnvSettingsSource):
-    """Read each setting X from the file that FAIRBOARD_X_FILE names."""
+    """Settings source that reads each setting X from the file that FAIRBOARD_X_FILE names."""
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         return {
@@ -85,79 +87,87 @@ def _content(path: str) -> str:
 
 
 class Settings(BaseSettings):
-    """The settings; each has a default that suits one machine."""
+    """The settings, with defaults for an installation on one machine."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
-    data_dir: Path = Field(Path("var"), description="Folder of the database, the files and the secret key.")
+    data_dir: Path = Field(Path("var"), description="Folder with the database, the files and the secret key.")
     database_url: SecretStr | None = Field(
-        None, description="SQLAlchemy URL; by default SQLite in the data folder."
+        None, description="SQLAlchemy URL of the database; by default, SQLite in the data folder."
     )
     broker_url: SecretStr | None = Field(
-        None, description="Redis or Valkey URL; by default `serve` starts its own Valkey."
+        None, description="Redis or Valkey URL of the queue; by default, `serve` starts its own Valkey."
     )
     storage_url: str | None = Field(
         None,
-        description="s3://bucket/prefix or file:///folder; by default blobs/ in the data folder.",
+        description="Blob storage, s3://bucket/prefix or file:///folder; by default, blobs/ in the data "
+        "folder.",
     )
     cache_dir: Path | None = Field(
         None,
-        description="Cache folder: its files can be computed again and need no backup; by default cache/ "
-        "in the data folder.",
+        description="Cache folder; by default, cache/ in the data folder. Its files can be recomputed and "
+        "need no backup.",
     )
     rank_cache_mb: int = Field(
-        20_000, ge=0, description="Room for the cached ranks of submissions, in MB; 0 caches none."
+        20_000,
+        ge=0,
+        description="Maximum size of the cached ranks of submissions, in MB; 0 disables the cache.",
     )
     disk_reserve_mb: int = Field(
         500,
         ge=0,
         description=(
-            "Uploads are refused if less than this would be left on a disk, in MB; leaderboards stay "
+            "Free disk space to keep, in MB. Uploads that would leave less are rejected; leaderboards stay "
             "readable."
         ),
     )
     rejected_files_mb: int = Field(
         200,
         ge=0,
-        description="Bytes of a team's rejected files that are kept from one hour, in MB; 0 keeps none. "
-        "All are deleted after a day.",
+        description="Rejected files kept per team and hour, in MB; 0 keeps none. All are deleted after a "
+        "day.",
     )
     secret_key: SecretStr | None = Field(
         None,
-        description="Signs cookies and keys the splits; by default created once in the data folder.",
+        description="Secret that signs cookies and keys the splits; by default, generated once in the data "
+        "folder.",
     )
     host: str = Field("127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(7777, ge=0, le=65535, description="Port that `serve` listens on.")
     base_url: str | None = Field(
-        None, description="Public address of the site, for links; by default that of `serve`."
+        None, description="Public address of the site, used in links; by default, the address of `serve`."
     )
     trusted_hosts: str = Field(
         "",
-        description="Other host names of the site, separated by commas; .example.org means every name "
-        "below it. If neither this nor a public address is set, every name is accepted.",
+        description="Additional host names of the site, separated by commas; .example.org includes all "
+        "subdomains. If neither this nor the base URL is set, every name is accepted.",
     )
     trusted_proxies: int = Field(
-        0, ge=0, description="Number of reverse proxies in front whose X-Forwarded-* headers are trusted."
+        0, ge=0, description="Number of reverse proxies whose X-Forwarded-* headers are trusted."
     )
-    web_workers: int = Field(2, ge=1, description="Web processes.")
-    web_threads: int = Field(16, ge=1, description="Threads of each web process.")
-    scoring_processes: int = Field(2, ge=1, description="Scoring processes of one worker.")
-    scoring_time_limit_seconds: int = Field(30, ge=1, description="Hard limit of one scoring.")
+    web_workers: int = Field(2, ge=1, description="Number of web processes.")
+    web_threads: int = Field(16, ge=1, description="Number of threads per web process.")
+    scoring_processes: int = Field(2, ge=1, description="Number of scoring processes per worker.")
+    scoring_time_limit_seconds: int = Field(
+        30, ge=1, description="Hard time limit for scoring one submission, in seconds."
+    )
     scoring_lease_seconds: int = Field(
-        40, ge=2, description="A claimed job is free again after this time; longer than the time limit."
+        40, ge=2, description="Lease of a claimed job, in seconds; must exceed the time limit."
     )
-    scoring_memory_mb: int = Field(4096, ge=256, description="Address space of one scoring process, in MB.")
+    scoring_memory_mb: int = Field(
+        4096, ge=256, description="Maximum address space of a scoring process, in MB."
+    )
     sweep_interval_seconds: float = Field(
-        5, gt=0, description="How often the sweeper looks for waiting jobs."
+        5, gt=0, description="Interval between two runs of the sweeper, in seconds."
     )
     sweep_after_seconds: float = Field(
-        10, ge=0, description="The sweeper scores jobs that have waited longer than this."
+        10, ge=0, description="Waiting time after which the sweeper handles a job, in seconds."
     )
-    login_days: int = Field(14, ge=1, le=3_650, description="A login ends after this many days.")
+    login_days: int = Field(14, ge=1, le=3_650, description="Lifetime of a session, in days.")
     note_shared_logins: bool = Field(
         True,
         description="Whether hashes of the addresses and browsers of logins are kept for 30 days, so that "
-        "organizers see which teams share one.",
+        "organizers can see which teams share one.",
     )
     sign_up: SignUp = Field(
         SignUp.OPEN,
@@ -166,33 +176,35 @@ class Settings(BaseSettings):
     contact: str = Field(
         "",
         description=(
-            "Whom people can ask for an account or a new password: a name and an address, for example."
+            "Contact for people who need an account or a new password, such as a name and an address."
         ),
     )
     smtp_host: str | None = Field(
-        None, description="Mail server; without one no e-mail is sent. Needs a base URL and a sender."
+        None, description="Mail server; without one, no e-mail is sent. Requires a base URL and a sender."
     )
     smtp_port: int = Field(587, ge=1, le=65535, description="Port of the mail server.")
     smtp_security: SmtpSecurity = Field(
         SmtpSecurity.STARTTLS,
-        description="How to connect to the mail server: starttls, ssl or none (unencrypted).",
+        description="Encryption of the connection to the mail server: starttls, ssl or none.",
     )
-    smtp_user: str | None = Field(None, description="User name at the mail server, if it needs one.")
-    smtp_password: SecretStr | None = Field(None, description="Password of that user.")
+    smtp_user: str | None = Field(None, description="User name for the mail server, if it requires one.")
+    smtp_password: SecretStr | None = Field(None, description="Password for the mail server.")
     smtp_sender: str | None = Field(
         None, description="Sender address of e-mails, such as Fairboard <board@example.org>."
     )
     webhook_http: bool = Field(
-        False, description="Whether webhooks may call http:// addresses beside https:// ones."
+        False, description="Whether webhooks may call http:// addresses in addition to https:// addresses."
     )
     webhook_private_networks: str = Field(
         "",
-        description="Networks that webhooks may call although they are not public, separated by commas, such "
-        "as 10.1.0.0/16; by default none.",
+        description="Private networks that webhooks may call, separated by commas, such as 10.1.0.0/16; by "
+        "default, none.",
     )
-    password_hash_memory_kib: int = Field(65536, ge=8, description="Argon2id memory per hash.")
-    password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per hash.")
-    rate_limits: bool = Field(True, description="Whether requests per address are limited.")
+    password_hash_memory_kib: int = Field(
+        65536, ge=8, description="Argon2id memory per password hash, in KiB."
+    )
+    password_hash_rounds: int = Field(3, ge=1, description="Argon2id passes per password hash.")
+    rate_limits: bool = Field(True, description="Whether the request rate per client address is limited.")
 
     @field_validator("data_dir", "cache_dir")
     @classmethod
@@ -222,7 +234,7 @@ class Settings(BaseSettings):
         if self.smtp_sender is None:
             raise ValueError("smtp_host needs smtp_sender")
         if (self.smtp_user is None) != (self.smtp_password is None):
-            raise ValueError("smtp_user and smtp_password go together")
+            raise ValueError("smtp_user and smtp_password must be set together")
         self.sender()
         return self
 
@@ -238,7 +250,7 @@ class Settings(BaseSettings):
         return init_settings, env_settings, FileVariables(settings_cls)
 
     def database(self) -> str:
-        """Return the database's URL."""
+        """Return the URL of the database."""
         if self.database_url is not None:
             return self.database_url.get_secret_value()
         return f"sqlite:///{self.data_dir.absolute() / 'fairboard.db'}"
@@ -252,7 +264,7 @@ class Settings(BaseSettings):
         return (self.cache_dir or self.data_dir / "cache").absolute()
 
     def secret(self) -> str:
-        """Return the secret key, making it in the data folder on first use."""
+        """Return the secret key; generate it in the data folder on first use."""
         if self.secret_key is not None:
             return self.secret_key.get_secret_value()
         return _kept_secret(self.data_dir / "secret_key")
@@ -262,7 +274,7 @@ class Settings(BaseSettings):
         return self.smtp_host is not None
 
     def sender(self) -> Address:
-        """Return the address that e-mail comes from; raise ValueError if there is none."""
+        """Return the sender address of e-mails; raise ValueError if there is none."""
         found = SENDER.fullmatch(self.smtp_sender or "")
         if found is None:
             raise ValueError("smtp_sender must be an address such as Fairboard <board@example.org>")
@@ -270,12 +282,12 @@ class Settings(BaseSettings):
         return Address(display_name=(name or "").strip(' "'), addr_spec=address or bare)
 
     def site(self) -> str:
-        """Return the public address of the site, without a slash at its end."""
+        """Return the public address of the site, without a trailing slash."""
         host = "localhost" if self.host in EVERYWHERE else self.host
         return (self.base_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
 
     def trusted_names(self) -> frozenset[str] | None:
-        """Return the names that the site is visited under, `.example.org` for all below; None for any."""
+        """Return the accepted host names, `.example.org` for all subdomains; None accepts any name."""
         given = {name.strip().rstrip(".").lower() for name in self.trusted_hosts.split(",")} - {""}
         if not given and not self.base_url:
             return None
@@ -284,11 +296,11 @@ class Settings(BaseSettings):
         return frozenset(given | LOCAL_NAMES | listening | ({public} if public else set()))
 
     def webhook_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """Return the networks that webhooks may call although they are not public."""
+        """Return the private networks that webhooks may call."""
         return _networks(self.webhook_private_networks)
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that give another process these settings."""
+        """Return the environment variables that pass these settings to another process."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {
             PREFIX + name.upper(): value.get_secret_value() if isinstance(value, SecretStr) else str(value)
@@ -310,35 +322,36 @@ def _kept_secret(path: Path) -> str:
         try:
             os.link(draft, path)
         except FileExistsError:
-            pass  # another process was first: its key holds
+            # Another process created a key first, so that key is used.
+            pass
         finally:
             draft.unlink()
     return path.read_text()
 
 
 class UnknownVariables(ValueError):
-    """The environment has FAIRBOARD_* variables that are probably mistyped settings."""
+    """The environment contains FAIRBOARD_* variables that are probably mistyped settings."""
 
 
 def unknown_variables() -> Iterator[str]:
-    """Yield a sentence for each FAIRBOARD_* variable that is probably a mistyped setting, with the one meant.
+    """Yield a message for each FAIRBOARD_* variable that is probably a mistyped setting.
 
-    One that resembles no setting is somebody else's: Kubernetes sets FAIRBOARD_SERVICE_HOST for a service of
-    our name, and a client may keep its FAIRBOARD_TOKEN there.
+    Variables that resemble no setting have other purposes: Kubernetes sets FAIRBOARD_SERVICE_HOST for a
+    service with this name, and a client may use FAIRBOARD_TOKEN.
     """
     for each in _variables():
         if each.setting in Settings.model_fields or each.setting.startswith(_NO_SETTINGS):
             continue
         if nearest := difflib.get_close_matches(each.setting, Settings.model_fields, n=1):
             suffix = _FILE if each.is_file else ""
-            yield f"{each.name} is no setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?"
+            yield f"{each.name} is not a setting. Did you mean {PREFIX}{nearest[0].upper()}{suffix}?"
 
 
 def load(**overrides: Any) -> Settings:
-    """Return the settings of this process's environment, with `overrides` before it.
+    """Return the settings from the environment; `overrides` take precedence.
 
-    Raises UnknownVariables for a mistyped name: a database or key that is not read would begin a second,
-    empty installation that takes files.
+    Raises UnknownVariables for a mistyped name: ignoring a database or key would start a second, empty
+    installation that accepts files.
     """
     if unknown := list(unknown_variables()):
         raise UnknownVariables(" ".join(unknown))

@@ -1,8 +1,8 @@
-"""Visibility rules: which viewer sees which field in which phase and feedback mode.
+"""Visibility rules for fields by viewer, phase and feedback mode.
 
-Pages, JSON, exports, charts and e-mails carry these fields and no others. Hidden means unreachable: what the
-table does not grant a viewer is not read from the database for that viewer, and nothing that the viewer sees
-is chosen, counted or sorted by it.
+Pages, JSON, exports, charts and e-mails contain only these fields. Fields that a viewer may not see are not
+read from the database for that viewer. They also never affect the selection, number or order of the items
+that the viewer sees.
 """
 
 import enum
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 class Phase(enum.StrEnum):
-    """Where a competition is in its life; what is revealed as provisional is seen as what is final."""
+    """Phase of a competition; provisional results have the same visibility as final ones."""
 
     SCHEDULED = "scheduled"
     OPEN = "open"
@@ -19,7 +19,7 @@ class Phase(enum.StrEnum):
 
 
 class Viewer(enum.StrEnum):
-    """Whose eyes: anybody, a participant looking at others, the owning team, an organizer."""
+    """Class of viewers: the public, participants in other teams, the owning team, or organizers."""
 
     PUBLIC = "public"
     PARTICIPANT = "participant"
@@ -28,14 +28,15 @@ class Viewer(enum.StrEnum):
 
 
 class Feedback(enum.StrEnum):
-    """What a competition shows of its scores before the reveal; organizers see everything in each mode.
+    """Feedback mode: the part of public scores that is visible before the reveal.
 
-    `open`: everybody the public score and its four terms, a team also the public table of its own files;
-    `terms`: no tables; `score`: the public score alone, with all its decimals.
+    Organizers see everything in every mode. In `open` mode, everyone sees the public score and its four
+    terms, and a team also sees the public identity tables of its own submissions. In `terms` mode, there are
+    no tables. In `score` mode, only the public score is visible, with all decimals.
 
-    The others are coarse. They show no terms, no tables, and of the score, in a step that the organizer sets,
-    `tiered` the band it lies in, `ladder` only what is clearly better than the team's best so far, `noised`
-    the score with noise, and `blind` nothing.
+    The other modes are coarse: they hide terms and tables. `tiered` shows the band that contains the score.
+    `ladder` shows a score only if it is clearly better than the team's best so far. `noised` shows the score
+    with noise. The organizer sets the step of these three modes. `blind` shows no score.
     """
 
     OPEN = "open"
@@ -48,21 +49,21 @@ class Feedback(enum.StrEnum):
 
     @property
     def is_coarse(self) -> bool:
-        """Whether what is shown is something else than the score itself."""
+        """Whether the mode hides the exact score."""
         return self not in (Feedback.OPEN, Feedback.TERMS, Feedback.SCORE)
 
     @property
     def has_step(self) -> bool:
-        """Whether it shows the score in steps, of a size that the organizer sets."""
+        """Whether the mode has a step, whose size the organizer sets."""
         return self in (Feedback.TIERED, Feedback.LADDER, Feedback.NOISED)
 
 
 USUAL_FEEDBACK = Feedback.OPEN
-"""The mode of a new competition: participants see the terms and identity tables of their files."""
+"""The feedback mode of new competitions: teams see the terms and identity tables of their submissions."""
 
 
 class Step(enum.StrEnum):
-    """The step of a coarse mode: band width, improvement that a ladder requires, or spread of the noise."""
+    """The step of a coarse mode: band width, minimum improvement, or size of the noise."""
 
     OF_0_0005 = "0.0005"
     OF_0_001 = "0.001"
@@ -79,62 +80,62 @@ class Step(enum.StrEnum):
 
     @property
     def decimals(self) -> int:
-        """The decimals of its multiples: a score in steps of 0.005 has three."""
+        """The number of decimals of a score in these steps, such as 3 for 0.005."""
         return len(self.value) - 2
 
 
 class Field(enum.StrEnum):
-    """A fact about a competition, a team, a submission or a standing that a viewer may or may not see."""
+    """Field of a competition, team, submission or standing that is subject to visibility rules."""
 
     COMPETITION = "competition"
-    """Texts, dates, limits, metric and its identities, and how many rows each split has."""
+    """Texts, dates, limits, the metric with its identities, and the number of rows in each split."""
     ENTRY_CODE = "entry_code"
     LABELS = "labels"
-    """What is true of a row: its label and identities, and any count of them."""
+    """Labels and identities of rows, and any counts of them."""
     SPLITS = "splits"
-    """Which rows are public and which private."""
+    """The assignment of rows to the public and the private split."""
 
     TEAM = "team"
-    """Name, members, since when it is there, how many files were scored and when the last of them came."""
+    """Name, members, creation time, number of scored submissions, and time of the latest one."""
     TEAM_AFFAIRS = "team_affairs"
-    """Invitations, merge requests, the reason of a disqualification."""
+    """Invitations, merge requests, and the reason for a disqualification."""
     ALLOWANCE = "allowance"
-    """What the team has used of its limits and what is left."""
+    """The team's usage of its limits, and the remaining allowance."""
     SELECTION = "selection"
-    """Which submissions the team picked, and which would count now."""
+    """The submissions selected by the team, and the submissions that would currently compete."""
 
     PUBLIC_RANK = "public_rank"
-    """The rank with its change, and how it came about: the team's best score over time."""
+    """The rank with its change, and its history as the team's best score over time."""
     PUBLIC_SCORE = "public_score"
-    """What the mode of feedback shows of it: in a coarse mode a band, a new best, a score with noise."""
+    """The public score as shown by the feedback mode, for example as a band or with noise."""
     PUBLIC_EXACT = "exact_score"
-    """The public score itself, with all its decimals."""
+    """The exact public score with all decimals."""
     PUBLIC_TERMS = "public_terms"
     PRIVATE_RANK = "private_rank"
-    """The rank, the one that another submission would have had, and the final standings."""
+    """The rank, the rank that another submission would have had, and the final standings."""
     PRIVATE_SCORE = "private_score"
     PRIVATE_TERMS = "private_terms"
     COUNTED = "counted"
-    """Which submission stands for the team on the private leaderboard."""
+    """The submission that represents the team on the private leaderboard."""
 
     FILE = "file"
-    """The submission as such: its bytes, name, description, status, problems, notes and incident, the
-    histogram of its predictions and their agreement with the team's earlier files, all rows together."""
+    """The submitted file with its name, description, status, problems, notes and incident. This includes the
+    histogram of its predictions and their agreement with the team's earlier files, over all rows."""
     PUBLIC_IDENTITIES = "public_identities"
-    """The AUCs of each identity, and what of them, as displayed, holds the score back; the gaps (AEGs) are a
-    field of their own."""
+    """The AUCs of each identity, and the possible score gains computed from the displayed AUCs. The average
+    equality gaps (AEGs) are a separate field."""
     PUBLIC_GAPS = "public_gaps"
     PRIVATE_IDENTITIES = "private_identities"
     PRIVATE_GAPS = "private_gaps"
-    """As the public ones. What a diagnosis tells beyond these fields is organizers' alone until they publish
-    it, and cannot be published before the reveal. The same is true of statistical ties, unless the
-    competition marks them after the reveal."""
+    """The same as the public gaps. All other parts of a diagnosis are visible only to organizers until they
+    publish it, which is not possible before the reveal. The same applies to statistical ties, unless the
+    competition shows them after the reveal."""
 
 
 _PHASES = tuple(Phase)
 _ALWAYS, _REVEAL, _NEVER = Phase.SCHEDULED, Phase.REVEALED, None
 
-# From which phase on: anybody, a participant, the team, an organizer.
+# The first phase in which a field is visible to the public, participants, the team and organizers.
 _TABLE: Mapping[Field, tuple[Phase | None, Phase | None, Phase | None, Phase | None]] = {
     Field.COMPETITION: (_ALWAYS, _ALWAYS, _ALWAYS, _ALWAYS),
     Field.ENTRY_CODE: (_NEVER, _NEVER, _NEVER, _ALWAYS),
@@ -162,7 +163,7 @@ _COLUMNS = {viewer: column for column, viewer in enumerate(Viewer)}
 
 _ALL_BUT_THE_SCORE = frozenset({Field.PUBLIC_IDENTITIES, Field.PUBLIC_TERMS})
 _COARSE = _ALL_BUT_THE_SCORE | {Field.PUBLIC_EXACT}
-# What each mode keeps from all but organizers until the reveal, of what the table grants.
+# Fields that each mode hides from everyone except organizers until the reveal.
 _WITHHELD: Mapping[Feedback, frozenset[Field]] = {
     Feedback.OPEN: frozenset(),
     Feedback.TERMS: frozenset({Field.PUBLIC_IDENTITIES}),
@@ -175,7 +176,7 @@ _WITHHELD: Mapping[Feedback, frozenset[Field]] = {
 
 
 def visible(field: Field, viewer: Viewer, phase: Phase, feedback: Feedback) -> bool:
-    """Return whether `viewer` sees `field` in `phase` of a competition that gives this feedback."""
+    """Return whether `viewer` may see `field` in `phase` with this feedback mode."""
     if phase is not _REVEAL and viewer is not Viewer.ORGANIZER and field in _WITHHELD[feedback]:
         return False
     since = _TABLE[field][_COLUMNS[viewer]]
@@ -183,5 +184,5 @@ def visible(field: Field, viewer: Viewer, phase: Phase, feedback: Feedback) -> b
 
 
 def visible_fields(viewer: Viewer, phase: Phase, feedback: Feedback) -> frozenset[Field]:
-    """Return the fields that `viewer` sees in `phase` of a competition that gives this feedback."""
+    """Return the fields that `viewer` may see in `phase` with this feedback mode."""
     return frozenset(field for field in Field if visible(field, viewer, phase, feedback))

@@ -1,4 +1,4 @@
-"""The database's door: times, read and write sessions, one clock."""
+"""Database access: times, read and write sessions, and the clock."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -23,7 +23,7 @@ def link(token: str, created_at: datetime = NOON) -> SetupLink:
     return SetupLink(token_sha256=token, created_at=created_at, used_at=None)
 
 
-def test_times_come_back_aware_and_in_utc_whatever_zone_they_came_in(database: Database):
+def test_times_are_returned_in_utc_with_a_time_zone_whatever_their_input_zone(database: Database):
     abroad = NOON.astimezone(timezone(timedelta(hours=-7)))
     with database.write() as session:
         session.add(link("a", abroad))
@@ -33,12 +33,12 @@ def test_times_come_back_aware_and_in_utc_whatever_zone_they_came_in(database: D
     assert stored.utcoffset() == timedelta()
 
 
-def test_a_time_without_a_zone_is_refused(database: Database):
-    with pytest.raises(StatementError, match="without a zone"), database.write() as session:
+def test_time_without_a_zone_is_rejected(database: Database):
+    with pytest.raises(StatementError, match="without a time zone"), database.write() as session:
         session.add(link("a", NOON.replace(tzinfo=None)))
 
 
-def test_the_clock_is_aware_utc_and_goes_on_within_a_transaction(database: Database):
+def test_clock_returns_utc_and_advances_within_a_transaction(database: Database):
     with database.write() as session:
         first, second = db.now(session), db.now(session)
     assert first.utcoffset() == timedelta()
@@ -46,7 +46,7 @@ def test_the_clock_is_aware_utc_and_goes_on_within_a_transaction(database: Datab
     assert abs(first - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-def test_a_write_session_commits_when_it_ends_well_and_rolls_back_otherwise(database: Database):
+def test_write_session_commits_on_success_and_rolls_back_otherwise(database: Database):
     with database.write() as session:
         session.add(link("kept"))
     with pytest.raises(ZeroDivisionError), database.write() as session:
@@ -57,15 +57,15 @@ def test_a_write_session_commits_when_it_ends_well_and_rolls_back_otherwise(data
         assert session.scalars(select(SetupLink.token_sha256)).all() == ["kept"]
 
 
-def test_a_read_session_cannot_write(database: Database):
+def test_read_session_cannot_write(database: Database):
     with pytest.raises(DBAPIError), database.read() as session:
         session.add(link("a"))
         session.flush()
-    with database.write() as session:  # the connection is as good as before
+    with database.write() as session:  # The connection is usable again.
         session.add(link("b"))
 
 
-def test_a_read_session_sees_one_state(database: Database):
+def test_read_session_sees_one_state(database: Database):
     def tokens(session: Session) -> list[str]:
         return list(session.scalars(select(SetupLink.token_sha256).order_by(SetupLink.id)))
 
@@ -80,7 +80,7 @@ def test_a_read_session_sees_one_state(database: Database):
         assert tokens(reader) == ["a", "b"]
 
 
-def test_many_that_read_and_then_write_neither_fail_nor_lose_an_update(database: Database):
+def test_concurrent_read_and_write_sessions_neither_fail_nor_lose_an_update(database: Database):
     with database.write() as session:
         session.add(link("0"))
 
@@ -96,7 +96,7 @@ def test_many_that_read_and_then_write_neither_fail_nor_lose_an_update(database:
 
 
 @pytest.mark.usefixtures("waiting_for_the_disk")
-def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str):
+def test_sqlite_keeps_committed_data_after_a_power_failure(sqlite_url: str):
     database = Database(sqlite_url)
     with database.engine.connect() as connection:
         wanted: dict[str, Any] = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
@@ -105,7 +105,7 @@ def test_sqlite_keeps_what_is_committed_through_a_power_cut(sqlite_url: str):
     assert found == wanted
 
 
-def test_what_is_written_stands_in_no_error(database: Database):
+def test_errors_do_not_contain_the_written_values(database: Database):
     with pytest.raises(IntegrityError) as refused, database.write() as session:
         session.add_all([link("a secret"), link("a secret")])
     assert "INSERT INTO setup_link" in str(refused.value)
@@ -113,13 +113,13 @@ def test_what_is_written_stands_in_no_error(database: Database):
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**64)])
-def test_a_number_that_no_column_holds_is_told(database: Database, value: int):
+def test_number_out_of_range_for_any_column_is_reported(database: Database, value: int):
     with pytest.raises(db.Unstorable, match="too large"), database.read() as session:
         session.get(SetupLink, value)
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
-def test_a_text_that_no_column_holds_is_told_or_kept_as_it_is(database: Database, text: str):
+def test_text_that_no_column_can_store_is_reported_or_stored_unchanged(database: Database, text: str):
     try:
         with database.write() as session:
             session.add(link(text))
@@ -130,7 +130,7 @@ def test_a_text_that_no_column_holds_is_told_or_kept_as_it_is(database: Database
     assert kept == (["a\0b"] if (database.engine.dialect.name, text) == ("sqlite", "a\0b") else [])
 
 
-def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_url: str):
+def test_sessions_continue_after_the_server_has_closed_all_connections(postgresql_url: str):
     database, other = Database(postgresql_url), Database(postgresql_url)
     with database.write() as session:
         session.add(link("kept"))
@@ -147,7 +147,7 @@ def test_sessions_go_on_after_the_server_has_ended_all_connections(postgresql_ur
     other.dispose()
 
 
-def test_a_server_that_is_cut_off_is_not_waited_for_and_the_url_says_for_how_long(
+def test_unreachable_server_times_out_and_the_url_can_set_the_timeout(
     postgresql_url: str,
 ):
     url = make_url(postgresql_url).update_query_dict({"keepalives_idle": "7"})
@@ -159,9 +159,7 @@ def test_a_server_that_is_cut_off_is_not_waited_for_and_the_url_says_for_how_lon
     assert (used["connect_timeout"], used["tcp_user_timeout"], used["keepalives_idle"]) == ("5", "30000", "7")
 
 
-def test_a_writer_that_stopped_in_the_middle_keeps_nobody_waiting_for_ever(
-    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_stalled_writer_does_not_block_others_forever(postgresql_url: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(db, "IDLE_TIMEOUT_MS", 500)
     database = Database(postgresql_url)
     with database.write() as session:
@@ -178,7 +176,7 @@ def test_a_writer_that_stopped_in_the_middle_keeps_nobody_waiting_for_ever(
     database.dispose()
 
 
-def test_a_database_that_is_locked_too_long_is_away_and_a_wrong_query_is_not(
+def test_database_locked_too_long_is_unavailable_but_a_wrong_query_is_not(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(db, "BUSY_TIMEOUT_MS", 50)
@@ -194,7 +192,7 @@ def test_a_database_that_is_locked_too_long_is_away_and_a_wrong_query_is_not(
     assert db.is_unavailable(locked.value) and not db.is_unavailable(wrong.value)
 
 
-def test_a_pool_without_a_free_connection_and_a_server_that_is_not_there_are_away(
+def test_exhausted_pool_and_missing_server_are_unavailable(
     postgresql_url: str,
 ):
     nowhere = Database("postgresql+psycopg://nobody@/nothing?host=/nowhere")

@@ -1,4 +1,4 @@
-"""Settings: from variables, from files, and handed on to other processes."""
+"""Settings: read from variables and files, and passed on to other processes."""
 
 import re
 import stat
@@ -21,7 +21,7 @@ def no_variables(monkeypatch: pytest.MonkeyPatch):
             monkeypatch.delenv(name)
 
 
-def test_the_defaults_suit_one_machine():
+def test_defaults_suit_one_machine():
     settings = load()
     assert settings.port == 7777
     assert settings.database().endswith("/var/fairboard.db")
@@ -37,7 +37,7 @@ def test_variables_and_files_of_variables_are_read(monkeypatch: pytest.MonkeyPat
     assert (settings.database(), settings.port) == ("postgresql://db/fairboard", 8000)
 
 
-def test_a_bad_value_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):
+def test_invalid_value_is_rejected_with_its_name(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FAIRBOARD_PORT", "many")
     with pytest.raises(ValidationError, match="port"):
         load()
@@ -48,13 +48,13 @@ def test_a_bad_value_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):
     [
         (
             "FAIRBOARD_DATABSE_URL",
-            "FAIRBOARD_DATABSE_URL is no setting. Did you mean FAIRBOARD_DATABASE_URL?",
+            "FAIRBOARD_DATABSE_URL is not a setting. Did you mean FAIRBOARD_DATABASE_URL?",
         ),
-        ("FAIRBOARD_SECRETKEY_FILE", "no setting. Did you mean FAIRBOARD_SECRET_KEY_FILE?"),
-        ("fairboard_sign_pu", "fairboard_sign_pu is no setting. Did you mean FAIRBOARD_SIGN_UP?"),
+        ("FAIRBOARD_SECRETKEY_FILE", "not a setting. Did you mean FAIRBOARD_SECRET_KEY_FILE?"),
+        ("fairboard_sign_pu", "fairboard_sign_pu is not a setting. Did you mean FAIRBOARD_SIGN_UP?"),
     ],
 )
-def test_a_mistyped_variable_is_refused_with_the_one_probably_meant(
+def test_misspelled_variable_is_rejected_with_a_suggestion(
     monkeypatch: pytest.MonkeyPatch, variable: str, sentence: str
 ):
     monkeypatch.setenv(variable, "/no/such/file")
@@ -62,32 +62,32 @@ def test_a_mistyped_variable_is_refused_with_the_one_probably_meant(
         load()
 
 
-def test_a_variable_of_something_else_is_let_alone(monkeypatch: pytest.MonkeyPatch):
+def test_unrelated_variable_is_ignored(monkeypatch: pytest.MonkeyPatch):
     foreign = ("FAIRBOARD_SERVICE_HOST", "FAIRBOARD_PORT_7777_TCP_ADDR", "FAIRBOARD_TOKEN")
     for name in ("FAIRBOARDS", "MY_FAIRBOARD_PORT", "FAIRBOARD_PUBLISH", "FAIRBOARD_CRASH_AT", *foreign):
         monkeypatch.setenv(name, "x")
     assert load() == Settings()
 
 
-def test_an_empty_variable_is_as_if_it_were_not_there(monkeypatch: pytest.MonkeyPatch):
+def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch):
     for name in ("FAIRBOARD_SECRET_KEY", "FAIRBOARD_DATABASE_URL_FILE", "FAIRBOARD_PORT"):
         monkeypatch.setenv(name, "")
     assert load() == Settings()
 
 
-def test_a_secret_from_an_empty_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_secret_from_an_empty_file_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "key").touch()
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY_FILE", str(tmp_path / "key"))
     with pytest.raises(OSError, match="It is empty"):
         load()
 
 
-def test_a_lease_must_outlast_the_time_limit():
+def test_lease_must_be_longer_than_the_time_limit():
     with pytest.raises(ValidationError, match="longer than"):
         Settings(scoring_time_limit_seconds=30, scoring_lease_seconds=30)
 
 
-def test_settings_do_not_change_and_do_not_show_secrets():
+def test_settings_are_immutable_and_hide_secrets():
     settings = Settings(secret_key=SecretStr("hush"), database_url=SecretStr("postgresql://u:hush@db/x"))
     assert "hush" not in repr(settings)
     with pytest.raises(ValidationError):
@@ -103,18 +103,18 @@ def test_settings_do_not_change_and_do_not_show_secrets():
         ({"base_url": "https://board.example.org/"}, "https://board.example.org"),
     ],
 )
-def test_links_lead_to_where_the_site_is_reached(given: dict[str, object], address: str):
+def test_links_use_the_sites_public_address(given: dict[str, object], address: str):
     assert Settings(**given).site() == address  # type: ignore[arg-type]
 
 
-def test_another_process_gets_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_another_process_receives_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     settings = Settings(data_dir=tmp_path, secret_key=SecretStr("hush"), sign_up=SignUp.CLOSED, web_threads=3)
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert load() == settings
 
 
-def test_the_secret_key_is_made_once_for_everybody_and_is_private(tmp_path: Path):
+def test_secret_key_is_generated_once_for_all_processes_and_is_private(tmp_path: Path):
     settings, found = Settings(data_dir=tmp_path / "var"), []
     threads = [threading.Thread(target=lambda: found.append(settings.secret())) for _ in range(8)]
     for thread in threads:
@@ -126,18 +126,18 @@ def test_the_secret_key_is_made_once_for_everybody_and_is_private(tmp_path: Path
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["secret_key"]
 
 
-def test_mail_needs_a_sender_and_an_address_for_its_links():
+def test_mail_needs_a_sender_and_a_public_address_for_its_links():
     whole = {"smtp_host": "mail", "base_url": "https://x", "smtp_sender": "Board <board@x.org>"}
     settings = Settings(**whole)  # type: ignore[arg-type]
     assert settings.sends_mail() and str(settings.sender()) == "Board <board@x.org>"
     for missing in ("base_url", "smtp_sender"):
         with pytest.raises(ValidationError, match=missing):
             Settings(**whole | {missing: None})  # type: ignore[arg-type]
-    with pytest.raises(ValidationError, match="go together"):
+    with pytest.raises(ValidationError, match="must be set together"):
         Settings(**whole, smtp_user="board")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sender", ["x", "a@b, c@d", "Evil <a@b>\nBcc: x@y", "ada@żółw.example", "<@>"])
-def test_a_sender_that_could_not_stand_in_a_header_is_refused(sender: str):
+def test_sender_that_is_invalid_in_a_header_is_rejected(sender: str):
     with pytest.raises(ValidationError, match="smtp_sender"):
         Settings(smtp_host="mail", base_url="https://x", smtp_sender=sender)

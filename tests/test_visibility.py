@@ -1,4 +1,4 @@
-"""Who sees what when."""
+"""Visibility of fields by viewer, phase and feedback mode."""
 
 import itertools
 from functools import partial
@@ -8,7 +8,7 @@ import pytest
 import grader.visibility as visibility
 from grader.visibility import Feedback, Field, Phase, Viewer
 
-# The table of the mode that withholds nothing.
+# The table for the mode that withholds nothing.
 visible = partial(visibility.visible, feedback=Feedback.OPEN)
 visible_fields = partial(visibility.visible_fields, feedback=Feedback.OPEN)
 
@@ -27,18 +27,18 @@ BEFORE = (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED)
 
 @pytest.mark.parametrize("phase", BEFORE)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_no_participant_sees_anything_private_before_the_reveal(viewer: Viewer, phase: Phase):
+def test_participants_see_nothing_private_before_the_reveal(viewer: Viewer, phase: Phase):
     assert not visible_fields(viewer, phase) & PRIVATE
 
 
 @pytest.mark.parametrize("viewer", Viewer)
-def test_everybody_sees_scores_and_tables_of_both_splits_after_the_reveal(viewer: Viewer):
+def test_everyone_sees_scores_and_tables_of_both_splits_after_the_reveal(viewer: Viewer):
     assert visible_fields(viewer, Phase.REVEALED) >= PRIVATE | TABLES
 
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, phase: Phase):
+def test_labels_splits_and_codes_are_always_limited_to_organizers(viewer: Viewer, phase: Phase):
     secrets = {Field.LABELS, Field.SPLITS, Field.ENTRY_CODE}
     assert not visible_fields(viewer, phase) & secrets
     assert visible_fields(Viewer.ORGANIZER, phase) >= secrets
@@ -46,7 +46,7 @@ def test_labels_splits_and_codes_are_the_organizers_for_ever(viewer: Viewer, pha
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("viewer", Viewer)
-def test_everybody_sees_the_public_score_and_its_terms_always(viewer: Viewer, phase: Phase):
+def test_everyone_always_sees_the_public_score_and_its_terms(viewer: Viewer, phase: Phase):
     assert visible_fields(viewer, phase) >= {Field.PUBLIC_RANK, Field.PUBLIC_SCORE, Field.PUBLIC_TERMS}
 
 
@@ -57,18 +57,18 @@ def test_only_the_team_and_organizers_see_the_public_table_before_the_reveal(pha
 
 
 @pytest.mark.parametrize("phase", BEFORE)
-def test_gaps_between_averages_are_the_organizers_before_the_reveal(phase: Phase):
+def test_gaps_between_averages_are_limited_to_organizers_before_the_reveal(phase: Phase):
     assert {viewer for viewer in Viewer if visible(Field.PUBLIC_GAPS, viewer, phase)} == {Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("field", [Field.FILE, Field.TEAM_AFFAIRS, Field.ALLOWANCE, Field.SELECTION])
-def test_what_a_team_does_is_the_teams_and_the_organizers(field: Field, phase: Phase):
+def test_team_activity_is_limited_to_the_team_and_organizers(field: Field, phase: Phase):
     assert {viewer for viewer in Viewer if visible(field, viewer, phase)} == {Viewer.TEAM, Viewer.ORGANIZER}
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phase):
+def test_visibility_is_between_that_of_the_public_and_of_organizers(phase: Phase):
     ladder = [
         visible_fields(viewer, phase)
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM, Viewer.ORGANIZER)
@@ -78,14 +78,14 @@ def test_nobody_sees_more_than_the_organizer_or_less_than_the_public(phase: Phas
 
 
 @pytest.mark.parametrize("viewer", Viewer)
-def test_what_was_seen_once_stays_seen(viewer: Viewer):
+def test_visible_field_stays_visible_in_later_phases(viewer: Viewer):
     seen = [visible_fields(viewer, phase) for phase in Phase]
     assert all(before <= after for before, after in itertools.pairwise(seen))
 
 
 @pytest.mark.parametrize("phase", BEFORE)
 @pytest.mark.parametrize("viewer", PARTICIPANTS)
-def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase):
+def test_each_mode_shows_no_more_than_the_one_before_it(viewer: Viewer, phase: Phase):
     shown = [visibility.visible_fields(viewer, phase, feedback) for feedback in Feedback]
     tables = {Field.PUBLIC_IDENTITIES} if viewer is Viewer.TEAM else set()
     assert shown[0] - shown[1] == tables
@@ -95,7 +95,7 @@ def test_the_modes_show_less_and_less(viewer: Viewer, phase: Phase):
 
 
 @pytest.mark.parametrize("feedback", Feedback)
-def test_no_mode_keeps_anything_back_after_the_reveal_or_from_organizers(feedback: Feedback):
+def test_no_mode_withholds_anything_after_the_reveal_or_from_organizers(feedback: Feedback):
     for viewer in Viewer:
         revealed = visibility.visible_fields(viewer, Phase.REVEALED, feedback)
         assert revealed == visible_fields(viewer, Phase.REVEALED)

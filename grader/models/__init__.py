@@ -1,4 +1,4 @@
-"""The database tables: columns, constraints and relationships."""
+"""Database tables with their columns, constraints and relationships."""
 
 from grader.models.audit import AuditEntry, FairPlayMark
 from grader.models.competitions import (

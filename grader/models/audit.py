@@ -1,4 +1,4 @@
-"""Tables of the audit log and of organizers' marks on the page Fair play."""
+"""Tables of the audit log and of organizers' marks on the Fair play page."""
 
 from datetime import datetime
 from typing import Any
@@ -11,12 +11,12 @@ from grader.models.people import User
 
 
 class AuditEntry(Base):
-    """An act of an organizer, written in its transaction.
+    """An organizer's action, written in the same transaction as its changes.
 
-    `actor` is None for the shell and the calendar, which `origin` names. `subject` is the changed object,
-    such as "team 12". `before` and `after` hold the changed fields, and `times` the names of those that are
-    times (None in entries of older versions). `is_public` entries are in the public log with the sentence
-    `public_text`.
+    `actor` is None for the shell and for scheduled tasks, which `origin` names. `subject` is the changed
+    object, such as "team 12". `before` and `after` contain the changed fields. `times` lists the fields that
+    contain times; it is None in entries of older versions. Entries with `is_public` appear in the public log
+    with the text `public_text`.
     """
 
     __tablename__ = "audit_entry"
@@ -40,7 +40,7 @@ class AuditEntry(Base):
 
 
 class FairPlayMark(Base):
-    """A checked row of the page Fair play, such as "team 3", and why nothing is wrong."""
+    """A row of the Fair play page, such as "team 3", marked as reviewed with a reason."""
 
     __tablename__ = "fair_play_mark"
     __table_args__ = (UniqueConstraint("competition_id", "line"),)

@@ -1,4 +1,4 @@
-"""Tables of competitions: settings and state, organizers, participants, data files, announcements."""
+"""Tables of competitions, organizers, participants, data files, figures and announcements."""
 
 import enum
 from datetime import datetime
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from grader.models.scoring import ScoringVersion
 
 TEXTS = ("overview", "evaluation", "data_description", "rules")
-DELETED = "deleted:"  # with the id, in place of a deleted draft's slug; nobody can ask for it
+# A deleted draft's slug becomes this prefix and its id. No URL matches it, because slugs have no colon.
+DELETED = "deleted:"
 FORMATTED = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class CompetitionState(enum.StrEnum):
-    """The stored states; scheduled, open and closed follow from the time."""
+    """The stored states; the phases scheduled, open and closed are derived from the time."""
 
     DRAFT = "draft"
     PUBLISHED = "published"
@@ -42,7 +43,7 @@ class CompetitionState(enum.StrEnum):
 
 
 class EntryMode(enum.StrEnum):
-    """Who may join: anybody, people with the entry code, or people that an organizer admits."""
+    """Entry policies: anyone, users with the entry code, or users whom an organizer admits."""
 
     OPEN = "open"
     CODE = "code"
@@ -50,14 +51,14 @@ class EntryMode(enum.StrEnum):
 
 
 class RevealRule(enum.StrEnum):
-    """Whether the private leaderboard is revealed automatically on a date, or only by an organizer."""
+    """Reveal policies for the private leaderboard: automatic on a date, or only by an organizer."""
 
     DATE = "date"
     ORGANIZER = "organizer"
 
 
 class _WithTexts:
-    """A row with Markdown texts and their stored HTML, which a changed text deletes."""
+    """A row with Markdown texts and their cached HTML, which is cleared when a text changes."""
 
     formatted: Mapped[dict[str, Any] | None] = mapped_column(FORMATTED, deferred=True)
 
@@ -69,19 +70,21 @@ class _WithTexts:
 
 
 class Competition(_WithTexts, Base):
-    """A competition; every leaderboard reads through `live_scoring_version`.
+    """A competition. Its leaderboards show the scores of `live_scoring_version`.
 
-    A limit of None is none. `reveals_at` is when the private leaderboard is revealed if no organizer did it
-    before; `settled_at` is when the standings of the close were computed, for everything accepted in time had
-    its result, and `finalized_at` when they became final.
+    A limit of None means unlimited.
 
-    `summary` is the first paragraph of the overview; the pages show it once it is formatted.
+    `reveals_at` is the time of the automatic reveal. `settled_at` is the time at which the private standings
+    were computed, after every submission accepted before the close had its result. `finalized_at` is the time
+    at which they became final.
 
-    `feedback_key` is the secret of the noise and the sketches of a coarse mode of feedback.
+    `summary` is the first paragraph of the overview. It is set when the overview is formatted.
 
-    A draft may lack dates and a live scoring version; `draft_metric` is the metric that its solution will be
-    checked with. While `paused_at` is set nothing is accepted and uploaders read `pause_message`. Selections
-    freeze at the close, or at `selection_deadline` where an organizer reopened them.
+    `feedback_key` is the secret key for the noise and the sketches of the coarse feedback modes.
+
+    A draft may lack dates and a live scoring version; `draft_metric` contains the metric settings with which
+    its solution will be checked. While `paused_at` is set, uploads are rejected with `pause_message`.
+    Selections are frozen at the close, or at `selection_deadline` if an organizer has reopened them.
     """
 
     __tablename__ = "competition"
@@ -123,7 +126,7 @@ class Competition(_WithTexts, Base):
     merger_deadline: Mapped[datetime | None]
     max_team_size: Mapped[int] = mapped_column(default=5, server_default="5")
     max_daily_submissions: Mapped[int | None] = mapped_column(
-        Integer().evaluates_none(),  # None is no limit, not the default
+        Integer().evaluates_none(),  # None means unlimited, not the default
         default=5,
         server_default="5",
     )
@@ -153,7 +156,10 @@ class Competition(_WithTexts, Base):
 
 
 class Role(enum.StrEnum):
-    """An owner may do all; an editor all but publish, archive and choose organizers; a viewer sees."""
+    """The roles of organizers.
+
+    An editor may do everything except publish, archive and manage organizers. A viewer has read-only access.
+    """
 
     OWNER = "owner"
     EDITOR = "editor"
@@ -161,7 +167,7 @@ class Role(enum.StrEnum):
 
 
 class Organizer(Base):
-    """A person's role in a competition; site administrators are owners without a row."""
+    """A user's role in a competition; site administrators are owners without a row."""
 
     __tablename__ = "organizer"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
@@ -176,9 +182,10 @@ class Organizer(Base):
 
 
 class Participation(Base):
-    """A participant of a competition, with the accepted version of the rules.
+    """A user's entry in a competition, with the accepted version of the rules.
 
-    `bound_team_id` is the team of the person's first submission. Its members cannot join another team.
+    `bound_team_id` is set to the user's team once that team has submitted. The user can then join no other
+    team.
     """
 
     __tablename__ = "participation"
@@ -198,8 +205,11 @@ class Participation(Base):
 
 
 class DataCheckState(enum.StrEnum):
-    """What is known of a file: nothing, for it was there before files were checked; that it waits for its
-    check; that it gives nothing away; that it is held back; or that an organizer has allowed it."""
+    """The states of a data file's check for disclosed labels.
+
+    `unchecked` files are older than the check. `allowed` files disclose labels, but an organizer has allowed
+    them.
+    """
 
     UNCHECKED = "unchecked"
     WAITING = "waiting"
@@ -209,10 +219,10 @@ class DataCheckState(enum.StrEnum):
 
 
 class DataFile(Base):
-    """A file of the data page.
+    """A file on the Data page.
 
-    `check_key` identifies the bytes and the solutions of the check. `findings` holds its result with the
-    `sha256` of the file. `allowed` holds an organizer's text, its time, and what it covers.
+    `check_key` identifies the checked bytes and the solutions. `findings` contains the check's result and the
+    `sha256` of the file. `allowed` contains an organizer's reason, its time, and the findings it covers.
     """
 
     __tablename__ = "data_file"
@@ -236,7 +246,7 @@ class DataFile(Base):
 
 
 class Figure(Base):
-    """A picture in the competition's texts; its bytes are a blob."""
+    """An image for the competition's texts; its bytes are stored as a blob."""
 
     __tablename__ = "figure"
     __table_args__ = (UniqueConstraint("competition_id", "name"),)
@@ -253,7 +263,7 @@ class Figure(Base):
 
 
 class Announcement(_WithTexts, Base):
-    """One announcement in Markdown; withdrawn ones stay for the audit and are not shown."""
+    """An announcement in Markdown; a withdrawn one is hidden but kept for the audit log."""
 
     __tablename__ = "announcement"
 

@@ -11,9 +11,9 @@ from grader.models.teams import Team
 
 
 class Notification(Base):
-    """An event for a person, a team, or without either everybody in the competition.
+    """A notification for a user, for a team, or for all participants if it has neither.
 
-    `subject_id` is the announcement, or the submission of an answer.
+    `subject_id` is the id of the announcement, or of the submission whose question got an answer.
     """
 
     __tablename__ = "notification"
@@ -37,7 +37,7 @@ class Notification(Base):
 
 
 class NotificationRead(Base):
-    """A read mark of a person for a notification."""
+    """A mark that a user has read a notification."""
 
     __tablename__ = "notification_read"
 
@@ -48,7 +48,10 @@ class NotificationRead(Base):
 
 
 class Mail(Base):
-    """A queued e-mail, claimed with a lease; `key` is unique, and `sent_at` is set after delivery."""
+    """A queued e-mail that is claimed with a lease.
+
+    The unique `key` prevents duplicate e-mails. `sent_at` is set after delivery.
+    """
 
     __tablename__ = "mail"
     __table_args__ = (Index("ix_mail_sent_at_available_at", "sent_at", "available_at"),)

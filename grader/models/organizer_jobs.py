@@ -1,4 +1,4 @@
-"""Table of organizers' background jobs: kind, state, lease, result."""
+"""Table of organizers' background jobs."""
 
 import enum
 from datetime import datetime
@@ -14,9 +14,16 @@ from grader.models.scoring import JobState
 
 
 class OrganizerJobKind(enum.StrEnum):
-    """Checking an uploaded solution or changed settings, verifying what competes, packing the results,
-    diagnosing a submission, telling which teams are tied, looking through data files for labels, and through
-    submissions for signs of probing and of copies."""
+    """Kinds of background jobs.
+
+    - `check` and `settings` check an uploaded solution and changed settings.
+    - `verify` recomputes the competing scores.
+    - `bundle` creates the results bundle.
+    - `diagnose` computes the diagnosis of a submission.
+    - `ties` determines which teams are tied.
+    - `data` scans data files for labels.
+    - `fair_play` scans submissions for signs of probing and copying.
+    """
 
     CHECK = "check"
     VERIFY = "verify"
@@ -29,10 +36,10 @@ class OrganizerJobKind(enum.StrEnum):
 
 
 class OrganizerJob(Base):
-    """A background job with a lease, a token, a holder and attempts, like a scoring job.
+    """A background job, claimed and retried like a scoring job.
 
-    `parameters` is the request, `progress` the current `done`, `total` and `words`, `result` the outcome, and
-    `problems` the reasons of a rejection. `dismissed_at` is set when an organizer hides the job.
+    `progress` contains the current `done`, `total` and `words`. `problems` contains the reasons for a
+    rejection. `dismissed_at` is set when an organizer hides the job.
     """
 
     __tablename__ = "organizer_job"

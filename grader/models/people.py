@@ -1,4 +1,4 @@
-"""Tables of people: accounts, logins, API tokens, one-time links, rate-limit counters."""
+"""Tables of accounts, sessions, API tokens, one-time links and rate-limit counters."""
 
 import enum
 import secrets
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 def new_avatar_key() -> str:
-    """Return the random key of an avatar."""
+    """Return a random key for an avatar."""
     return secrets.token_hex(8)
 
 
 class User(Base):
-    """An account. `name_folded` is for look-ups in any case, `name_key` and `name_shape` for look-alikes.
+    """An account.
 
-    `email_key` is the folded address once it is verified. `unwanted_notices` are the kinds of e-mail that the
-    person switched off. A deleted account stays as an anonymous row for the standings and the audit log.
-    `page_key` is the address of the profile page, None without one. `avatar_key` is random.
+    `name_folded` is for case-insensitive lookups. `name_key` and `name_shape` are for detecting look-alike
+    names. `email_key` is the case-folded address, set once it is verified. `unwanted_notices` lists the kinds
+    of e-mail that the user has turned off. `page_key` is part of the profile page's URL; it is None if the
+    profile is off. The row of a deleted account is anonymized and kept for the standings and the audit log.
     """
 
     __tablename__ = "user_account"
@@ -52,7 +53,7 @@ class User(Base):
 
 
 class Login(Base):
-    """A login session; the cookie holds the token, the table its sha256."""
+    """A session; the cookie contains the token, the table only its SHA-256."""
 
     __tablename__ = "login"
 
@@ -68,7 +69,7 @@ class Login(Base):
 
 
 class KnownAddress(Base):
-    """The keyed hash of an address from which a person has logged in."""
+    """The keyed hash of an IP address from which a user has logged in."""
 
     __tablename__ = "known_address"
     __table_args__ = (UniqueConstraint("user_id", "address_hash"),)
@@ -80,17 +81,17 @@ class KnownAddress(Base):
 
 
 class PlaceKind(enum.StrEnum):
-    """From where a person logs in: an address, or a browser."""
+    """The kinds of login places: an IP address or a browser."""
 
     ADDRESS = "address"
     BROWSER = "browser"
 
 
 class LoginPlace(Base):
-    """The keyed hash of an address or a browser from which a person logged in.
+    """The keyed hash of an IP address or a browser from which a user has logged in.
 
-    Unlike the hash of a `KnownAddress` it is the same for all people, so organizers see that accounts share a
-    place, but not which place.
+    Unlike the hash of a `KnownAddress`, it is the same for all users. Organizers can therefore see that
+    accounts share an address or a browser, but not which one.
     """
 
     __tablename__ = "login_place"
@@ -106,9 +107,9 @@ class LoginPlace(Base):
 
 
 class ApiToken(Base):
-    """The sha256 of a bearer token, which is bound to a competition or not.
+    """An API token, stored as its SHA-256 and optionally limited to one competition.
 
-    `made_with_id` is the token that created it.
+    `made_with_id` is the token that was used to create it.
     """
 
     __tablename__ = "api_token"
@@ -133,7 +134,7 @@ class ApiToken(Base):
 
 
 class RepeatableRequest(Base):
-    """A request with an Idempotency-Key; without a status it is in progress or was interrupted."""
+    """A request with an Idempotency-Key; it has no `status` while in progress or if interrupted."""
 
     __tablename__ = "repeatable_request"
     __table_args__ = (UniqueConstraint("user_id", "key"),)
@@ -186,7 +187,10 @@ class AccountLink(Base):
 
 
 class Tally(Base):
-    """One counted act for a rate limit, kept for a day: its `kind`, and for whom it counts (`whose`)."""
+    """One action counted toward a rate limit, kept for a day.
+
+    `kind` identifies the limit, `whose` the user or address to which it applies.
+    """
 
     __tablename__ = "tally"
     __table_args__ = (Index(None, "kind", "whose", "at"),)

@@ -14,12 +14,15 @@ from grader.models.submissions import Submission
 class Solution(Base):
     """A version of a competition's solution.
 
-    The web reads only `row_ids_sha256`. `prepared_sha256` holds labels, identities and splits for workers and
-    organizers' commands. `report` holds the counts shown at the upload. `digest` is the sha256 of the
-    canonical form, as secret as the content, because it would confirm guessed labels. `commitment` is the
-    sha256 of `nonce` (32 random bytes in hexadecimal) and that form; it is public, the nonce is published
-    with the solution. `canaries` is stored in the database only, so a leak of the stored files does not
-    reveal them.
+    The web process reads only the blob `row_ids_sha256`. The blob `prepared_sha256` contains the labels,
+    identities and splits for workers and organizers' commands. `report` contains the counts shown after the
+    upload.
+
+    `digest` is the SHA-256 of the canonical form. It is as secret as the content, because it would confirm
+    guessed labels. `commitment` is the SHA-256 of `nonce` (32 random bytes in hexadecimal) and that form. The
+    commitment is public; the nonce is published with the solution.
+
+    `canaries` is stored only in the database, so a leak of the stored files does not reveal them.
     """
 
     __tablename__ = "solution"
@@ -43,7 +46,11 @@ class Solution(Base):
 
 
 class ScoringVersionState(enum.StrEnum):
-    """`preparing` is scored beside the live one; publishing makes it `live` and the other `retired`."""
+    """The states of a scoring version.
+
+    A `preparing` version is scored in parallel with the live one. Publishing makes it `live` and the previous
+    one `retired`.
+    """
 
     PREPARING = "preparing"
     LIVE = "live"
@@ -52,9 +59,9 @@ class ScoringVersionState(enum.StrEnum):
 
 
 class ScoringVersion(Base):
-    """A solution with metric settings, by which all submissions of a competition are scored.
+    """A solution with metric settings, under which all submissions of a competition are scored.
 
-    `notice` is the message of its last publication, and `replaced_number` the version that was live before.
+    `notice` is the message of its last publication. `replaced_number` is the version that was live before it.
     """
 
     __tablename__ = "scoring_version"
@@ -78,7 +85,7 @@ class ScoringVersion(Base):
 
 
 class Split(enum.StrEnum):
-    """The splits that a score is computed on."""
+    """The splits on which scores are computed."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -87,10 +94,12 @@ class Split(enum.StrEnum):
 class Score(Base):
     """A score with its four terms and the exact integer counts of every cell.
 
-    `shown_units` is the public score that a coarse feedback mode shows, None if it shows none; it depends on
-    the team's other files. `errors` has the defined standard errors of the score and its terms.
+    `shown_units` is the public score that a coarse feedback mode shows, or None if it shows none. It depends
+    on the team's other submissions. `errors` contains the standard errors of the score and its terms that are
+    defined.
 
-    There is no index by scoring version alone: a planner without statistics would prefer it wrongly.
+    There is no index on the scoring version alone, because a planner without statistics would wrongly prefer
+    it.
     """
 
     __tablename__ = "score"
@@ -112,7 +121,7 @@ class Score(Base):
 
 
 class ScoreBasis(Base):
-    """What a coarse mode of feedback needs of a scored file beside its score (`grader.feedback.Basis`)."""
+    """Additional inputs of coarse feedback modes for a score (`grader.feedback.Basis`)."""
 
     __tablename__ = "score_basis"
 
@@ -122,7 +131,7 @@ class ScoreBasis(Base):
 
 
 class JobState(enum.StrEnum):
-    """`waiting` and `claimed` are open; the others are ends."""
+    """The states of a job; all except `waiting` and `claimed` are final."""
 
     WAITING = "waiting"
     CLAIMED = "claimed"
@@ -132,13 +141,15 @@ class JobState(enum.StrEnum):
 
 
 class ScoringJob(Base):
-    """The scoring of one submission under one scoring version.
+    """The job that scores one submission under one scoring version.
 
-    It can be claimed from `available_at` on: at once, or some time after an exception of our own. A claim
-    sets `lease_until`, a new `token` and the `holder`, the name of the process that claims (None where one of
-    an older version did), and counts an attempt; only the holder of the current token may record.
-    `error_count` counts exceptions of our own; the other ended attempts were lost leases. What came of the
-    job stands here and, while its scoring version is live, on the submission.
+    A job can be claimed once `available_at` has passed. An internal error postpones this time. A claim sets
+    `lease_until`, a new `token` and the `holder`, and counts an attempt. The holder is the name of the
+    claiming process, or None if that process ran an older version. Only a process with the current token may
+    record the result.
+
+    `error_count` counts internal errors; the other unsuccessful attempts lost their lease. The result is
+    stored here and, while the scoring version is live, also on the submission.
     """
 
     __tablename__ = "scoring_job"

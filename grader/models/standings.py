@@ -1,4 +1,4 @@
-"""Tables of standings: the leaderboards' rows, daily ranks, final standings."""
+"""Tables of standings: leaderboard rows, daily ranks and final standings."""
 
 from datetime import date, datetime
 from typing import Any
@@ -14,9 +14,10 @@ from grader.ranking.order import COLUMNS, Column
 
 
 class Standing(Base):
-    """A team's entry on a leaderboard, without a rank, which is computed for each request.
+    """A team's entry on a leaderboard.
 
-    `score_units` is the displayed score in units of 0.00001.
+    The rank is not stored; each request computes it. `score_units` is the displayed score in units of
+    0.00001.
     """
 
     __tablename__ = "standing"
@@ -40,14 +41,13 @@ def _directed(column: Column) -> ColumnElement[Any]:
     return stored.desc() if column.is_highest_first else stored.expression
 
 
-# The order of a leaderboard in SQL.
 STANDING_ORDER = tuple(_directed(column) for column in COLUMNS)
-# A page of a leaderboard reads its own lines only.
+# With this index, a page of a leaderboard reads only its own rows.
 Index("ix_standing_board", Standing.scoring_version_id, Standing.split, *STANDING_ORDER)
 
 
 class DailyRank(Base):
-    """A team's public rank at the start of a UTC day under one scoring version; it can be recomputed."""
+    """A team's public rank at the start of a UTC day under one scoring version; recomputable."""
 
     __tablename__ = "daily_rank"
     __table_args__ = (UniqueConstraint("scoring_version_id", "day", "team_id"),)
@@ -60,7 +60,7 @@ class DailyRank(Base):
 
 
 class FinalBoard(Base):
-    """The final standings of a competition; each later publication has the next number."""
+    """The final standings of a competition; each publication gets the next number."""
 
     __tablename__ = "final_board"
     __table_args__ = (UniqueConstraint("competition_id", "number"),)
@@ -76,7 +76,7 @@ class FinalBoard(Base):
 
 
 class FinalStanding(Base):
-    """A row of stored final standings, with the names and displayed values of that time."""
+    """A row of the final standings, with names and scores as displayed when they were stored."""
 
     __tablename__ = "final_standing"
     __table_args__ = (UniqueConstraint("board_id", "rank"),)

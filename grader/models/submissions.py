@@ -1,4 +1,4 @@
-"""Tables of submissions, announced uploads, extra submissions and questions about scores."""
+"""Tables of submissions, uploads in parts, extra submissions and questions about scores."""
 
 import enum
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from grader.ranking.selection import SubmissionKind
 
 
 class SubmissionStatus(enum.StrEnum):
-    """`rejected` is the file's fault, `failed` is ours."""
+    """Submission statuses: `rejected` is an error in the file, `failed` is one on the server."""
 
     PENDING = "pending"
     SCORED = "scored"
@@ -24,12 +24,13 @@ class SubmissionStatus(enum.StrEnum):
 
 
 class Submission(Base):
-    """An accepted upload. `problems` and `notes` are what the file reader answered.
+    """An upload that entered the queue, with the file reader's `problems` and `notes`.
 
-    `slot_day` is the UTC day whose limit it uses, None where it uses none: a pending file holds a slot of the
-    day of its acceptance, a rejected or failed one gives it back. The bytes of a rejected file are kept for a
-    day at most; `file_deleted_at` is when this row gave them up. `was_checked`: found clean before it was
-    accepted.
+    `slot_day` is the UTC day toward whose limit the submission counts, or None. A pending submission counts
+    toward the day of its upload. A rejected or failed one no longer counts.
+
+    The bytes of a rejected file are kept for at most one day; from `file_deleted_at` on, this row no longer
+    needs them. `was_checked` means that the file had passed the check before the upload.
     """
 
     __tablename__ = "submission"
@@ -39,7 +40,7 @@ class Submission(Base):
         Index("ix_submission_competition_id_status", "competition_id", "status"),
         Index("ix_submission_competition_id_kind", "competition_id", "kind"),
         Index("ix_submission_team_id_submitted_at", "team_id", "submitted_at"),
-        # The console counts the files of each day from the index alone.
+        # The console can count the submissions of each day with an index-only scan.
         Index("ix_submission_by_day", "competition_id", "submitted_at", "status"),
     )
 
@@ -72,7 +73,10 @@ class Submission(Base):
 
 
 class SubmissionGrant(Base):
-    """Raises one UTC day's limit and the total limit by `count`: a team's, or without a team everybody's."""
+    """Extra submissions for one UTC day, for one team or for all teams if `team_id` is None.
+
+    From that day on, they also raise the total limit.
+    """
 
     __tablename__ = "submission_grant"
     __table_args__ = (Index("ix_submission_grant_competition_id_team_id", "competition_id", "team_id"),)
@@ -87,7 +91,7 @@ class SubmissionGrant(Base):
 
 
 class Dispute(Base):
-    """One question about one submission's score; it is open until it is answered."""
+    """A question about a submission's score, open until an organizer answers it."""
 
     __tablename__ = "dispute"
     __table_args__ = (Index("ix_dispute_competition_id_answered_at", "competition_id", "answered_at"),)
@@ -108,9 +112,10 @@ class Dispute(Base):
 
 
 class AnnouncedUpload(Base):
-    """A file that a person announced; a submission's belongs to a competition, an organizer's to none yet.
+    """An upload whose size was announced and whose parts may arrive in several requests.
 
-    `parts` are the blobs that have come so far, each with its length; `sha256` is the whole file.
+    An upload for a submission belongs to a competition; an organizer's upload has none yet. `parts` lists the
+    blobs received so far with their lengths. `sha256` is the hash of the complete file.
     """
 
     __tablename__ = "announced_upload"
@@ -129,5 +134,5 @@ class AnnouncedUpload(Base):
 
     @property
     def received_bytes(self) -> int:
-        """How many bytes of the file are stored, from its beginning."""
+        """The number of bytes stored so far, counted from the start of the file."""
         return self.size_bytes if self.sha256 else sum(int(size) for _, size in self.parts)

@@ -11,13 +11,13 @@ from grader.models.people import User, new_avatar_key
 
 
 class Team(Base):
-    """A team of one competition; its name is unique there, look-alikes included (`name_shape`, as of a User).
+    """A team in a competition. Names that look alike count as the same (see `name_shape` of `User`).
 
-    A team that was merged into another keeps its row and name, and has neither members nor submissions. The
-    team of organizers holds their test submissions; it has no members and stands on no board.
+    A team that was merged into another keeps its row and name but has no members and no submissions. The
+    organizers' team owns their test submissions. It has no members and appears on no leaderboard.
 
-    A team keeps a name that organizers gave it (`name_given_at`) until they free it. Until then nobody can
-    choose a name that they took from it (`names_taken_away`).
+    A team whose name was set by organizers (`name_given_at`) cannot change it until they allow it. Until then
+    no team can use the names that they replaced (`names_taken_away`).
     """
 
     __tablename__ = "team"
@@ -52,7 +52,7 @@ class Team(Base):
 
 
 class TeamMember(Base):
-    """A person in a team; a person is in one team per competition."""
+    """A user's membership in a team; a user can be in only one team per competition."""
 
     __tablename__ = "team_member"
     __table_args__ = (UniqueConstraint("competition_id", "user_id"),)
@@ -68,7 +68,7 @@ class TeamMember(Base):
 
 
 class TeamInvite(Base):
-    """An invitation into a team: for one person by name, or for anybody with the link."""
+    """An invitation to a team, for one user by name or for anyone with the link."""
 
     __tablename__ = "team_invite"
 
@@ -86,7 +86,7 @@ class TeamInvite(Base):
 
 
 class RequestState(enum.StrEnum):
-    """What became of a request that somebody else decides."""
+    """The states of a request that another user decides."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
@@ -95,7 +95,7 @@ class RequestState(enum.StrEnum):
 
 
 class MergeRequest(Base):
-    """A team's wish to take in another team, which that team's leader decides."""
+    """A team's request to merge another team into itself, decided by that team's leader."""
 
     __tablename__ = "merge_request"
 

@@ -1,4 +1,4 @@
-"""Tables of webhooks: subscriptions, and the outbox of events to deliver."""
+"""Tables of webhooks: subscriptions and the outbox of deliveries."""
 
 import enum
 from datetime import datetime
@@ -15,14 +15,14 @@ from grader.models.teams import Team
 
 
 class BodyFormat(enum.StrEnum):
-    """What a webhook is sent: all fields as JSON, or one sentence as Slack reads it."""
+    """The formats of webhook payloads: all fields as JSON, or one sentence in Slack's format."""
 
     JSON = "json"
     SLACK = "slack"
 
 
 class OffReason(enum.StrEnum):
-    """Why a webhook is switched off: somebody did it, a day of failures, or its owner has left."""
+    """Reasons why a webhook is off: a user's choice, a day of failures, or its owner has left."""
 
     SWITCHED_OFF = "switched_off"
     FAILING = "failing"
@@ -30,11 +30,11 @@ class OffReason(enum.StrEnum):
 
 
 class Webhook(Base):
-    """A URL that gets events of a team, or without a team of the competition for organizers.
+    """A URL that receives a team's events, or organizers' events if `team_id` is None.
 
-    The owner created or changed it last; it gets what the owner may see. `available_at` is the earliest time
-    of the next delivery, after a lease or a pause. `ranks` are the last reported ranks with their
-    leaderboard.
+    The owner is the user who last created or changed the webhook. Payloads contain only what the owner may
+    see. `available_at` is the earliest time of the next delivery, after a lease or a backoff. `ranks` are the
+    last reported ranks with their leaderboard.
     """
 
     __tablename__ = "webhook"
@@ -65,10 +65,10 @@ class Webhook(Base):
 
 
 class Delivery(Base):
-    """An event for a webhook, and its last attempt.
+    """An event to deliver to a webhook, with the result of the last attempt.
 
-    The payload is built for each attempt. `token` identifies the event for the receiver at each attempt.
-    `status` is the HTTP status, None without a response.
+    The payload is built for each attempt. `token` identifies the event to the receiver and is the same for
+    all attempts. `status` is the HTTP status, or None without a response.
     """
 
     __tablename__ = "webhook_delivery"

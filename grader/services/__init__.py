@@ -1,1 +1,1 @@
-"""Use cases: functions that flush and never commit; the caller opens the transaction."""
+"""Use cases: functions that flush but never commit, because the caller owns the transaction."""

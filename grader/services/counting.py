@@ -1,6 +1,6 @@
-"""Rate-limit counters in the database, and database locks by name.
+"""Rate-limit counters in the database, and named database locks.
 
-Callers must hold the lock of what they count (`hold_lock`, or the competition's) before counting.
+Before counting, callers must hold a lock: `hold_lock` or the lock of the competition.
 """
 
 import hashlib
@@ -22,24 +22,24 @@ KEPT = DAY
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number of acts within a time of at most `KEPT`."""
+    """A maximum number of actions within a period of at most `KEPT`."""
 
     count: int
     within: timedelta
 
     @property
     def period(self) -> str:
-        """The time in words."""
+        """The period in words."""
         return {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}[self.within]
 
 
 def free_at(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
-    """Return the reached limit that ends last, and its end; None if no limit is reached."""
+    """Return the reached limit that ends last and its end, or None if no limit is reached."""
     found = []
     for limit in limits:
-        # The count-th newest must leave the window.
+        # The limit ends when the oldest action that counts, the `limit.count`-th newest, leaves the window.
         at = session.scalar(
             select(Tally.at)
             .where(Tally.kind == kind, Tally.whose == whose, Tally.at > now - limit.within)
@@ -53,7 +53,7 @@ def free_at(
 
 
 def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
-    """Count once and return the id for `take_back`."""
+    """Count an action and return its id for `take_back`."""
     tally = Tally(kind=kind, whose=whose, at=now)
     session.add(tally)
     session.flush()
@@ -63,7 +63,7 @@ def add(session: Session, *, kind: str, whose: str, now: datetime) -> int:
 def add_within(
     session: Session, *, kind: str, whose: str, limits: Sequence[Limit], now: datetime
 ) -> tuple[Limit, datetime] | None:
-    """Lock the counter and count once; count nothing and return `free_at` where a limit is reached."""
+    """Lock the counter; count an action unless a limit is reached; return as `free_at` does."""
     hold_lock(session, f"{kind} {whose}")
     reached = free_at(session, kind=kind, whose=whose, limits=limits, now=now)
     if reached is None:
@@ -72,12 +72,12 @@ def add_within(
 
 
 def take_back(session: Session, *, ids: Sequence[int]) -> None:
-    """Delete counts."""
+    """Delete counted actions."""
     session.execute(delete(Tally).where(Tally.id.in_(ids)))
 
 
 def when(moment: datetime, now: datetime) -> str:
-    """Return the time until a moment and the moment, in words."""
+    """Return a text with the remaining time until `moment` and the time itself."""
     left = max(1, math.ceil((moment - now).total_seconds()))
     if left < 120:
         return f"in {left} second{'s' if left > 1 else ''}"
@@ -88,13 +88,16 @@ def when(moment: datetime, now: datetime) -> str:
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for counts that are too old for any limit."""
+    """Return the condition for actions that are too old to affect any limit."""
     return Tally.at <= now - KEPT
 
 
 def hold_lock(session: Session, name: str) -> None:
-    """Hold a lock by name until the transaction ends; SQLite has one write transaction at a time."""
-    session.connection()  # begins it
+    """Hold a named lock until the transaction ends.
+
+    SQLite needs no lock, because it allows only one write transaction at a time.
+    """
+    session.connection()  # starts the transaction
     if session.get_bind().dialect.name == "postgresql":
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
         session.execute(select(func.pg_advisory_xact_lock(number)))

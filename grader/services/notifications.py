@@ -1,7 +1,7 @@
-"""Notifications: creation for an audience, lists, read marks.
+"""Notifications: creation, lists and read marks.
 
-An event writes one row for its audience; the readers are determined when they read. People who leave a team
-or are no longer admitted lose its notifications. New members do not see earlier ones.
+Each event adds one row for its whole audience. The recipients are determined when they read it: users who
+leave a team or are no longer admitted lose its notifications, and new members do not see earlier ones.
 """
 
 import enum
@@ -27,11 +27,11 @@ from grader.models import (
 )
 from grader.services.paging import Part, Slice, slice_of_query
 
-MOST_MARKED = 5_000  # at once: each is a row, and a statement has a limited number of values
+MOST_MARKED = 5_000  # rows per statement, whose number of parameters is limited
 
 
 class NotificationKind(enum.StrEnum):
-    """The events that people are notified of: of a competition, of a team, and of a person."""
+    """The kinds of notifications, about a competition, a team or a user."""
 
     ANNOUNCEMENT = "announcement"
     RESCORED = "rescored"
@@ -61,7 +61,7 @@ def tell(
     subject_id: int | None = None,
     by: User | None = None,
 ) -> None:
-    """Notify a team, a person, or without either everybody in the competition, and mark it read for `by`."""
+    """Notify a team, a user, or by default the whole competition; mark it as read for `by`."""
     made = Notification(
         competition_id=competition.id,
         team_id=team and team.id,
@@ -77,19 +77,19 @@ def tell(
 
 
 def unread(user_id: int | BindParameter[int]) -> Select[int]:
-    """Return the query of a person's unread notifications."""
+    """Return a query for the ids of a user's unread notifications."""
     read = select(NotificationRead.notification_id).where(NotificationRead.user_id == user_id)
     found = _visible(user_id).subquery()
     return select(found.c.id).where(found.c.id.not_in(read))
 
 
 def unread_ids(session: Session, *, user: User) -> set[int]:
-    """Return the notifications that a person has not read."""
+    """Return the ids of a user's unread notifications."""
     return set(session.scalars(unread(user.id)))
 
 
 def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]:
-    """Return a part of a person's notifications, the newest first."""
+    """Return a slice of a user's notifications, newest first."""
     query = (
         select(Notification)
         .where(Notification.id.in_(_visible(user.id)))
@@ -103,7 +103,7 @@ def slice_of(session: Session, *, user: User, part: Part) -> Slice[Notification]
 
 
 def mark_read(session: Session, *, user: User, ids: Collection[int] | None = None) -> Sequence[Notification]:
-    """Mark these or all notifications of a person as read, and return them."""
+    """Mark the given or all notifications of a user as read and return them."""
     query = select(Notification).limit(MOST_MARKED)
     if ids is None:
         query = query.where(Notification.id.in_(unread(user.id)))
@@ -117,7 +117,7 @@ def mark_read(session: Session, *, user: User, ids: Collection[int] | None = Non
 
 
 def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
-    """Give a team's notifications to the team that took it in."""
+    """Move a team's notifications to the team into which it was merged."""
     of_taken = Notification.competition_id == taken.competition_id, Notification.team_id == taken.id
     session.execute(update(Notification).where(*of_taken).values(team_id=into.id))
 

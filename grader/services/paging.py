@@ -15,7 +15,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """The rows of one page, its number, and how many pages and rows the whole list has."""
+    """The rows of a page with its number and the numbers of pages and rows in the whole list."""
 
     rows: tuple[Row, ...]
     page: int
@@ -29,9 +29,10 @@ class Page(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[Row]):
-    """At most `size` rows of a list, and the key after which the next slice starts, None at the end.
+    """Up to `size` rows of a list in descending order of a key.
 
-    Rows added between two requests are neither repeated nor skipped.
+    `following` is the key after which the next slice starts, or None at the end. If rows are added between
+    two requests, no row is repeated or skipped.
     """
 
     rows: tuple[Row, ...]
@@ -45,7 +46,7 @@ class Slice(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A request for a slice: the key of the row before it, None for the first slice, and its size."""
+    """A request for a slice of `size` rows after a key; `after` is None for the first slice."""
 
     after: int | None = None
     size: int = PAGE_SIZE
@@ -53,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """A page of a list of `count` rows, from `start` if known; empty after the end."""
+    """The position of a page in a list of `count` rows; `start` overrides its first row."""
 
     page: int
     page_size: int
@@ -62,12 +63,12 @@ class Paging:
 
     @property
     def page_count(self) -> int:
-        """The number of pages, at least one."""
+        """The number of pages, at least 1."""
         return max(1, -(-self.count // self.page_size))
 
     @property
     def first(self) -> int:
-        """The number of rows before the page."""
+        """The offset of the page's first row."""
         start = (self.page - 1) * self.page_size if self.start is None else self.start
         return min(start, self.count)
 
@@ -77,7 +78,7 @@ class Paging:
 
 
 def paging(count: int, *, page: int, page_size: int) -> Paging:
-    """Return a page of a list, the first for a number below 1."""
+    """Return the position of a page; numbers below 1 mean the first page."""
     return Paging(max(1, page), page_size, count)
 
 
@@ -88,7 +89,7 @@ def page_of_list(rows: Sequence[Row], *, page: int, page_size: int) -> Page[Row]
 
 
 def page_of_query(session: Session, query: Select[Row], *, page: int, page_size: int) -> Page[Row]:
-    """Return a page of the rows of a sorted query."""
+    """Return a page of a sorted query."""
     count = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
     place = paging(count, page=page, page_size=page_size)
     return place.of(session.scalars(query.limit(page_size).offset(place.first)))
@@ -97,7 +98,7 @@ def page_of_query(session: Session, query: Select[Row], *, page: int, page_size:
 def slice_of_query(
     session: Session, query: Select[Row], *, key: ColumnElement[int], part: Part
 ) -> Slice[Row]:
-    """Return a part of the rows of a query in descending order of a key."""
+    """Return a slice of a query, in descending order of a key."""
     if part.after is not None:
         query = query.where(key < part.after)
     sorted_query = query.order_by(None).order_by(key.desc()).limit(part.size + 1).add_columns(key)

@@ -1,4 +1,4 @@
-"""Idempotency-Keys: a repeated request takes effect once."""
+"""Idempotency-Keys, which ensure that a repeated request takes effect only once."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,50 +12,53 @@ from grader.services import counting
 
 KEY_MAX_LENGTH = 128
 KEPT = timedelta(days=1)
-LONGEST = timedelta(minutes=5)  # that a request is under way; after it, it was cut down
+LONGEST = timedelta(minutes=5)  # A request without a status for longer than this was interrupted.
 
 
 class InvalidKey(ParticipantError):
-    """An Idempotency-Key that is empty or too long."""
+    """The Idempotency-Key is empty, too long or contains characters other than printable ASCII."""
 
     public_name = "invalid_key"
-    message = f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} visible ASCII characters."
+    message = f"The Idempotency-Key is invalid. Use 1 to {KEY_MAX_LENGTH} printable ASCII characters."
 
 
 class KeyUsed(ParticipantError):
-    """An Idempotency-Key of another request."""
+    """The Idempotency-Key was used for a different request."""
 
     public_name = "key_used"
     kind = ErrorKind.CONFLICT
-    message = "This Idempotency-Key was sent with another request before. Use a new one."
+    message = "This Idempotency-Key was already used for a different request. Use a new one."
 
 
 class UnderWay(ParticipantError):
-    """A repeated request whose first one is still in progress."""
+    """The first request with this key is still in progress."""
 
     public_name = "under_way"
     kind = ErrorKind.CONFLICT
     retry_after = timedelta(seconds=2)
-    message = "The same request is under way. Send it again in a moment to get its answer."
+    message = "The same request is still in progress. Repeat it in a few seconds to get its response."
 
 
 class OutcomeUnknown(ParticipantError):
-    """A repeated request whose first one was interrupted."""
+    """The first request with this key was interrupted."""
 
     public_name = "outcome_unknown"
     kind = ErrorKind.CONFLICT
     message = (
-        "The server was stopped while it did this, so it may have taken effect. Look whether it did; if "
-        "not, send the request with a new Idempotency-Key."
+        "The first request was interrupted and may have taken effect. Check whether it did. If not, repeat "
+        "the request with a new Idempotency-Key."
     )
 
 
 class AnswerNotKept(ParticipantError):
-    """A repeated request whose response contained a secret."""
+    """The response to the first request contained a secret and was not stored."""
 
     public_name = "answer_not_kept"
     kind = ErrorKind.CONFLICT
-    message = "This request took effect when it came first. Its answer held a secret, which is shown once."
+    message = (
+        "The first request with this key took effect. Its response contained a secret, which is shown only "
+        "once."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,9 @@ class Repeated:
 def begin(
     session: Session, *, user: User, key: str, fingerprint: str, now: datetime
 ) -> Repeated | RepeatableRequest:
-    """Store the start of a request, or return the earlier response to it.
+    """Record the start of a request, or return the response to an earlier one with this key.
 
-    Raises InvalidKey, KeyUsed, UnderWay, OutcomeUnknown, AnswerNotKept.
+    Raise InvalidKey, KeyUsed, UnderWay, OutcomeUnknown, AnswerNotKept.
     """
     if not (0 < len(key) <= KEY_MAX_LENGTH and key.isascii() and key.isprintable()):
         raise InvalidKey
@@ -98,7 +101,7 @@ def begin(
 
 
 def finish(session: Session, *, request_id: int, status: int, answer: str | None) -> None:
-    """Store the response for repeated requests, None for one with a secret."""
+    """Store the response for repeated requests; `answer` is None if it contains a secret."""
     request = session.get(RepeatableRequest, request_id)
     if request is not None:
         request.status, request.answer = status, answer
@@ -106,7 +109,7 @@ def finish(session: Session, *, request_id: int, status: int, answer: str | None
 
 
 def release(session: Session, *, request_id: int) -> None:
-    """Delete a rejected request, whose key may be used again."""
+    """Delete the record of a rejected request so that its key can be used again."""
     session.execute(delete(RepeatableRequest).where(RepeatableRequest.id == request_id))
 
 

@@ -1,4 +1,4 @@
-"""JSON columns as strict models."""
+"""Strict pydantic models for JSON columns."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -11,15 +11,15 @@ from grader.metrics import MetricSettings
 class StoredJson(BaseModel):
     """The content of a JSON column; missing or unknown keys and wrong types are rejected.
 
-    A field with a default may be missing: rows of earlier versions lack it. Errors do not show the value,
-    which may be secret.
+    Fields with a default may be missing, because rows of earlier versions lack them. Errors do not show the
+    value, which may be secret.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read what `as_dict` returned, in this version or an earlier one; raise ValidationError."""
+        """Parse the output of `as_dict` of this or an earlier version; raise ValidationError."""
         return cls.model_validate(data)
 
     def as_dict(self) -> dict[str, Any]:
@@ -38,11 +38,11 @@ class _Metric(StoredJson):
 def _metric(data: Any) -> MetricSettings:
     if isinstance(data, MetricSettings):
         return data
-    _Metric.model_validate(data)  # the types; the values are for the metric's own check
+    _Metric.model_validate(data)  # This validates the types; MetricSettings validates the values.
     return MetricSettings.from_dict(data)
 
 
-# A list in JSON, and the settings of a metric, whose package knows no pydantic.
+# JSON has no tuples, and the metrics package does not depend on pydantic.
 StoredNames = Annotated[tuple[str, ...], Field(strict=False)]
 StoredMetric = Annotated[
     MetricSettings, PlainValidator(_metric), PlainSerializer(MetricSettings.as_dict, return_type=dict)

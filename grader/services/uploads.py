@@ -15,17 +15,17 @@ from grader.services import counting
 from grader.storage.stores import Storage, StoredBlob
 from grader.text import one_line
 
-KEPT = timedelta(days=7)  # the kaggle command comes back to an upload for 6 days
-INCOMPLETE_KEPT = timedelta(hours=6)  # since its last part
-IDLE_AFTER = timedelta(minutes=15)  # since its last part; on a short disk
+KEPT = timedelta(days=7)  # the kaggle command resumes uploads for 6 days
+INCOMPLETE_KEPT = timedelta(hours=6)  # after the last part
+IDLE_AFTER = timedelta(minutes=15)  # after the last part, if disk space is short
 NAME_MAX_LENGTH = 255
-MOST_PARTS = 200  # of a file; the kaggle command sends all the rest at once
+MOST_PARTS = 200  # per file; the kaggle command sends all remaining bytes at once
 FORGOTTEN_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The number and the total size of the unused files of a person."""
+    """The maximum number and total size of a person's unused files."""
 
     count: int
     size_bytes: int
@@ -36,45 +36,44 @@ FOR_ORGANIZERS = Room(count=200, size_bytes=50_000_000_000)
 
 
 class UnknownUpload(ParticipantError):
-    """A token without an upload of this person and competition."""
+    """The person has no upload with this token in this competition."""
 
     public_name = "unknown_upload"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no such upload. It may have expired: please upload the file again."
+    message = "This upload does not exist or has expired. Upload the file again."
 
 
 class UploadIncomplete(ParticipantError):
-    """An upload that is used before it is complete."""
+    """The upload is not complete yet."""
 
     public_name = "upload_incomplete"
     kind = ErrorKind.CONFLICT
     message = (
-        "Of {upload.name} {upload.received_bytes:,} of {upload.size_bytes:,} bytes have arrived. "
-        "Please upload the file again."
+        "Only {upload.received_bytes:,} of {upload.size_bytes:,} bytes of {upload.name} have arrived. "
+        "Upload the file again."
     )
 
 
 class OtherLength(ParticipantError):
-    """A file that is longer or shorter than announced."""
+    """The file is longer or shorter than announced."""
 
     public_name = "other_length"
     kind = ErrorKind.MISMATCH
     message = (
-        "{upload.name} was announced with {upload.size_bytes:,} bytes; {size_bytes:,} came. "
-        "Please upload the file again."
+        "{upload.name} was announced with {upload.size_bytes:,} bytes, but {size_bytes:,} bytes were "
+        "received. Upload the file again."
     )
 
 
 class TooManyParts(ParticipantError):
-    """A file in too many parts."""
+    """The file has too many parts."""
 
     public_name = "too_many_parts"
     kind = ErrorKind.CONFLICT
 
     def __init__(self, upload: AnnouncedUpload) -> None:
         super().__init__(
-            f"{upload.name} came in {MOST_PARTS} parts and is not whole. Please upload it again, in larger "
-            "parts."
+            f"{upload.name} is still incomplete after {MOST_PARTS} parts. Upload it again in larger parts."
         )
 
 
@@ -87,7 +86,7 @@ def announce(
     size_bytes: int,
     now: datetime,
 ) -> tuple[str, set[str]]:
-    """Start an upload and return its token, and the blobs of the oldest unused files beyond the limit."""
+    """Start an upload; return its token, and the blobs of unused files deleted to make room."""
     counting.hold_lock(session, f"announced uploads of {user.id}")
     forgotten = _make_room(session, user, competition, size_bytes)
     token = secrets.token_urlsafe(32)
@@ -120,7 +119,7 @@ def find(session: Session, *, token: str, now: datetime) -> AnnouncedUpload:
 def add_part(session: Session, *, token: str, part: StoredBlob, start: int, now: datetime) -> AnnouncedUpload:
     """Store a part at `start`, 0 for a new attempt; raise OtherLength, TooManyParts.
 
-    A part that does not follow the received ones changes nothing.
+    A part that does not continue the received ones changes nothing.
     """
     upload = _one(session, token, now, is_locked=True)
     if upload.used_at is not None or (start and start != upload.received_bytes):
@@ -144,14 +143,14 @@ def is_to_join(upload: AnnouncedUpload) -> bool:
 
 
 def join(storage: Storage, upload: AnnouncedUpload) -> StoredBlob:
-    """Store the file of all parts."""
+    """Store the joined file of all parts."""
     return storage.put(_Joined(storage, upload))  # type: ignore[arg-type]  # it is only read
 
 
 def set_whole(
     session: Session, *, token: str, parts: list[list[Any]], whole: StoredBlob, now: datetime
 ) -> AnnouncedUpload:
-    """Store the file of these parts, unless others were received meanwhile."""
+    """Set the joined file of these parts, unless other parts were received in the meantime."""
     upload = _one(session, token, now, is_locked=True)
     if upload.parts == parts:
         upload.sha256, upload.parts = whole.sha256, []
@@ -163,7 +162,10 @@ def set_whole(
 def whole(
     session: Session, *, token: str, user: User, competition: Competition | None = None, now: datetime
 ) -> AnnouncedUpload:
-    """Return a person's complete upload for a competition; raise UnknownUpload, UploadIncomplete."""
+    """Return a person's complete upload for a competition.
+
+    Raises UnknownUpload, UploadIncomplete.
+    """
     upload = _one(session, token, now, is_locked=True)
     if upload.user_id != user.id or upload.competition_id != (competition.id if competition else None):
         raise UnknownUpload
@@ -191,12 +193,12 @@ def has_old(session: Session, *, now: datetime) -> bool:
 
 
 def forget_old(session: Session, *, now: datetime) -> set[str] | None:
-    """Delete expired uploads and return their blobs for deletion, None without one."""
+    """Delete expired uploads and return their blobs for deletion, or None without such uploads."""
     return _forget(session, AnnouncedUpload.expires_at <= now)
 
 
 def forget_idle(session: Session, *, now: datetime, except_id: int | None = None) -> set[str] | None:
-    """Delete uploads that are expired or incomplete without a new part; return as `forget_old`."""
+    """Delete expired uploads and idle incomplete ones; return as `forget_old` does."""
     is_incomplete = AnnouncedUpload.sha256.is_(None) & (cast(AnnouncedUpload.parts, String) != "[]")
     is_idle = is_incomplete & (AnnouncedUpload.expires_at <= now + INCOMPLETE_KEPT - IDLE_AFTER)
     return _forget(
@@ -214,7 +216,7 @@ def _forget(session: Session, *conditions: ColumnElement[bool]) -> set[str] | No
 
 
 class _Joined:
-    """Parts read one after the other as one file."""
+    """Parts read one after another as a single file."""
 
     def __init__(self, storage: Storage, upload: AnnouncedUpload) -> None:
         self._storage, self._names = storage, [str(sha256) for sha256, _ in upload.parts]
@@ -242,7 +244,7 @@ def _one(session: Session, token: str, now: datetime, *, is_locked: bool) -> Ann
 
 
 def _make_room(session: Session, user: User, competition: Competition | None, size_bytes: int) -> set[str]:
-    """Delete the oldest unused files of a person beyond the limit, and return their blobs."""
+    """Delete a person's oldest unused files over the limit, and return their blobs."""
     room = FOR_ORGANIZERS if competition is None else FOR_SUBMISSIONS
     is_of_kind = AnnouncedUpload.competition_id.is_not(None)
     mine = session.scalars(

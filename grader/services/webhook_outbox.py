@@ -1,8 +1,9 @@
-"""Outbox of webhook events: add, claim, retry, give up after 24 hours, delivery log.
+"""Outbox of webhook events: adding, claiming, retries and the delivery log.
 
-Events are written in the transaction of the fact. A webhook is leased, so its events are sent one at a time.
-Pauses grow for an undelivered event and for a failing webhook, so a dead receiver costs one attempt per
-pause. Nothing is recorded under a lost lease.
+Events are written in the same transaction as the change that they report. A webhook is leased, so its events
+are sent one at a time. Both an undelivered event and a failing webhook have a growing backoff, so an
+unreachable receiver costs only one attempt per backoff period. A webhook that fails for 24 hours is switched
+off. Nothing is recorded after a lease is lost.
 """
 
 import enum
@@ -19,16 +20,16 @@ from grader.models import Delivery, OffReason, Team, Webhook
 from grader.services.jobs import leased_rows
 from grader.services.jobs.leased_rows import Backoff
 
-LEASE = timedelta(seconds=30)  # well above what sending may take
+LEASE = timedelta(seconds=30)  # well above the time limit of a request
 PAUSES = Backoff(first=timedelta(seconds=30), longest=timedelta(hours=1))
 OFF_AFTER = timedelta(hours=24)
-GIVEN_UP_AFTER = timedelta(hours=26)  # the last attempt of a day of failures comes before
+GIVEN_UP_AFTER = timedelta(hours=26)  # longer than OFF_AFTER plus the longest backoff
 LOG_LENGTH = 50
 KEPT = timedelta(days=7)
 
 
 class Event(enum.StrEnum):
-    """What a webhook can be told of."""
+    """The events that webhooks can receive."""
 
     SCORED = "submission.scored"
     REJECTED = "submission.rejected"
@@ -38,7 +39,7 @@ class Event(enum.StrEnum):
     DEADLINE = "deadline.near"
     REVEALED = "leaderboard.revealed"
     TEST = "test"
-    """Sent by the test button alone."""
+    """Sent only when a user tests a webhook."""
 
 
 EVENTS = tuple(event for event in Event if event is not Event.TEST)
@@ -63,13 +64,17 @@ def tell(
     subject_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> int:
-    """Write an event for the organizers' webhooks and a team's or all teams' webhooks that chose it."""
+    """Write an event for all webhooks that subscribe to it; return their number.
+
+    These are the organizers' webhooks and those of the team, or of all teams if `team_id` is None.
+    """
     query = select(Webhook.id, Webhook.events).where(
         Webhook.competition_id == competition_id, Webhook.off_at.is_(None)
     )
     if team_id is not None:
         query = query.where(or_(Webhook.team_id.is_(None), Webhook.team_id == team_id))
-    # Nobody deletes a webhook before its events are there: the transaction of the fact would break.
+    # The lock prevents the deletion of a webhook before its events are written, which would make this
+    # transaction fail.
     found = session.execute(query.order_by(Webhook.id).with_for_update(read=True, key_share=True))
     chosen = [webhook_id for webhook_id, events in found if event.value in events]
     write(session, webhook_ids=chosen, event=event, subject_id=subject_id, details=details, now=now)
@@ -85,7 +90,7 @@ def write(
     subject_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an event for webhooks that are locked against deletion."""
+    """Write an event for webhooks; the caller must have locked them against deletion."""
     rows = [
         {
             "token": secrets.token_hex(16),
@@ -110,7 +115,7 @@ def something_waits(session: Session, *, now: datetime) -> bool:
 
 
 def claim(session: Session, *, now: datetime) -> Claimed | None:
-    """Claim a test or the oldest due event and its webhook, None without one."""
+    """Claim the oldest due event, tests first, and its webhook; return None if no event is due."""
     delivery = session.scalar(
         select(Delivery)
         .join(Delivery.webhook)
@@ -132,7 +137,7 @@ def claim(session: Session, *, now: datetime) -> Claimed | None:
 def record_delivered(
     session: Session, *, claimed: Claimed, status: int, duration_ms: int, now: datetime
 ) -> None:
-    """Record a delivery, which ends the failures of its webhook."""
+    """Record a successful delivery and reset the failures of its webhook."""
     held = _held(session, claimed)
     if held is None:
         return
@@ -145,7 +150,10 @@ def record_delivered(
 def record_failed(
     session: Session, *, claimed: Claimed, status: int | None, duration_ms: int | None, now: datetime
 ) -> Webhook | None:
-    """Record a failed attempt with a longer pause; return a webhook that was switched off after a day."""
+    """Record a failed attempt with a longer backoff.
+
+    Return the webhook if it was disabled after failing for a day.
+    """
     held = _held(session, claimed)
     if held is None:
         return None
@@ -153,7 +161,7 @@ def record_failed(
     held.status, held.duration_ms = status, duration_ms
     held.available_at = now + PAUSES.after(held.attempt_count)
     if held.event == Event.TEST:
-        held.ended_at = now  # who pressed the button looks at the log now, and presses again
+        held.ended_at = now  # Tests are not retried: the user sees the result and can send another one.
     else:
         webhook.failure_count += 1
         webhook.failing_since = webhook.failing_since or now
@@ -166,7 +174,7 @@ def record_failed(
 
 
 def drop(session: Session, *, claimed: Claimed, now: datetime) -> None:
-    """Delete an event without content."""
+    """Delete a claimed event that has no content."""
     held = _held(session, claimed)
     if held is not None:
         held.webhook.available_at = now
@@ -183,7 +191,7 @@ def switch_off(session: Session, *, webhook: Webhook, reason: OffReason, now: da
 
 
 def switch_on(session: Session, *, webhook: Webhook, now: datetime) -> None:
-    """Switch a webhook on, for future events."""
+    """Switch a webhook on for future events."""
     webhook.off_at = webhook.off_reason = webhook.failing_since = None
     webhook.failure_count, webhook.available_at = 0, now
     webhook.ranks = webhook.ranks_told_at = None
@@ -191,9 +199,9 @@ def switch_on(session: Session, *, webhook: Webhook, now: datetime) -> None:
 
 
 def remove(session: Session, *conditions: ColumnElement[bool]) -> None:
-    """Delete webhooks with their events."""
+    """Delete webhooks and their events."""
     of_them = select(Webhook.id).where(*conditions)
-    # First the locks: who writes an event for one of them at this moment comes before.
+    # The locks are acquired first, so that concurrent transactions finish writing their events.
     session.execute(of_them.order_by(Webhook.id).with_for_update())
     session.execute(
         delete(Delivery).where(Delivery.webhook_id.in_(of_them)).execution_options(synchronize_session=False)
@@ -202,23 +210,23 @@ def remove(session: Session, *conditions: ColumnElement[bool]) -> None:
 
 
 def follow_merger(session: Session, *, taken: Team, into: Team) -> None:
-    """Move a team's webhooks to the team it merged into."""
+    """Move a team's webhooks to the team into which it was merged."""
     session.execute(update(Webhook).where(Webhook.team_id == taken.id).values(team_id=into.id, ranks=None))
 
 
 def give_up_all(session: Session, *, now: datetime) -> None:
-    """End all undelivered events after a restore: they may have been sent before."""
+    """End all undelivered events after a restore, because they may have been sent before."""
     session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(ended_at=now))
 
 
 def log_of(session: Session, *, webhook: Webhook) -> list[Delivery]:
-    """Return the attempted events of a webhook, the newest first."""
+    """Return the delivery log of a webhook: its attempted events, newest first."""
     query = select(Delivery).where(Delivery.webhook_id == webhook.id, Delivery.attempt_count > 0)
     return list(session.scalars(query.order_by(Delivery.id.desc()).limit(LOG_LENGTH)))
 
 
 def is_old(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for events that ended, or were abandoned, a week ago."""
+    """Return the condition for events that ended or were abandoned at least a week ago."""
     return or_(
         Delivery.ended_at <= now - KEPT,
         and_(Delivery.ended_at.is_(None), Delivery.available_at <= now, Delivery.created_at <= now - KEPT),
@@ -234,7 +242,7 @@ def _is_due(now: datetime) -> ColumnElement[bool]:
 
 
 def _held(session: Session, claimed: Claimed) -> Delivery | None:
-    """Lock a claimed event and its webhook, None if the lease was lost."""
+    """Lock a claimed event and its webhook; return None if the lease was lost."""
     webhook = session.get(Webhook, claimed.webhook_id, with_for_update={"key_share": True})
     if webhook is None:
         return None
@@ -242,7 +250,7 @@ def _held(session: Session, claimed: Claimed) -> Delivery | None:
 
 
 def _shorten_log(session: Session, webhook_id: int) -> None:
-    """Delete events beyond the length of the log."""
+    """Delete the oldest events beyond the length of the log."""
     session.flush()
     ended = select(Delivery.id).where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_not(None))
     oldest = session.scalar(ended.order_by(Delivery.id.desc()).offset(LOG_LENGTH).limit(1))

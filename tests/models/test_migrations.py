@@ -1,4 +1,4 @@
-"""The migrations: up, down, and the same tables as the models."""
+"""Migrations: upgrade, downgrade, and comparison of the tables with the models."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ ROWS_OF_0023: dict[str, list[dict[str, Any]]] = {
     "audit_entry": [
         renaming(1, "First", "Second", "Rude."),
         renaming(1, "Second", "Third", "Rude too."),
-        renaming(2, "Rude", "Given", "Rude."),  # the person's account was deleted afterwards
+        renaming(2, "Rude", "Given", "Rude."),  # This user's account was deleted afterwards.
         renaming(3, "Bad", "Freed", "Rude."),
         act(3, "team.free_name"),
     ],
@@ -74,7 +74,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[D
     database.dispose()
 
 
-def test_the_migrations_go_up_down_to_nothing_and_up_again(empty_database: Database):
+def test_migrations_can_be_applied_reverted_and_applied_again(empty_database: Database):
     assert schema.current(empty_database) is None
     schema.upgrade(empty_database)
     assert schema.is_current(empty_database)
@@ -84,20 +84,20 @@ def test_the_migrations_go_up_down_to_nothing_and_up_again(empty_database: Datab
     assert schema.is_current(empty_database)
 
 
-def test_the_migrations_make_the_tables_that_the_models_describe(empty_database: Database):
+def test_migrations_create_the_tables_of_the_models(empty_database: Database):
     schema.upgrade(empty_database)
     with empty_database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_upgrading_a_current_database_changes_nothing(database: Database):
+def test_upgrade_of_a_current_database_changes_nothing(database: Database):
     before = schema.current(database)
     schema.upgrade(database)
     assert schema.current(database) == before
 
 
-def test_processes_that_start_together_migrate_once(empty_database: Database):
+def test_concurrent_processes_migrate_once(empty_database: Database):
     url = empty_database.engine.url.render_as_string(hide_password=False)
     program = (
         "import sys; from grader.db import Database; from grader.maintenance import schema\n"
@@ -115,14 +115,14 @@ def test_no_migration_imports_code_that_may_change():
     assert [script.name for script in scripts if "grader" in script.read_text(encoding="utf-8")] == []
 
 
-def test_there_is_one_newest_migration_and_their_numbers_ascend():
+def test_there_is_one_newest_migration_and_numbers_ascend():
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     numbers = [script.revision for script in scripts.walk_revisions()][::-1]
     assert len(scripts.get_heads()) == 1
     assert numbers == sorted(numbers) and all(len(number) == 4 for number in numbers)
 
 
-def test_names_that_organizers_gave_are_read_from_the_audit_log(empty_database: Database):
+def test_organizers_team_names_are_read_from_the_audit_log(empty_database: Database):
     schema.upgrade(empty_database, "0023")
     with empty_database.engine.begin() as connection:
         tables = MetaData()

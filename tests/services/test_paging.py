@@ -1,4 +1,4 @@
-"""Pages of lists: together they hold each row once, whether the rows are at hand or in the database."""
+"""Pagination of lists in memory and of database queries."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ sizes = st.integers(1, 7)
 
 
 @given(st.lists(st.integers(), max_size=20), sizes)
-def test_the_pages_of_a_list_are_together_the_list(rows: list[int], page_size: int):
+def test_concatenated_pages_equal_the_list(rows: list[int], page_size: int):
     first = page_of_list(rows, page=1, page_size=page_size)
     pages = [page_of_list(rows, page=page, page_size=page_size) for page in range(1, first.page_count + 1)]
     assert [row for page in pages for row in page.rows] == rows
@@ -23,7 +23,7 @@ def test_the_pages_of_a_list_are_together_the_list(rows: list[int], page_size: i
 
 
 @given(st.lists(st.integers(), max_size=20), sizes, st.integers(-3, 0), st.integers(1, 10**30))
-def test_no_page_comes_before_the_first_and_those_past_the_end_are_empty(
+def test_page_numbers_start_at_one_and_pages_past_the_end_are_empty(
     rows: list[int], page_size: int, before: int, beyond: int
 ):
     first = page_of_list(rows, page=1, page_size=page_size)
@@ -34,7 +34,7 @@ def test_no_page_comes_before_the_first_and_those_past_the_end_are_empty(
     )
 
 
-def test_a_page_of_a_query_is_that_of_the_list_of_its_rows(service):
+def test_page_of_a_query_equals_the_page_of_its_rows(service):
     for name in ("ada", "bob", "cyd", "dan", "eve"):
         service.user(name)
     query = select(User.name).order_by(User.name.desc())
@@ -46,6 +46,6 @@ def test_a_page_of_a_query_is_that_of_the_list_of_its_rows(service):
         assert page_of_query(session, query.where(User.id < 0), page=1, page_size=2) == Page((), 1, 1, 0)
 
 
-def test_a_page_keeps_its_place_in_the_list_when_it_shows_something_else():
+def test_page_keeps_its_position_when_its_rows_are_converted():
     found = page_of_list("abcde", page=2, page_size=2)
     assert found.with_rows(letter.upper() for letter in found.rows) == Page(("C", "D"), 2, 3, 5)

@@ -1,4 +1,4 @@
-"""JSON that rows keep is read strictly, as earlier versions wrote it too."""
+"""Strict parsing of JSON columns, including the formats of earlier versions."""
 
 import math
 from typing import Any
@@ -40,7 +40,7 @@ SOLUTION = {
     "digest": "d" * 64,
 }
 DIFFERENCE = {"submission_id": 3, "team": "Ada", "what": "score", "stored": "0.5", "recounted": "0.6"}
-# JSON as the first version that had it stored it, and as this one stores it.
+# JSON as stored by the first version that had it, and as stored by this version.
 STORED: list[tuple[type[StoredJson], dict[str, Any]]] = [
     (Rules, RULES),
     (Rules, RULES | {"metric": METRIC | {"power": "-inf"}}),
@@ -93,14 +93,12 @@ NAMES = [kind.__name__ for kind, _ in STORED]
 
 
 @pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
-def test_what_is_stored_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]):
+def test_stored_json_is_written_as_it_was_read(kind: type[StoredJson], data: dict[str, Any]):
     assert kind.from_dict(data).as_dict() == data
 
 
 @pytest.mark.parametrize(("kind", "data"), STORED, ids=NAMES)
-def test_an_unknown_key_a_missing_one_and_another_type_are_refused(
-    kind: type[StoredJson], data: dict[str, Any]
-):
+def test_unknown_key_missing_key_and_wrong_type_are_rejected(kind: type[StoredJson], data: dict[str, Any]):
     with pytest.raises(ValidationError):
         kind.from_dict(data | {"unknown": 1})
     for name, field in kind.model_fields.items():
@@ -113,7 +111,7 @@ def test_an_unknown_key_a_missing_one_and_another_type_are_refused(
                 kind.from_dict(data | {name: other})
 
 
-def test_rows_of_earlier_versions_lack_what_came_later():
+def test_rows_of_earlier_versions_lack_later_fields():
     assert StoredSolution.from_dict({k: v for k, v in SOLUTION.items() if k != "digest"}).digest is None
     assert BundleParameters.from_dict({"with_solution": False}) == BundleParameters(
         with_solution=False, with_results=True
@@ -136,25 +134,25 @@ def test_rows_of_earlier_versions_lack_what_came_later():
         {"threshold": 0.5},
     ],
 )
-def test_settings_of_a_metric_that_cannot_be_are_refused(wrong: dict[str, Any]):
+def test_invalid_metric_settings_are_rejected(wrong: dict[str, Any]):
     with pytest.raises(ValidationError):
         Rules.from_dict(RULES | {"metric": METRIC | wrong})
 
 
-def test_an_infinite_power_is_stored_as_text():
+def test_infinite_power_is_stored_as_text():
     rules = Rules(identities=("a",), metric=MetricSettings(power=math.inf, weights=Weights(1, 0, 0, 0)))
     stored = rules.as_dict()
     assert stored["metric"]["power"] == "inf"
     assert Rules.from_dict(stored) == rules
 
 
-def test_a_solutions_commitment_is_no_part_of_its_json():
+def test_commitment_of_a_solution_is_not_in_its_json():
     committed = Commitment(nonce="00", value="ff")
     solution = StoredSolution.from_dict(SOLUTION).model_copy(update={"commitment": committed})
     assert solution.as_dict() == SOLUTION
 
 
-def test_an_error_does_not_show_what_is_stored():
+def test_error_does_not_show_the_stored_values():
     with pytest.raises(ValidationError) as caught:
         Commitment.from_dict({"nonce": 123456789, "value": "ff"})
     assert "123456789" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Plain texts from people: characters that reorder a page are dropped in every kind of free text."""
+"""Plain texts from users: characters that reorder text are removed from every free text."""
 
 import pytest
 
@@ -9,17 +9,17 @@ REORDERING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 
 @pytest.mark.parametrize("code", REORDERING)
-def test_characters_that_reorder_text_are_dropped(code: int):
+def test_characters_that_reorder_text_are_removed(code: int):
     text = f"gnp.{chr(code)}exe"
     assert one_line(text, 99) == plain_text(text) == "gnp.exe"
     assert "gnp.exe" in markdown.drawn(f"gnp.&#{code};exe").html
 
 
-def test_marks_of_one_character_stay():
-    assert one_line("a\u200fb", 9) == "a\u200fb"  # Hebrew and Arabic texts need them
+def test_directional_marks_are_kept():
+    assert one_line("a\u200fb", 9) == "a\u200fb"  # Hebrew and Arabic texts need these marks.
 
 
-def test_no_setting_and_no_description_keeps_them(arena):
+def test_settings_and_descriptions_contain_no_reordering_characters(arena):
     arena.competition()
     root, ann = arena.person("Root", is_admin=True), arena.person("Ann")
     odd = "a\u202eb\u2066c"

@@ -1,1 +1,1 @@
-"""Accounts: sign-up, logins, passwords, e-mail addresses, API tokens."""
+"""Accounts: sign-up, sessions, passwords, e-mail addresses and API tokens."""

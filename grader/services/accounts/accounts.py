@@ -1,4 +1,4 @@
-"""User accounts: creation, search, profile, e-mail preferences, deletion."""
+"""User accounts: creation, search, profiles, e-mail preferences and deletion."""
 
 import secrets
 import unicodedata
@@ -46,11 +46,11 @@ from grader.text import folded, plain_text
 ABOUT_MAX_LENGTH = 2000
 _decoys: dict[PasswordHasher, str] = {}
 NOTIFIED = (NotificationRead, Notification)
-NO_PASSWORD = "!"  # noqa: S105  (no hash: nothing verifies against it)
+NO_PASSWORD = "!"  # noqa: S105  (not a hash, so no password matches)
 
 
 class InvalidAccount(ParticipantError):
-    """A name or a password that cannot be used; `problems` has one sentence per field."""
+    """The name or the password cannot be used; `problems` contains one message per field."""
 
     public_name = "invalid_account"
 
@@ -60,32 +60,34 @@ class InvalidAccount(ParticipantError):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with the field that it is about."""
+        """All problems with their fields."""
         return {"problems": [{"fields": [name], "message": each} for name, each in self.problems.items()]}
 
 
 class NameTaken(InvalidAccount):
-    """A name that is taken, or looks like a taken name."""
+    """The name is taken or looks like a taken name."""
 
     public_name = "name_taken"
 
     def __init__(self, name: str) -> None:
-        super().__init__({"name": f"The name {name!r} is taken, or looks like a name that is."})
+        super().__init__(
+            {"name": f"The name {name!r} is taken or looks like a taken name. Choose another one."}
+        )
         self.name = name
 
 
 class AboutTooLong(ParticipantError):
-    """A profile text that is too long."""
+    """The profile text is too long."""
 
     public_name = "about_too_long"
 
     def __init__(self, length: int) -> None:
-        super().__init__(f"The text has at most {ABOUT_MAX_LENGTH:,} characters; this one has {length:,}.")
+        super().__init__(f"The text has {length:,} characters. The limit is {ABOUT_MAX_LENGTH:,}.")
         self.length = length
 
 
 def password_hasher(settings: Settings) -> BoundedHasher:
-    """Return the Argon2id hasher of a process, whose threads take turns."""
+    """Return the Argon2id hasher of a process, which limits concurrent hashes."""
     return BoundedHasher(
         time_cost=settings.password_hash_rounds, memory_cost=settings.password_hash_memory_kib
     )
@@ -100,8 +102,8 @@ def sign_up(
     now: datetime,
     is_admin: bool = False,
 ) -> User:
-    """Make an account; raise InvalidAccount with all problems, or NameTaken."""
-    # Hashing takes a tenth of a second: before the first statement, while no lock is held.
+    """Create an account; raise InvalidAccount, NameTaken."""
+    # Hashing takes a tenth of a second, so it is done before the first statement, without holding a lock.
     user = draft(name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return add(session, user=user)
 
@@ -109,7 +111,7 @@ def sign_up(
 def draft(
     *, name: str, password: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
 ) -> User:
-    """Return an account that `add` may store; raise InvalidAccount with all problems."""
+    """Return a new account for `add`; raise InvalidAccount with all problems."""
     problems: dict[str, str] = {}
     shown = ""
     try:
@@ -125,7 +127,7 @@ def draft(
 
 
 def named(name: str, *, password_hash: str, now: datetime) -> User:
-    """Return an account that `add` may store, with the hash of a password; raise InvalidAccount."""
+    """Return a new account for `add` with a password hash; raise InvalidAccount."""
     try:
         shown = names.clean_name(name)
         names.require_unreserved(shown, is_admin=False)
@@ -135,7 +137,7 @@ def named(name: str, *, password_hash: str, now: datetime) -> User:
 
 
 def unknown_password(passwords: PasswordHasher) -> str:
-    """Return the slow hash of a random password."""
+    """Return the hash of a random password."""
     return passwords.hash(secrets.token_urlsafe(32))
 
 
@@ -154,14 +156,14 @@ def _user(name: str, password_hash: str, now: datetime, *, is_admin: bool) -> Us
 
 
 def add(session: Session, *, user: User) -> User:
-    """Store a drafted account; raise NameTaken."""
+    """Store a new account; raise NameTaken."""
     names.hold_accounts(session)
     if names.is_taken(session, name=user.name):
         raise NameTaken(user.name)
     try:
         with session.begin_nested():
             session.add(user)
-    except IntegrityError:  # a version that holds no names was faster
+    except IntegrityError:  # A process of an older version, which does not lock names, was faster.
         raise NameTaken(user.name) from None
     return user
 
@@ -169,26 +171,26 @@ def add(session: Session, *, user: User) -> User:
 def create_user(
     session: Session, *, name: str, passwords: PasswordHasher, now: datetime, is_admin: bool = False
 ) -> tuple[User, str]:
-    """Make an account with a generated password and return both; raise InvalidAccount or NameTaken."""
+    """Create an account with a generated password; return both; raise InvalidAccount, NameTaken."""
     password = secrets.token_urlsafe(15)
     user = sign_up(session, name=name, password=password, passwords=passwords, now=now, is_admin=is_admin)
     return user, password
 
 
 def find(session: Session, *, user_id: int) -> User | None:
-    """Return an account that is not deleted, None if there is none."""
+    """Return an account, or None if it does not exist or was deleted."""
     user = session.get(User, user_id)
     return None if user is None or user.deleted_at is not None else user
 
 
 def list_page(session: Session, *, search: str = "", page: int = 1) -> Page[User]:
-    """Return a page of the accounts whose name or address holds `search`, by name."""
+    """Return a page of the accounts whose name or address contains `search`, sorted by name."""
     query = _named(search).order_by(User.name_folded)
     return page_of_query(session, query, page=page, page_size=PAGE_SIZE)
 
 
 def list_after(session: Session, *, search: str = "", part: Part) -> Slice[User]:
-    """Return a part of the accounts that `list_page` finds, the newest first."""
+    """Return a slice of the accounts that match `search`, newest first."""
     key = User.__table__.c.id
     return slice_of_query(session, _named(search), key=key, part=part)
 
@@ -205,7 +207,7 @@ def _named(search: str) -> Select[User]:
 
 
 def has_password(user: User | None, password: str, *, passwords: PasswordHasher) -> bool:
-    """Return whether a password is right; the time does not depend on whether the account exists."""
+    """Return whether a password is correct; the time does not reveal if the account exists."""
     decoy = _decoy(passwords)
     stored = decoy if user is None or user.deleted_at is not None else user.password_hash
     try:
@@ -216,14 +218,17 @@ def has_password(user: User | None, password: str, *, passwords: PasswordHasher)
 
 
 def hashed(password: str, *, name: str, passwords: PasswordHasher) -> str:
-    """Return the slow hash of a new password, before a transaction; raise InvalidAccount."""
+    """Return the hash of a new password; raise InvalidAccount.
+
+    Hashing is slow, so call this before a transaction.
+    """
     if problem := password_problem(password, name=name):
         raise InvalidAccount({"password": problem})
     return passwords.hash(_normalized(password))
 
 
 def set_password(session: Session, *, user: User, password_hash: str, keep: Login | None = None) -> None:
-    """Set a password, end the person's logins except `keep`, and forget known addresses."""
+    """Set a password, end the user's sessions except `keep`, and delete known addresses."""
     session.get_one(User, user.id).password_hash = password_hash
     logins.forget_known_addresses(session, user=user)
     logins.end_all(session, user=user, but=keep)
@@ -239,7 +244,7 @@ def describe(session: Session, *, user: User, about: str) -> None:
 
 
 def choose_notices(session: Session, *, user: User, wanted: Collection[str]) -> None:
-    """Set the kinds of e-mail that a person gets."""
+    """Set the kinds of e-mail that a user receives."""
     unwanted = [kind.value for kind in Notice if kind.value not in wanted]
     session.get_one(User, user.id).unwanted_notices = unwanted
     session.flush()
@@ -256,17 +261,19 @@ def _decoy(passwords: PasswordHasher) -> str:
 
 
 class LastAdministrator(ParticipantError):
-    """The deletion of the only administrator's account."""
+    """The account of the only administrator cannot be deleted."""
 
     public_name = "last_administrator"
-    message = "You are the only administrator. Make another one first (`fairboard user create NAME --admin`)."
+    message = (
+        "You are the only administrator. Create another one first (`fairboard user create NAME --admin`)."
+    )
 
 
 def delete_account(session: Session, *, user: User, now: datetime) -> None:
-    """Anonymize a person; raise LastAdministrator, and OnlyOwner of a competition.
+    """Delete an account by anonymizing it; raise LastAdministrator, OnlyOwner.
 
-    Teams, submissions and standings stay. A team of one, and a team with the person's name, gets a neutral
-    name.
+    Teams, submissions and standings are kept. Teams that have no other members or have the user's name get a
+    neutral name.
     """
     if user.is_admin and not _has_other_admin(session, user):
         raise LastAdministrator
@@ -289,7 +296,7 @@ def delete_account(session: Session, *, user: User, now: datetime) -> None:
 
 
 def _leave_teams_nameless(session: Session, user: User) -> None:
-    """Remove the person's name from their teams, and hand over the lead."""
+    """Remove the user's name from their teams and make other members leaders."""
     memberships = session.scalars(
         select(TeamMember).where(TeamMember.user_id == user.id).order_by(TeamMember.competition_id)
     )
@@ -315,7 +322,7 @@ def _leave_teams_nameless(session: Session, user: User) -> None:
 
 
 def _forget_traces(session: Session, person: User) -> None:
-    """Delete links, mails, unused uploads and webhooks, and withdraw open requests."""
+    """Delete the user's links, e-mails, uploads, webhooks and login data; withdraw requests."""
     for table in (AccountLink, AnnouncedUpload, KnownAddress, LoginPlace, Mail, *NOTIFIED, RepeatableRequest):
         session.execute(delete(table).where(table.user_id == person.id))
     webhooks.remove(session, Webhook.owner_id == person.id)

@@ -1,4 +1,4 @@
-"""Site administrators, and the one-time setup link for the first one."""
+"""Site administrators and the one-time setup link for the first one."""
 
 from datetime import datetime
 
@@ -14,15 +14,15 @@ from grader.services.audit.log import Actor
 
 
 class LastAdministrator(OrganizerError):
-    """The removal of the only administrator."""
+    """The only administrator cannot be removed."""
 
     public_name = "last_administrator"
-    message = "{user.name} is the only administrator. Make somebody else an administrator first."
+    message = "{user.name} is the only administrator. Make someone else an administrator first."
 
 
 def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: datetime) -> User:
-    """Make an account an administrator, or an ordinary account again; raise LastAdministrator."""
-    # All of them are locked, or two could each take the other's right.
+    """Grant or revoke a user's administrator rights; raise LastAdministrator."""
+    # All administrators are locked so that two cannot remove each other concurrently.
     admins = session.scalars(
         select(User)
         .where(User.is_admin, User.deleted_at.is_(None))
@@ -50,15 +50,15 @@ def change(session: Session, *, user: User, is_admin: bool, actor: Actor, now: d
 
 
 class InvalidSetupLink(ParticipantError):
-    """A setup link that was used, replaced, or never existed."""
+    """The setup link was used, replaced or never existed."""
 
     public_name = "invalid_setup_link"
     kind = ErrorKind.NOT_FOUND
-    message = "This setup link is not valid: it was used or replaced by a newer one."
+    message = "This setup link is not valid. It was used or replaced by a newer one."
 
 
 def create_setup_link(session: Session, *, now: datetime) -> str | None:
-    """Return the token for the first administrator and revoke earlier ones; None if there is one."""
+    """Return a new setup link's token and revoke earlier ones; None if an administrator exists."""
     if _has_admin(session):
         return None
     session.execute(delete(SetupLink).where(SetupLink.used_at.is_(None)))
@@ -69,14 +69,14 @@ def create_setup_link(session: Session, *, now: datetime) -> str | None:
 
 
 def is_setup_open(session: Session, *, token: str) -> bool:
-    """Return whether a setup link's token can still be used."""
+    """Return whether a setup link can still be used."""
     return _open_link(session, token) is not None and not _has_admin(session)
 
 
 def use_setup_link(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
-    """Make the first administrator; raise InvalidSetupLink, InvalidAccount or NameTaken."""
+    """Create the first administrator; raise InvalidSetupLink, InvalidAccount, NameTaken."""
     user = accounts.draft(name=name, password=password, passwords=passwords, now=now, is_admin=True)
     link = _open_link(session, token, lock=True)
     if link is None or _has_admin(session):

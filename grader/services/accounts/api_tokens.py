@@ -1,4 +1,4 @@
-"""API tokens: creation, scopes, competition, expiry, revocation."""
+"""API tokens: creation, scopes, limits to one competition, expiry and revocation."""
 
 import enum
 from collections.abc import Collection
@@ -16,11 +16,11 @@ from grader.text import one_line
 
 PREFIX = "fb_"
 NAME_MAX_LENGTH = 64
-MOST = 100  # of a person that have not ended
+MOST = 100  # valid tokens per user
 
 
 class Scope(enum.StrEnum):
-    """What a token may be used for."""
+    """The scopes of API tokens."""
 
     READ = "read"
     SUBMIT = "submit"
@@ -32,7 +32,7 @@ USUAL_SCOPES = (Scope.READ, Scope.SUBMIT)
 
 
 class UnknownToken(ParticipantError):
-    """The person has no such API token."""
+    """The user has no such API token."""
 
     public_name = "unknown_token"
     kind = ErrorKind.NOT_FOUND
@@ -40,7 +40,7 @@ class UnknownToken(ParticipantError):
 
 
 class ScopeMissing(ParticipantError):
-    """A token without the needed scope."""
+    """The token lacks the required scope."""
 
     public_name = "scope_missing"
     kind = ErrorKind.FORBIDDEN
@@ -48,37 +48,37 @@ class ScopeMissing(ParticipantError):
     def __init__(self, token: ApiToken, needed: Scope) -> None:
         super().__init__(
             f"The API token {token.name!r} has only the scope{'s' * (len(token.scopes) != 1)} "
-            f"{' and '.join(token.scopes)}. This needs a token with the scope {needed}; create one on your "
-            "account page."
+            f"{' and '.join(token.scopes)}. This request requires the scope {needed}. Create a token with "
+            "this scope on your account page."
         )
         self.needed = needed
 
 
 class OtherCompetition(ParticipantError):
-    """A token that is bound to another competition."""
+    """The token is limited to another competition."""
 
     public_name = "other_competition"
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, token: ApiToken) -> None:
         slug = token.competition.slug if token.competition else ""
-        super().__init__(f"The API token {token.name!r} serves in the competition {slug} alone.")
+        super().__init__(f"The API token {token.name!r} is limited to the competition {slug}.")
 
 
 class TooMuchAsked(ParticipantError):
-    """A new token with more rights than the token that creates it."""
+    """The new token would have more rights than the token that creates it."""
 
     public_name = "too_much_asked"
     kind = ErrorKind.FORBIDDEN
-    message = "A token cannot make one that may do more than itself: {what}."
+    message = "A token cannot create a token with more rights than its own: {what}."
 
 
 class TooManyTokens(ParticipantError):
-    """One API token more than a person may have."""
+    """The user has reached the limit on API tokens."""
 
     public_name = "too_many_tokens"
     kind = ErrorKind.CONFLICT
-    message = f"This account has {MOST} API tokens, the most that may be. Revoke one first."
+    message = f"This account has reached the limit of {MOST} API tokens. Revoke one first."
 
 
 def create(
@@ -92,7 +92,7 @@ def create(
     competition: Competition | None = None,
     made_with: ApiToken | None = None,
 ) -> tuple[ApiToken, str]:
-    """Return a new token and its text, which is shown once; raise TooManyTokens, TooMuchAsked."""
+    """Create a token and return it with its secret text; raise TooManyTokens, TooMuchAsked."""
     _require_room(session, user, now)
     expires_at = None if lifetime is None else now + lifetime
     if made_with is not None:
@@ -117,30 +117,30 @@ def create(
 
 
 def find(session: Session, *, token: str, now: datetime) -> ApiToken | None:
-    """Return the API token with this text and its user, None if there is none or it has ended."""
+    """Return the valid API token with this secret text, with its user, or None."""
     return session.scalar(_with_text(token, now))
 
 
 def find_now(session: Session, *, token: str) -> tuple[ApiToken, datetime] | None:
-    """Return what `find` returns with the database's time, in one statement."""
+    """Return the result of `find` at the database's time, and that time, with one query."""
     time = db.clock(session)
     return session.execute(_with_text(token, time).add_columns(time)).one_or_none()
 
 
 def get(session: Session, *, token_id: int, now: datetime) -> ApiToken | None:
-    """Return an API token with its user, None if it has ended."""
+    """Return an API token with its user, or None if it is no longer valid."""
     query = select(ApiToken).where(ApiToken.id == token_id, *_has_not_ended(now))
     return session.scalar(query.options(joinedload(ApiToken.user), joinedload(ApiToken.competition)))
 
 
 def require_scope(token: ApiToken, needed: Scope) -> None:
-    """Raise ScopeMissing if a token was not made for this."""
+    """Raise ScopeMissing unless a token has a scope."""
     if needed.value not in token.scopes:
         raise ScopeMissing(token, needed)
 
 
 def require_submission(session: Session, token: ApiToken, *, submission_id: int) -> None:
-    """Raise OtherCompetition if a submission is outside the competition that a token is bound to."""
+    """Raise OtherCompetition unless a submission belongs to the token's competition."""
     query = select(Submission.id).where(
         Submission.id == submission_id, Submission.competition_id == token.competition_id
     )
@@ -149,7 +149,7 @@ def require_submission(session: Session, token: ApiToken, *, submission_id: int)
 
 
 def list_own(session: Session, *, user: User) -> list[ApiToken]:
-    """Return a person's API tokens that are not revoked, newest first, with those that expired."""
+    """Return a user's API tokens that are not revoked, including expired ones, newest first."""
     query = (
         select(ApiToken)
         .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
@@ -162,7 +162,7 @@ def list_own(session: Session, *, user: User) -> list[ApiToken]:
 def revoke(
     session: Session, *, user: User, token_id: int, now: datetime, asking: ApiToken | None = None
 ) -> ApiToken:
-    """Revoke a token of a person and all made with it; raise UnknownToken, ScopeMissing."""
+    """Revoke a user's token and all tokens created with it; raise UnknownToken, ScopeMissing."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user.id:
         raise UnknownToken(token_id=token_id)
@@ -181,7 +181,7 @@ def revoke(
 
 
 def forget_all(session: Session, *, user: User) -> None:
-    """Delete all of a person's API tokens."""
+    """Delete all of a user's API tokens."""
     session.execute(delete(ApiToken).where(ApiToken.user_id == user.id))
 
 
@@ -211,9 +211,9 @@ def _bounded(
     competition: Competition | None,
     expires_at: datetime | None,
 ) -> datetime | None:
-    """Return the earlier expiry of a new token and the token that creates it; raise TooMuchAsked."""
+    """Return the earlier expiry of a new token and its creating token; raise TooMuchAsked."""
     if more := [scope for scope in scopes if scope.value not in asking.scopes]:
-        raise TooMuchAsked(what=f"it has not the scope {' or '.join(more)}")
+        raise TooMuchAsked(what=f"it lacks the scope {' and '.join(more)}")
     if asking.competition_id is not None and (competition is None or competition.id != asking.competition_id):
-        raise TooMuchAsked(what="it serves in one competition alone")
+        raise TooMuchAsked(what="it is limited to one competition")
     return min(filter(None, (expires_at, asking.expires_at)), default=None)

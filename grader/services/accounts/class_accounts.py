@@ -1,4 +1,4 @@
-"""Accounts for a class, each with a one-time link or a token bound to the competition."""
+"""Accounts for a class, each with a one-time link or an API token for the competition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ TOKEN_LIFETIME = timedelta(days=365)
 
 
 class InvalidClass(SeveralProblems, OrganizerError):
-    """Names for which accounts cannot be created; none is created."""
+    """Accounts cannot be created for some of the names, so none is created."""
 
     public_name = "invalid_class"
     kind = ErrorKind.MISMATCH
 
 
 class TooManyClasses(OrganizerError):
-    """The daily limit of lists of accounts for a competition or a person."""
+    """A competition or a user has reached the daily limit on lists of accounts."""
 
     public_name = "too_many_classes"
     kind = ErrorKind.LIMITED
@@ -36,14 +36,14 @@ class TooManyClasses(OrganizerError):
     def __init__(self, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = free_at - now
         super().__init__(
-            f"At most {CLASSES[0].count} lists of accounts a day are possible per person and competition. "
-            f"The next one is possible {counting.when(free_at, now)}."
+            f"The daily limit of {CLASSES[0].count} lists of accounts per user and competition is reached. "
+            f"Try again {counting.when(free_at, now)}."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """An account with a secret that is shown once: a link that sets its password, or a token."""
+    """An account with a secret that is shown only once: a link to set its password, or a token."""
 
     name: str
     link_token: str | None
@@ -62,15 +62,15 @@ def create_all(
 ) -> list[NewAccount]:
     """Create an account for each nonblank name, or none; raise InvalidClass, TooManyClasses.
 
-    `password_hash` is the hash of a random password. The links work once, within 14 days. The tokens can read
-    and submit in this competition for a year.
+    `password_hash` is the hash of a random password. Each link can be used once within 14 days. The tokens
+    can read and submit in this competition for a year.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     given = [name for name in names if name.strip()]
     if not 1 <= len(given) <= MOST:
-        raise InvalidClass([f"Give 1 to {MOST} names, one per line; {len(given):,} were given."])
+        raise InvalidClass([f"The list has {len(given):,} names. Enter 1 to {MOST} names, one per line."])
     counted = [f"{competition.id}"]
-    if actor.user is not None:  # a person can own any number of drafts
+    if actor.user is not None:  # A user can own any number of drafts, so users have a limit too.
         counted.append(f"of {actor.user.id}")
         counting.hold_lock(session, f"class accounts of {actor.user.id}")
     for whose in counted:

@@ -1,4 +1,4 @@
-"""E-mail addresses of accounts; a verified address belongs to one account only."""
+"""E-mail addresses of accounts and their verification."""
 
 from datetime import datetime, timedelta
 
@@ -17,22 +17,22 @@ class AddressTaken(ParticipantError):
     """Another account has verified this address."""
 
     public_name = "address_taken"
-    message = "Another account already has this e-mail address."
+    message = "Another account already uses this e-mail address. Enter a different one."
 
 
 def owner(session: Session, *, address: str) -> User | None:
-    """Return the account that verified an address."""
+    """Return the account that has verified an address, or None."""
     return session.scalar(select(User).where(User.email_key == addresses.key(address)))
 
 
 def require_free(session: Session, *, address: str) -> None:
-    """Raise AddressTaken if an account verified the address."""
+    """Raise AddressTaken if an account has verified the address."""
     if owner(session, address=address) is not None:
         raise AddressTaken
 
 
 def note(session: Session, *, user: User, address: str) -> None:
-    """Set the unverified address of a site that sends no mail, None if empty; raise InvalidAddress."""
+    """Set an unverified address (None if empty) on sites without e-mail; raise InvalidAddress."""
     person = session.get_one(User, user.id)
     person.email = addresses.clean_address(address) if address.strip() else None
     person.email_key = person.email_verified_at = None
@@ -40,7 +40,10 @@ def note(session: Session, *, user: User, address: str) -> None:
 
 
 def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) -> None:
-    """Mail a verification link; the response is the same for a taken address. Raises InvalidAddress."""
+    """E-mail a verification link, or a notice to a taken address; raise InvalidAddress.
+
+    The caller cannot tell the two cases apart.
+    """
     address = addresses.clean_address(address)
     token = one_time_links.create(
         session,
@@ -58,7 +61,7 @@ def ask_to_verify(session: Session, *, user: User, address: str, now: datetime) 
 
 
 def verify(session: Session, *, token: str, now: datetime) -> User:
-    """Verify the address of a link and e-mail the old one; raise InvalidLink, AddressTaken."""
+    """Verify a link's address and notify the previous address; raise InvalidLink, AddressTaken."""
     link = one_time_links.require(session, purpose=LinkPurpose.VERIFY_EMAIL, token=token, now=now, lock=True)
     person, address = session.get_one(User, link.user_id), link.email or ""
     if person.email_key != addresses.key(address):

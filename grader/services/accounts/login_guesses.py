@@ -1,11 +1,12 @@
-"""Limits on wrong passwords for an account and an address.
+"""Limits on wrong passwords per account and per address.
 
-Each account has four budgets of wrong passwords: for strangers, for known addresses, for known devices, and
-for logged-in people. Attempts by strangers use up their own budget only, so nobody can lock a person out of a
-place where they have logged in before. All budgets together are at most `MOST_PER_DAY`.
+Each account has four budgets of wrong passwords: for unknown devices and addresses, for known addresses, for
+known devices, and for sessions. Attempts from unknown devices and addresses use only their own budget, so no
+one can lock users out of a place from which they have logged in before. All budgets together allow at most
+`MOST_PER_DAY` attempts.
 
-Unknown names are counted like existing ones, so a lock does not show whether a name exists. Names and
-addresses are stored as hashes under the secret key, for a day at most.
+Unknown names are counted like existing ones, so a lock does not reveal whether a name exists. Names and
+addresses are stored as keyed hashes for at most one day.
 """
 
 import hashlib
@@ -32,27 +33,28 @@ KNOWN_DEVICES = (Limit(200, DAY),)
 ONE_KNOWN_DEVICE = (Limit(30, HOUR),)
 LOGGED_IN = (Limit(20, HOUR), Limit(100, DAY))
 MOST_PER_DAY = 1000
-# Of an address that is not known to the account: wrong passwords for any names.
+# Limits on an address that is unknown to the account, for all names together.
 ADDRESS = (Limit(20, MINUTE), Limit(200, HOUR))
 
 
 class TooManyGuesses(ParticipantError):
-    """More wrong passwords than allowed; `retry_after` is the time until the next attempt."""
+    """A limit on wrong passwords is reached; `retry_after` is the time until the next attempt."""
 
     public_name = "too_many_guesses"
     kind = ErrorKind.LIMITED
 
     def __init__(self, message: str, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"{message} The next one is looked at {tallies.when(free_at, now)}.")
+        super().__init__(f"{message} Try again {tallies.when(free_at, now)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Guesser:
-    """The account and the origin of a login attempt, in hashes.
+    """The account and the origin of a login attempt, as hashes.
 
-    `device` is the number of a device that has logged in to the account, None for another device.
-    `is_known_address` is the same for the address. `is_logged_in` is a person who enters the password again.
+    `device` is the number of a device that has logged in to the account before, or None. `is_known_address`
+    states the same for the address. `is_logged_in` is true for a user with a session who enters the password
+    again.
     """
 
     account: str
@@ -63,7 +65,7 @@ class Guesser:
 
     @property
     def is_known(self) -> bool:
-        """Whether somebody has logged in to this account from here."""
+        """Whether this account was used before from this device, address or session."""
         return self.device is not None or self.is_known_address or self.is_logged_in
 
 
@@ -77,7 +79,7 @@ class _Counter:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Known devices or addresses of an account: their names, counters and limits."""
+    """The texts, counters and limits for known devices or known addresses."""
 
     this: str
     all: str
@@ -101,7 +103,7 @@ _ADDRESSES = _Places(
 
 
 def account_hash(name: str, *, secret: str) -> str:
-    """Return the hash under which attempts for a name are counted, in any case."""
+    """Return the case-insensitive hash under which attempts for a name are counted."""
     text = name[: names.LENGTH_LOOKED_AT]
     with suppress(names.InvalidName):
         text = names.clean_name(text)
@@ -109,17 +111,20 @@ def account_hash(name: str, *, secret: str) -> str:
 
 
 def address_hash(address: str | None, *, secret: str, user_id: int | None = None) -> str:
-    """Return the hash of an address or IPv6 /64 network; a person's known address has its own hash."""
+    """Return the hash of an address or IPv6 /64 network, for all users or for one user."""
     return _hash(secret, f"address of {user_id}" if user_id is not None else "address", network(address))
 
 
 def require_room(session: Session, *, guesser: Guesser, now: datetime) -> None:
-    """Raise TooManyGuesses if an attempt is not allowed; change nothing."""
+    """Raise TooManyGuesses if an attempt is not allowed, without counting it."""
     _first_free(session, guesser, now)
 
 
 def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ...]:
-    """Count an attempt as wrong before its check, and return the ids for `take_back`."""
+    """Count an attempt as wrong before its check and return the ids for `take_back`.
+
+    Raise TooManyGuesses.
+    """
     counting.hold_lock(session, f"guesses at {guesser.account}")
     if not guesser.is_logged_in:
         counting.hold_lock(session, f"guesses from {guesser.address}")
@@ -128,12 +133,12 @@ def begin(session: Session, *, guesser: Guesser, now: datetime) -> tuple[int, ..
 
 
 def take_back(session: Session, *, counted: Sequence[int]) -> None:
-    """Forget an attempt that was right or was not checked."""
+    """Remove the count of an attempt that was correct or was not checked."""
     tallies.take_back(session, ids=counted)
 
 
 def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_Counter]:
-    """Return the counters of the first budget with room."""
+    """Return the counters of the first budget that is not used up; raise TooManyGuesses."""
     refusals: list[tuple[datetime, str]] = []
     for budget in _budgets(guesser):
         reached = []
@@ -152,20 +157,18 @@ def _first_free(session: Session, guesser: Guesser, now: datetime) -> Sequence[_
 
 
 def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
-    """Return the budgets that an attempt may use, the narrowest first."""
+    """Return the budgets that an attempt may use, the most specific first."""
     account = guesser.account
     if guesser.is_logged_in:
-        sentence = "{} wrong passwords came from people who are logged in to this account within {}."
+        sentence = "{} wrong passwords were entered in sessions of this account within {}."
         return [[_Counter("guess.logged_in", account, LOGGED_IN, sentence)]]
     found = []
     if guesser.device is not None:
         found.append(_known(account, guesser.device, _DEVICES))
     if guesser.is_known_address:
         found.append(_known(account, guesser.address, _ADDRESSES))
-    strangers = (
-        "{} wrong passwords for this name came within {} from places where nobody logged in with it before."
-    )
-    elsewhere = "{} wrong passwords came from your address within {}."
+    strangers = "{} wrong passwords for this name were entered from unknown browsers and addresses within {}."
+    elsewhere = "{} wrong passwords were entered from your address within {}."
     found.append(
         [
             _Counter("guess.stranger", account, STRANGERS, strangers),
@@ -177,10 +180,8 @@ def _budgets(guesser: Guesser) -> Sequence[Sequence[_Counter]]:
 
 def _known(account: str, which: str, places: _Places) -> Sequence[_Counter]:
     """Return the budget of a known device or address."""
-    one = f"{{}} wrong passwords for this name came from {places.this} within {{}}."
-    all_ = (
-        f"{{}} wrong passwords for this name came within {{}} from {places.all} that logged in to it before."
-    )
+    one = f"{{}} wrong passwords for this name were entered from {places.this} within {{}}."
+    all_ = f"{{}} wrong passwords for this name were entered from known {places.all} within {{}}."
     return [
         _Counter(places.kind, _joined(account, which), places.limits, one),
         _Counter(places.kind_of_all, account, places.limits_of_all, all_),

@@ -1,6 +1,6 @@
-"""Login sessions, login links, known addresses, and addresses or browsers that accounts share.
+"""Sessions, login links, known addresses, and the addresses and browsers of logins.
 
-Addresses and browsers are stored as hashes under the secret key, so only their equality is known.
+Addresses and browsers are stored as keyed hashes, so they can only be compared.
 """
 
 import hashlib
@@ -23,21 +23,21 @@ USER_AGENT_MAX_LENGTH = 300
 LINK_LIFETIME = timedelta(days=1)
 INTERVAL = timedelta(minutes=5)
 PLACES_KEPT = timedelta(days=30)
-MOST_PLACES = 30  # of one person
+MOST_PLACES = 30  # per user
 KNOWN_KEPT = timedelta(days=90)
-MOST_KNOWN = 20  # of one person
+MOST_KNOWN = 20  # per user
 
 
 class UnknownLogin(ParticipantError):
-    """A login that ended, or of another person."""
+    """The session has ended or belongs to another user."""
 
     public_name = "unknown_login"
     kind = ErrorKind.NOT_FOUND
-    message = "This login is not yours, or it has already ended."
+    message = "This session is not yours or has already ended."
 
 
 def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta, now: datetime) -> str:
-    """Return the token of a new login for the cookie, and delete expired logins."""
+    """Start a session and return its token for the cookie; also delete expired sessions."""
     session.execute(delete(Login).where(Login.expires_at <= now))
     token = one_time_links.new_secret()
     session.add(
@@ -55,7 +55,7 @@ def start(session: Session, *, user: User, user_agent: str, lifetime: timedelta,
 
 
 def create_link(session: Session, *, user: User, created_by: str, now: datetime) -> str:
-    """Return the token of a link that logs in once, within a day."""
+    """Return the token of a login link that can be used once within a day."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.LOG_IN,
@@ -67,7 +67,7 @@ def create_link(session: Session, *, user: User, created_by: str, now: datetime)
 
 
 def link_holder(session: Session, *, token: str, now: datetime, use: bool = False) -> User:
-    """Return the person of a login link, and use it up with `use`; raise InvalidLink."""
+    """Return the user of a login link and, with `use`, mark it as used; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.LOG_IN, token=token, now=now, lock=use)
     person = one_time_links.holder(session, link)
     if use:
@@ -76,29 +76,29 @@ def link_holder(session: Session, *, token: str, now: datetime, use: bool = Fals
 
 
 def find(session: Session, *, token: str, now: datetime) -> Login | None:
-    """Return the login of a cookie's token with its user, None if it has ended; changes nothing."""
+    """Return the session of a cookie's token with its user, or None if it has ended."""
     return session.scalar(_with_token(token, now))
 
 
 def find_now(session: Session, *, token: str) -> tuple[Login, datetime] | None:
-    """Return what `find` returns with the database's time, in one statement."""
+    """Return the result of `find` at the database's time, and that time, with one query."""
     time = db.clock(session)
     return session.execute(_with_token(token, time).add_columns(time)).one_or_none()
 
 
 def list_own(session: Session, *, user: User, now: datetime) -> list[Login]:
-    """Return a person's active logins, the last used first."""
+    """Return a user's active sessions, most recently used first."""
     query = select(Login).where(Login.user_id == user.id, Login.expires_at > now)
     return list(session.scalars(query.order_by(Login.last_used_at.desc(), Login.id.desc())))
 
 
 def end(session: Session, *, token: str) -> None:
-    """End a login, if it has not ended."""
+    """End the session with this token, if any."""
     session.execute(delete(Login).where(Login.token_sha256 == one_time_links.sha256_of(token)))
 
 
 def end_own(session: Session, *, user: User, login_id: int) -> None:
-    """End one of a person's logins; raise UnknownLogin."""
+    """End one of a user's sessions; raise UnknownLogin."""
     login = session.get(Login, login_id)
     if login is None or login.user_id != user.id:
         raise UnknownLogin
@@ -107,18 +107,18 @@ def end_own(session: Session, *, user: User, login_id: int) -> None:
 
 
 def end_all(session: Session, *, user: User, but: Login | None = None) -> None:
-    """End all logins of a person except `but`."""
+    """End all sessions of a user except `but`."""
     query = delete(Login).where(Login.user_id == user.id)
     session.execute(query if but is None else query.where(Login.id != but.id))
 
 
 def needs_touch(used: Login | ApiToken, *, now: datetime) -> bool:
-    """Return whether the time of last use is old enough to be written again."""
+    """Return whether the stored time of last use is old enough to be updated."""
     return used.last_used_at is None or now - used.last_used_at >= INTERVAL
 
 
 def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
-    """Write the time of last use, unless it was written in the last five minutes."""
+    """Update the time of last use, unless it was updated in the last five minutes."""
     stored = session.get(Login, used.id) if isinstance(used, Login) else session.get(ApiToken, used.id)
     if stored is not None and needs_touch(stored, now=now):
         stored.last_used_at = now
@@ -126,7 +126,7 @@ def touch(session: Session, *, used: Login | ApiToken, now: datetime) -> None:
 
 
 def network(address: str | None) -> str:
-    """Return what counts as one address."""
+    """Return an IPv4 address or an IPv6 address's /64 network, which counts as one address."""
     try:
         found = ipaddress.ip_address((address or "").partition("%")[0])
     except ValueError:
@@ -141,7 +141,7 @@ def network(address: str | None) -> str:
 def note_place(
     session: Session, *, user: User, address: str | None, browsers: Sequence[str], secret: str, now: datetime
 ) -> None:
-    """Count a login from an address, in a browser of these numbers; of many places the newest stay."""
+    """Count a login from an address and a browser by number; keep only the newest places."""
     counting.hold_lock(session, f"login places of {user.id}")
     mine = select(LoginPlace).where(LoginPlace.user_id == user.id)
     known = {each.place_hash: each for each in session.scalars(mine)}
@@ -179,7 +179,7 @@ def _hash(secret: str, text: str) -> str:
 
 
 def is_known_address(session: Session, *, user_id: int, address_hash: str, now: datetime) -> bool:
-    """Return whether a person has logged in from an address and not too long ago."""
+    """Return whether a user has recently logged in from an address."""
     known = (
         (KnownAddress.user_id == user_id)
         & (KnownAddress.address_hash == address_hash)
@@ -189,7 +189,7 @@ def is_known_address(session: Session, *, user_id: int, address_hash: str, now: 
 
 
 def note_known_address(session: Session, *, user: User, address_hash: str, now: datetime) -> None:
-    """Keep the address of a login; of many addresses the newest stay."""
+    """Store the address of a login; keep only the user's newest addresses."""
     counting.hold_lock(session, f"known addresses of {user.id}")
     mine = select(KnownAddress).where(KnownAddress.user_id == user.id)
     found = session.scalar(mine.where(KnownAddress.address_hash == address_hash))
@@ -201,7 +201,7 @@ def note_known_address(session: Session, *, user: User, address_hash: str, now: 
 
 
 def forget_known_addresses(session: Session, *, user: User) -> None:
-    """Forget all addresses of a person, after a new password: the old one may have been shared."""
+    """Delete a user's known addresses after a password change; the old one may have been shared."""
     session.execute(delete(KnownAddress).where(KnownAddress.user_id == user.id))
 
 

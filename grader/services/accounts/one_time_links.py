@@ -1,4 +1,4 @@
-"""Random secrets, and one-time links for one purpose."""
+"""One-time links and random secrets."""
 
 import hashlib
 import secrets
@@ -12,7 +12,7 @@ from grader.models import AccountLink, LinkPurpose, User
 
 
 def new_secret(prefix: str = "") -> str:
-    """Return a token of 256 random bits for a URL or a header."""
+    """Return a token with 256 random bits for a URL or a header."""
     return prefix + secrets.token_urlsafe(32)
 
 
@@ -22,11 +22,11 @@ def sha256_of(token: str) -> str:
 
 
 class InvalidLink(ParticipantError):
-    """A link that was used, expired, was replaced, or never existed."""
+    """The link was used, has expired, was replaced or never existed."""
 
     public_name = "invalid_link"
     kind = ErrorKind.NOT_FOUND
-    message = "This link is not valid: it was used already, has expired, or was copied incompletely."
+    message = "This link is not valid. It was already used, has expired, or was copied incompletely."
 
 
 def create(
@@ -39,7 +39,7 @@ def create(
     user: User | None = None,
     address: str | None = None,
 ) -> str:
-    """Return the token of a new link, and delete expired links."""
+    """Create a link and return its token; also delete expired links."""
     session.execute(delete(AccountLink).where(AccountLink.expires_at <= now))
     token = new_secret()
     session.add(
@@ -61,7 +61,7 @@ def create(
 def require(
     session: Session, *, purpose: LinkPurpose, token: str, now: datetime, lock: bool = False
 ) -> AccountLink:
-    """Return an unused link; raise InvalidLink."""
+    """Return a valid, unused link; raise InvalidLink."""
     query = select(AccountLink).where(
         AccountLink.token_sha256 == sha256_of(token),
         AccountLink.purpose == purpose,
@@ -75,7 +75,7 @@ def require(
 
 
 def holder(session: Session, link: AccountLink) -> User:
-    """Return the person of a link; raise InvalidLink for a deleted one."""
+    """Return the user of a link; raise InvalidLink if the account was deleted."""
     person = None if link.user_id is None else session.get(User, link.user_id)
     if person is None or person.deleted_at is not None:
         raise InvalidLink
@@ -83,7 +83,7 @@ def holder(session: Session, link: AccountLink) -> User:
 
 
 def spend(session: Session, *, link: AccountLink, now: datetime) -> None:
-    """Mark a link as used, and delete other links of the same purpose and person."""
+    """Mark a link as used and delete the user's other links for the same purpose."""
     link.used_at = now
     session.flush()
     if link.user_id is not None:

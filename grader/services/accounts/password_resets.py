@@ -1,4 +1,4 @@
-"""Password resets by a mailed link or a link from an administrator."""
+"""Password resets with an e-mailed link or a link from an administrator."""
 
 from datetime import datetime, timedelta
 
@@ -14,13 +14,14 @@ HANDED_FOR = timedelta(days=1)
 
 
 def ask(session: Session, *, address: str, now: datetime) -> None:
-    """Mail a reset link, or a note to an address without an account; raise InvalidAddress.
+    """E-mail a reset link, or a notice to an address without an account; raise InvalidAddress.
 
-    Both take the same time, so only the mailbox shows whether an account exists.
+    Both cases take the same time, so only the recipient can find out whether an account exists.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
-    token = one_time_links.create(  # a link of nobody opens nothing
+    # A link without a user is never valid. It is created so that both cases take the same time.
+    token = one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
         user=user,
@@ -36,7 +37,7 @@ def ask(session: Session, *, address: str, now: datetime) -> None:
 def create_link(
     session: Session, *, user: User, created_by: str, lifetime: timedelta = HANDED_FOR, now: datetime
 ) -> str:
-    """Return the token of a reset link that an organizer hands over."""
+    """Return the token of a reset link that an organizer or administrator passes on."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.RESET_PASSWORD,
@@ -48,13 +49,13 @@ def create_link(
 
 
 def whose(session: Session, *, token: str, now: datetime) -> User:
-    """Return the person of a reset link; raise InvalidLink."""
+    """Return the user of a reset link; raise InvalidLink."""
     link = one_time_links.require(session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now)
     return one_time_links.holder(session, link)
 
 
 def use(session: Session, *, token: str, password_hash: str, now: datetime) -> User:
-    """Set a new password and end all logins and reset links of the person; raise InvalidLink."""
+    """Set a new password and end the user's sessions and reset links; raise InvalidLink."""
     link = one_time_links.require(
         session, purpose=LinkPurpose.RESET_PASSWORD, token=token, now=now, lock=True
     )

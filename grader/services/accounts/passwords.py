@@ -1,4 +1,4 @@
-"""Password rules, and hashing with a limit on simultaneous hashes."""
+"""Password rules, and hashing with a limit on concurrent hashes."""
 
 import re
 import threading
@@ -13,22 +13,23 @@ from typing import Literal
 from argon2 import PasswordHasher
 
 from grader.errors import ErrorKind, ParticipantError
-from grader.text import folded
+from grader.text import counted, folded
 
-AT_ONCE = 1  # in each process
-# A class that logs in at once waits, and nobody of it is sent away: the last of 64 for some seconds, or half
-# a minute on a busy machine. Who waits is on a thread of a lane of their own (`webapp.server.connections`).
+AT_ONCE = 1  # hashes per process
+# The queue is long enough for a class that logs in at the same time. The last of 64 users waits for several
+# seconds, or half a minute on a busy machine, on a separate lane of threads (`webapp.server.connections`).
 MOST_WAITING = 64
 WAIT_SECONDS = 30.0
-# Who is known to an account goes first and waits longer: no crowd of strangers keeps out who was in before.
+# Attempts from known devices and addresses go first and may wait longer, so that a flood of other attempts
+# cannot keep out users who have logged in before.
 MOST_KNOWN_WAITING = 64
 KNOWN_WAIT_SECONDS = 45.0
 RETRY_AFTER = timedelta(seconds=5)
 MIN_LENGTH = 8
 MAX_LENGTH = 1024
 SITE_NAMES = ("Fairboard",)
-# What is tried with a word at its ends: a few digits and marks in any order, or a number, as a year is, and
-# marks. A longer addition is a secret of its own.
+# Attackers try words with these additions: a few digits and marks in any order, or a number such as a year
+# with marks. A longer addition counts as secret.
 _MOST_ADDED = 4
 _MOST_DIGITS = 4
 _MOST_MARKS = 4
@@ -38,21 +39,20 @@ _NUMBER = re.compile(r"\d+")
 
 
 class TooManyHashes(ParticipantError):
-    """Too many passwords waiting for their check."""
+    """Too many passwords are waiting to be checked."""
 
     public_name = "too_many_hashes"
     kind = ErrorKind.NOT_YET
 
     retry_after = RETRY_AFTER
     message = (
-        "Too many people are logging in right now, so we could not check your password. Nothing was "
-        "changed, "
-        "and this did not count as an attempt. Please try again in a few seconds."
+        "Too many users are logging in, so your password was not checked. This did not count as an attempt. "
+        "Try again in a few seconds."
     )
 
 
 class BoundedHasher(PasswordHasher):
-    """A hasher with a queue; raises TooManyHashes for a full queue or a long wait."""
+    """A hasher with a queue; raises TooManyHashes if the queue is full or the wait too long."""
 
     def __init__(self, *, time_cost: int, memory_cost: int) -> None:
         super().__init__(time_cost=time_cost, memory_cost=memory_cost, parallelism=1)
@@ -63,7 +63,7 @@ class BoundedHasher(PasswordHasher):
 
     @contextmanager
     def turn(self, *, is_known: bool = False) -> Iterator[None]:
-        """Wait for a turn and hold it for `hash` and `verify`; known people go first."""
+        """Wait for a turn and keep it for `hash` and `verify`; attempts with `is_known` go first."""
         self._enter(is_known)
         self._mine.is_held = True
         try:
@@ -73,18 +73,18 @@ class BoundedHasher(PasswordHasher):
             self._leave()
 
     def require_place(self, *, is_known: bool) -> None:
-        """Raise TooManyHashes if the queue is full, before more expensive checks."""
+        """Raise TooManyHashes if the queue is full; call this before more expensive checks."""
         with self._lock:
             if len(self._waiting[is_known]) >= (MOST_KNOWN_WAITING if is_known else MOST_WAITING):
                 raise TooManyHashes
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        """Hash a password, in a turn."""
+        """Hash a password; wait for a turn unless the caller has one."""
         with self._turn_unless_held():
             return super().hash(password, salt=salt)
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - the library's name
-        """Check a password, in a turn."""
+        """Verify a password; wait for a turn unless the caller has one."""
         with self._turn_unless_held():
             return super().verify(hash, password)
 
@@ -108,12 +108,12 @@ class BoundedHasher(PasswordHasher):
         if mine.wait(KNOWN_WAIT_SECONDS if is_known else WAIT_SECONDS):
             return
         with self._lock:
-            if not mine.is_set():  # else it came at the last moment
+            if not mine.is_set():  # The turn may have arrived after the timeout.
                 line.remove(mine)
                 raise TooManyHashes
 
     def _leave(self) -> None:
-        """Hand the turn to the next in the queue."""
+        """Pass the turn to the next waiting thread."""
         with self._lock:
             line = self._waiting[True] or self._waiting[False]
             if line:
@@ -123,37 +123,40 @@ class BoundedHasher(PasswordHasher):
 
 
 def password_problem(password: str, *, name: str) -> str | None:
-    """Return why a text cannot be the password of the person `name`, None if it can."""
+    """Return the reason why a text cannot be the password of the user `name`, or None."""
     if len(password) < MIN_LENGTH:
-        return f"A password has at least {MIN_LENGTH} characters; this one has {len(password)}."
+        return f"The password has {counted(len(password), 'character')}. Use at least {MIN_LENGTH}."
     if len(password) > MAX_LENGTH:
-        return f"A password has at most {MAX_LENGTH:,} characters; this one has {len(password):,}."
+        return f"The password has {len(password):,} characters. Use at most {MAX_LENGTH:,}."
     if len(set(password)) < 3:
-        return "A password needs at least three different characters."
+        return "The password needs at least three different characters."
     tried = {folded(password), *_words(password)}
     units = {unit for each in tried if len(each) >= MIN_LENGTH and (unit := _unit(each)) != each}
     if any(len(unit) < MIN_LENGTH for unit in units):
-        return "A password cannot be a short text repeated: attackers try it first."
+        return "The password is a repeated short text, which attackers try first. Choose another one."
     tried |= units
     if name and not tried.isdisjoint({folded(name), *_words(name)}):
-        return "A password cannot be the account name, with or without digits: attackers try it first."
+        return "The password is based on the account name, which attackers try first. Choose another one."
     if not tried.isdisjoint(folded(each) for each in SITE_NAMES):
-        return "A password cannot be the name of the site, with or without digits: attackers try it first."
+        return "The password is based on the site's name, which attackers try first. Choose another one."
     if not tried.isdisjoint(_common()):
         return (
-            "This is one of the passwords that many people have, with or without some digits: it is tried "
-            "first. Take a longer one, such as three words that have nothing to do with each other."
+            "The password is based on a common one, which attackers try first. Choose a longer one, such as "
+            "three unrelated words."
         )
     joined = {_MARKS.sub("", each) for each in tried}
     for own in filter(None, (_MARKS.sub("", folded(each)) for each in (name, *SITE_NAMES))):
         rests = {rest for each in joined for rest in (each.removeprefix(own), each.removesuffix(own))}
         if not (rests - joined).isdisjoint(_common()):
-            return "A password cannot be a name with a common password: attackers try it first."
+            return (
+                "The password combines a name with a common password, which attackers try first. Choose "
+                "another one."
+            )
     return None
 
 
 def _unit(text: str) -> str:
-    """Return the shortest text whose repetition is the text."""
+    """Return the shortest text whose repetitions, the last possibly cut, form the text."""
     for length in range(1, len(text) // 2 + 1):
         if text.startswith(text[length:]):
             return text[:length]
@@ -161,7 +164,7 @@ def _unit(text: str) -> str:
 
 
 def _words(password: str) -> set[str]:
-    """Return the text in lower case without spaces, and without possible additions at its ends."""
+    """Return the words that a password could extend: lower case, without spaces and additions."""
     plain = folded(password).replace(" ", "")
     ahead, behind = _added(plain), _added(plain[::-1])
     return {
@@ -173,13 +176,13 @@ def _words(password: str) -> set[str]:
 
 
 def _added(text: str) -> int:
-    """Return the number of leading digits and marks that can be an addition."""
+    """Return the number of leading digits and marks that could be an addition."""
     found = _ADDED.match(text[: _MOST_DIGITS + _MOST_MARKS])
     return len(found[0]) if found else 0
 
 
 def _is_tried(before: str, after: str) -> bool:
-    """Return whether attackers try these additions before and after a word."""
+    """Return whether attackers are likely to try these additions before and after a word."""
     numbers = [*_NUMBER.findall(before), *_NUMBER.findall(after)]
     digits = sum(map(len, numbers))
     added = len(before) + len(after)

@@ -1,4 +1,4 @@
-"""Public profile pages: switch, teams, ranks after the reveal, avatar."""
+"""Public profile pages: visibility, teams, ranks after the reveal, and avatars."""
 
 import secrets
 from collections.abc import Collection
@@ -27,16 +27,16 @@ KEY_BYTES = 12
 
 
 class UnknownPage(ParticipantError):
-    """An address without a profile page, now or ever."""
+    """No public profile page has this URL."""
 
     public_name = "unknown_person_page"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no page of a person at this address."
+    message = "There is no public profile at this address."
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A team of the person on a leaderboard; `rank` and `team_count` are None before the reveal."""
+    """A user's team on a leaderboard; `rank` and `team_count` are None before the reveal."""
 
     slug: str
     competition: str
@@ -49,7 +49,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class PersonalPage:
-    """The public profile of a person."""
+    """The public profile of a user."""
 
     name: str
     about: str
@@ -58,7 +58,7 @@ class PersonalPage:
 
 
 def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
-    """Return the profile page at an address; raise UnknownPage."""
+    """Return the public profile with this key; raise UnknownPage."""
     person = session.scalar(select(User).where(User.page_key == key, User.deleted_at.is_(None)))
     if person is None:
         raise UnknownPage
@@ -66,7 +66,7 @@ def get(session: Session, *, key: str, now: datetime) -> PersonalPage:
 
 
 def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
-    """Return the profile of a person, also if their page is off."""
+    """Return the profile of a user, even if it is not public."""
     person = session.get_one(User, user.id)
     rows = session.execute(_listed_teams(person)).all()
     revealed = [
@@ -94,26 +94,26 @@ def of_person(session: Session, *, user: User, now: datetime) -> PersonalPage:
 
 
 def turn_on(session: Session, *, user: User) -> None:
-    """Turn on the page of a person at a random address, or keep its address."""
+    """Turn on a user's public profile with a random key; keep an existing key."""
     person = session.get_one(User, user.id, with_for_update=True, populate_existing=True)
     person.page_key = person.page_key or secrets.token_hex(KEY_BYTES)
     session.flush()
 
 
 def turn_off(session: Session, *, user: User) -> None:
-    """Turn off the page of a person; its address is never used again."""
+    """Turn off a user's public profile; its key is never used again."""
     session.get_one(User, user.id).page_key = None
     session.flush()
 
 
 def draw_avatar(session: Session, *, user: User) -> None:
-    """Give a person a new avatar."""
+    """Generate a new avatar for a user."""
     session.get_one(User, user.id).avatar_key = new_avatar_key()
     session.flush()
 
 
 def _listed_teams(person: User) -> Select[Competition, Team]:
-    """Return the query of the person's teams on public leaderboards, the newest first."""
+    """Return a query for the user's teams on visible leaderboards, newest first."""
     is_listed = (
         select(Standing.id)
         .where(
@@ -143,7 +143,7 @@ def _shows_ranks(competition: Competition, now: datetime) -> bool:
 def _ranks(
     session: Session, version_ids: Collection[int], team_ids: Collection[int]
 ) -> dict[int, tuple[int, int]]:
-    """Return the private rank and the number of teams, by team."""
+    """Return the private rank and the number of ranked teams by team id."""
     if not version_ids:
         return {}
     ranked = (

@@ -1,4 +1,4 @@
-"""Sign-ups by a mailed link, an invitation, or a CSV list of invitations."""
+"""Sign-ups with an e-mailed link, an invitation or a CSV list of invitations."""
 
 import csv
 import io
@@ -24,10 +24,10 @@ COLUMN = "email"
 
 
 def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> None:
-    """Mail a sign-up link to an address, or a reset link to one with an account; raise InvalidAddress.
+    """E-mail a sign-up link, or a reset link to an address with an account; raise InvalidAddress.
 
-    Both take the same time, so only the mailbox shows whether an account exists. `then` is the path to open
-    after the sign-up.
+    Both cases take the same time, so only the recipient can find out whether an account exists. `then` is the
+    path to open after the sign-up.
     """
     address = mail_addresses.clean_address(address)
     user = email_addresses.owner(session, address=address)
@@ -48,7 +48,7 @@ def ask(session: Session, *, address: str, then: str = "/", now: datetime) -> No
 
 
 def invite(session: Session, *, created_by: str, now: datetime) -> str:
-    """Return the token of an invitation for one account, which an administrator hands over."""
+    """Return the token of an invitation for one account, which an administrator passes on."""
     return one_time_links.create(
         session,
         purpose=LinkPurpose.SIGN_UP,
@@ -59,16 +59,16 @@ def invite(session: Session, *, created_by: str, now: datetime) -> str:
 
 
 def find(session: Session, *, token: str, now: datetime) -> AccountLink:
-    """Return the sign-up link of a token; raise InvalidLink."""
+    """Return the sign-up link with this token; raise InvalidLink."""
     return one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now)
 
 
 def use(
     session: Session, *, token: str, name: str, password: str, passwords: PasswordHasher, now: datetime
 ) -> User:
-    """Create the account of a link and verify the address it was mailed to.
+    """Create an account with a sign-up link and verify the address to which it was sent.
 
-    Raises InvalidLink, InvalidAccount, NameTaken, AddressTaken.
+    Raise InvalidLink, InvalidAccount, NameTaken, AddressTaken.
     """
     user = accounts.draft(name=name, password=password, passwords=passwords, now=now)
     link = one_time_links.require(session, purpose=LinkPurpose.SIGN_UP, token=token, now=now, lock=True)
@@ -82,7 +82,7 @@ def use(
 
 
 class InvalidInvitations(ParticipantError):
-    """A file of addresses with problems, each with its line."""
+    """The list of invitations has problems; each has a line number."""
 
     public_name = "invalid_invitations"
     kind = ErrorKind.MISMATCH
@@ -93,12 +93,15 @@ class InvalidInvitations(ParticipantError):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with its line."""
+        """All problems with their line numbers."""
         return {"problems": [{"line": line, "message": sentence} for line, sentence in self.problems]}
 
 
 def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime) -> list[tuple[str, str]]:
-    """Return the addresses of a file with the tokens of their invitations; raise InvalidInvitations."""
+    """Create invitations for the addresses in a CSV file; raise InvalidInvitations.
+
+    Return the addresses with the tokens of their invitations.
+    """
     found = _read(file)
     problems = []
     lines: dict[str, int] = {}
@@ -112,20 +115,22 @@ def invite_all(session: Session, *, file: bytes, created_by: str, now: datetime)
 
 
 def _read(file: bytes) -> list[tuple[int, str]]:
-    """Return the lines and addresses of the column `email`, or of the first column without a header."""
+    """Return line numbers and addresses from the column `email`, or from the first column."""
     try:
         rows = csv.reader(io.StringIO(file.decode("utf-8-sig"), newline=""), strict=True)
         found = list(_addresses(rows))
     except UnicodeDecodeError as error:
         line = file[: error.start].count(b"\n") + 1
-        raise InvalidInvitations([(line, "The file is not UTF-8.")]) from None
+        raise InvalidInvitations([(line, "The file is not valid UTF-8.")]) from None
     except csv.Error as error:
-        raise InvalidInvitations([(rows.line_num, f"This is not CSV: {error}.")]) from None
+        raise InvalidInvitations([(rows.line_num, f"The file is not valid CSV: {error}.")]) from None
     if not found:
-        raise InvalidInvitations([(1, "The file has no addresses.")])
+        raise InvalidInvitations([(1, "The file contains no addresses.")])
     if len(found) > MAX_COUNT:
         line = found[MAX_COUNT][0]
-        raise InvalidInvitations([(line, f"A file has at most {MAX_COUNT:,} addresses, not {len(found):,}.")])
+        raise InvalidInvitations(
+            [(line, f"The file has {len(found):,} addresses. The limit is {MAX_COUNT:,}.")]
+        )
     return found
 
 
@@ -144,7 +149,7 @@ def _addresses(rows: Any) -> Iterator[tuple[int, str]]:
 
 
 def _problem(session: Session, address: str, lines: Mapping[str, int]) -> str:
-    """Return why an address cannot be invited, empty if it can."""
+    """Return the reason why an address cannot be invited, or an empty string."""
     try:
         clean = addresses.clean_address(address)
     except InvalidAddress as error:
@@ -152,5 +157,5 @@ def _problem(session: Session, address: str, lines: Mapping[str, int]) -> str:
     if earlier := lines.get(address.casefold()):
         return f"{address} is already on line {earlier}."
     if owner := email_addresses.owner(session, address=clean):
-        return f"{address} has an account: {owner.name}."
+        return f"{address} already has an account: {owner.name}."
     return ""

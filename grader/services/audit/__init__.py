@@ -1,1 +1,1 @@
-"""Audit log of organizers' actions, and the public log of a competition."""
+"""Audit log of organizers' actions and public log of competitions."""

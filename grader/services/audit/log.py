@@ -1,8 +1,8 @@
-"""Audit log: actions and their wording, entries, and the public log.
+"""Audit log: actions with their descriptions, entries, and the public log.
 
-Entries are only ever added; the database refuses to change or delete one. What changes standings, deadlines
-or rules carries a sentence for the log that everybody reads. Entries name teams and people by id and are read
-with the names of now: who deletes an account, or gets another name, is not kept here under the old one.
+The log is append-only: the database rejects changes and deletions. Actions that change standings, deadlines
+or rules have an additional text for the public log. Entries refer to teams and users by id and are shown with
+current names, so the log does not preserve the former names of renamed teams and deleted accounts.
 """
 
 import getpass
@@ -22,35 +22,35 @@ from grader.models.competitions import DELETED
 from grader.services.paging import PAGE_SIZE, Page, Part, Slice, page_of_query, slice_of_query
 from grader.text import one_line, plain_text
 
-# Read after the name of who acted; `{}` is the entry's subject.
+# These texts follow the actor's name; `{}` is the entry's subject.
 WORDS = {
     "accounts.create": "created {} for a class",
-    "administrator.make": "made {} an administrator of the site",
-    "administrator.unmake": "removed {} as an administrator of the site",
+    "administrator.make": "made {} a site administrator",
+    "administrator.unmake": "removed {} as a site administrator",
     "announcement.edit": "edited {}",
     "announcement.post": "posted {}",
     "announcement.withdraw": "withdrew {}",
     "bundle.start": "created the {}",
     "competition.archive": "archived {}",
     "competition.change": "changed the {}",
-    "competition.clone": "created {} as a copy of another",
+    "competition.clone": "created {} as a copy of another competition",
     "competition.create": "created {}",
     "competition.delete": "deleted {}",
     "competition.finalize": "made the standings of {} final",
     "competition.publish": "published {}",
     "competition.reveal": "revealed the private leaderboard of {}",
     "competition.unarchive": "unarchived {}",
-    "data.allow": "released the {} although it was held back",
-    "data.hold": "holds the {} back",
+    "data.allow": "released the {}, which was held back",
+    "data.hold": "held back the {}",
     "data.remove": "removed the {}",
     "data.upload": "uploaded the {}",
     "diagnosis.publish": "published the diagnosis of {}",
     "diagnosis.start": "diagnosed {}",
     "dispute.answer": "answered a question about {}",
     "entry.admit": "admitted {}",
-    "entry.refuse": "refused {}",
-    "fair_play.mark": "looked at {} for fair play and found nothing wrong",
-    "fair_play.start": "looked at the submissions for fair play, under {}",
+    "entry.refuse": "did not admit {}",
+    "fair_play.mark": "marked {} as reviewed on the Fair play page",
+    "fair_play.start": "started the fair-play analysis under {}",
     "figure.remove": "removed the {}",
     "figure.upload": "uploaded the {}",
     "grant.give": "gave extra submissions to {}",
@@ -63,8 +63,8 @@ WORDS = {
     "rescoring.roll_back": "rolled back to {}",
     "selection.reopen": "reopened the {}",
     "solution.accept": "accepted {}",
-    "solution.check": "uploaded a solution, for {}",
-    "solution.publish": "published {} to everybody",
+    "solution.check": "uploaded a solution for {}",
+    "solution.publish": "made {} public",
     "submission.benchmark": "added {} as a benchmark",
     "submission.mark": "changed the kind of {}",
     "submission.retry": "retried {}",
@@ -74,52 +74,52 @@ WORDS = {
     "team.free_name": "allowed {} to choose its name",
     "team.reinstate": "reinstated {}",
     "team.rename": "renamed {}",
-    "ties.publish": "published which teams are tied, under {}",
-    "ties.start": "compared neighbouring teams on the leaderboards, under {}",
-    "verification.start": "verified the competing submissions, under {}",
+    "ties.publish": "published the tied teams under {}",
+    "ties.start": "started to determine tied teams under {}",
+    "verification.start": "started to verify the competing submissions under {}",
     "webhook.change": "changed {}",
     "webhook.create": "created {}",
     "webhook.delete": "deleted {}",
-    "webhook.rotate": "gave a new secret to {}",
+    "webhook.rotate": "generated a new secret for {}",
 }
 ORIGIN_MAX_LENGTH = 64
 _MENTION = re.compile(r"\[(team|person) (\d{1,9})\]")
 
 
 class UnknownAction(ValueError):
-    """An act without words: nobody could read it in the audit."""
+    """An action has no description in `WORDS`."""
 
     def __init__(self, action: str) -> None:
-        super().__init__(f"The audit has no words for the action {action!r}.")
+        super().__init__(f"The audit log has no description of the action {action!r}.")
 
 
 def require_known(action: str) -> None:
-    """Raise UnknownAction for an action without words."""
+    """Raise UnknownAction for an action without a description."""
     if action not in WORDS:
         raise UnknownAction(action)
 
 
 def action_label(action: str) -> str:
-    """Return the words of an action without a subject, to choose it by."""
+    """Return the description of an action without a subject, for a list of choices."""
     return action_told(action, "…")
 
 
 def action_told(action: str, subject: str) -> str:
-    """Return what was done, to follow the name of who did it: ``renamed team Foxes``."""
-    words = WORDS.get(action)  # an act of an older version may be known no more
+    """Return the description of an action on a subject, such as ``renamed team Foxes``."""
+    words = WORDS.get(action)  # Entries of older versions may have unknown actions.
     return f"{action}: {subject}" if words is None else words.replace("{}", subject)
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts: a person through `origin`, or nobody with an account, whom `origin` names."""
+    """The actor of an action: a user, or without a user the shell or a task named by `origin`."""
 
     user: User | None
     origin: str
 
     @classmethod
     def of(cls, user: User) -> Self:
-        """Return a person who acts on the pages."""
+        """Return the actor for a user of the web pages or the API."""
         return cls(user, "web")
 
     @classmethod
@@ -129,32 +129,32 @@ class Actor:
 
     @classmethod
     def calendar(cls) -> Self:
-        """Return the calendar, the actor of automatic actions."""
+        """Return the actor for scheduled tasks."""
         return cls(None, "calendar")
 
     @property
     def name(self) -> str:
-        """Who it is, in a word: the person's name, or the origin."""
+        """The user's name, or the origin without a user."""
         return self.user.name if self.user else self.origin
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage(Page[AuditEntry]):
-    """A page of entries, newest first; `told` returns their texts with current names."""
+    """A page of audit log entries, newest first, with the current names of teams and users."""
 
     names: Mapping[str, str]
 
     def told(self, text: str) -> str:
-        """Return a text of an entry with the names of the teams and people that it mentions."""
+        """Return an entry's text with the names of the teams and users that it mentions."""
         return told(text, self.names)
 
     def sentence(self, entry: AuditEntry) -> str:
-        """Return what was done, to follow the name of who did it."""
+        """Return the description of an entry's action, which follows the actor's name."""
         return action_told(entry.action, self.told(entry.subject))
 
 
 def mention(who: Team | User) -> str:
-    """Return the placeholder of a team or a person in an entry's text."""
+    """Return the placeholder for a team or a user in an entry's text."""
     return f"[{'team' if isinstance(who, Team) else 'person'} {who.id}]"
 
 
@@ -171,10 +171,10 @@ def record(
     public_text: str = "",
     now: datetime,
 ) -> AuditEntry:
-    """Add what somebody did; of `before` and `after` only what differs is kept.
+    """Add an entry to the audit log; raise UnknownAction.
 
-    `action` is `noun.verb`, one of `audit_actions`. With a `public_text` the act stands in the public log. An
-    act on the site as a whole has no competition. Raises UnknownAction.
+    `action` is a key of `WORDS`. Only the fields that differ between `before` and `after` are stored. With a
+    `public_text`, the entry also appears in the public log. Actions on the whole site have no competition.
     """
     require_known(action)
     given = [*(before or {}).items(), *(after or {}).items()]
@@ -202,10 +202,10 @@ def record(
 def list_page(
     session: Session, *, competition: Competition | None, action: str = "", person: str = "", page: int = 1
 ) -> AuditPage:
-    """Return a page of a competition's audit, the newest first; with None that of the site.
+    """Return a page of a competition's audit log, or the site's if it is None, newest first.
 
-    The site's holds the acts that belong to no competition, and those of drafts that were deleted since.
-    `action` is a whole action or its noun, `person` the name of an account or an origin without one.
+    The site's audit log contains the entries without a competition and those of deleted drafts. `action`
+    filters by a complete action or its noun, `person` by the name of an account or an origin.
     """
     query = _wanted(competition, action, person)
     return _page(session, query, page=page, page_size=PAGE_SIZE)
@@ -214,20 +214,20 @@ def list_page(
 def list_after(
     session: Session, *, competition: Competition | None, action: str = "", person: str = "", part: Part
 ) -> tuple[Slice[AuditEntry], dict[str, str]]:
-    """Return a part of the entries that `list_page` lists, the newest first, and the names for `told`."""
+    """Return a slice of the entries that `list_page` lists, and the names for `told`."""
     query = _wanted(competition, action, person).options(joinedload(AuditEntry.actor))
     found = slice_of_query(session, query, key=AuditEntry.__table__.c.id, part=part)
     return found, names(session, found.rows)
 
 
 def public_page(session: Session, *, competition: Competition, page: int = 1) -> AuditPage:
-    """Return a page of what everybody may read, the newest first."""
+    """Return a page of the public log, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     return _page(session, query, page=page, page_size=PAGE_SIZE)
 
 
 def public_slice(session: Session, *, competition: Competition, part: Part) -> Slice[tuple[AuditEntry, str]]:
-    """Return a part of the entries that everybody may read, the newest first, with their texts."""
+    """Return a slice of the public log with its texts, newest first."""
     query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.is_public)
     key = AuditEntry.__table__.c.id
     found = slice_of_query(session, query, key=key, part=part)
@@ -236,13 +236,13 @@ def public_slice(session: Session, *, competition: Competition, part: Part) -> S
 
 
 def actions(session: Session, *, competition: Competition) -> list[str]:
-    """Return the actions that a competition's audit holds, by name."""
+    """Return the actions in a competition's audit log, sorted."""
     query = select(AuditEntry.action).where(AuditEntry.competition_id == competition.id).distinct()
     return sorted(session.scalars(query))
 
 
 def people(session: Session, *, competition: Competition) -> list[str]:
-    """Return who acted in a competition: names of accounts, and origins without one."""
+    """Return the actors in a competition's audit log: account names, and origins otherwise."""
     query = (
         select(func.coalesce(User.name, AuditEntry.origin))
         .select_from(AuditEntry)
@@ -257,7 +257,7 @@ def operator() -> str:
     """Return the operating system's user name of this process."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # containers run under ids without a name
+    except (KeyError, OSError):  # In a container, the user id may have no name.
         return f"user {os.getuid()}"
 
 
@@ -286,12 +286,12 @@ def _page(session: Session, query: Select[AuditEntry], *, page: int, page_size: 
 
 
 def told(text: str, names: Mapping[str, str]) -> str:
-    """Return a text of an entry with names in place of what mentions teams and people."""
+    """Return an entry's text with the mentions of teams and users replaced by names."""
     return _MENTION.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:
-    """Return the names of the teams and people that entries mention, by the mention."""
+    """Return the current names of the teams and users that entries mention, by mention."""
     ids: dict[str, set[int]] = {"team": set(), "person": set()}
     for entry in entries:
         for kind, number in _MENTION.findall(f"{entry.subject} {entry.public_text}"):
@@ -302,7 +302,7 @@ def names(session: Session, entries: Iterable[AuditEntry]) -> dict[str, str]:
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Leave out the fields that are the same before and after."""
+    """Omit the fields that have the same value before and after."""
     same = {name for name in before.keys() & after.keys() if before[name] == after[name]}
     return (
         {name: value for name, value in before.items() if name not in same},
@@ -311,7 +311,7 @@ def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str,
 
 
 def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON holds them: times in ISO 8601, enums by value."""
+    """Return fields as JSON data, with times in ISO 8601 and enum members as values."""
     return {name: _stored_value(value) for name, value in values.items()}
 
 

@@ -28,11 +28,12 @@ BUNDLES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class CloseState:
-    """Where the close is, and what is not done yet.
+    """The progress of the close, with the remaining tasks.
 
-    `selection_open_until` is set while a reopened final selection keeps everything waiting. `waiting` and
-    `failed` name the first of the submissions accepted in time that have no result. `verify_job` is the
-    newest verification and `verified` what it found, of the live scoring version if `is_current`.
+    `selection_open_until` is set while a reopened final selection delays the other steps. `waiting` and
+    `failed` contain the first submissions that were accepted in time but have no result. `verify_job` is the
+    newest verification, `verified` is its result, and `is_current` is true if it used the live scoring
+    version.
     """
 
     stage: Stage
@@ -49,19 +50,19 @@ class CloseState:
 
     @property
     def agrees(self) -> bool:
-        """Whether what competes was verified under the live scoring version, without a difference."""
+        """Whether the competing submissions were verified under the live version and agree."""
         is_done = self.verify_job is not None and self.verify_job.state is JobState.DONE
         return bool(is_done and self.is_current and self.verified and not self.verified.differences)
 
     @property
     def unverified(self) -> str:
-        """Why what competes does not count as verified, in a sentence; empty where it is."""
+        """Reason why the competing submissions do not count as verified; empty if they do."""
         if self.agrees:
             return ""
         if self.verify_job is None:
-            return "The submissions that compete are not verified."
+            return "The competing submissions have not been verified."
         if not self.is_current:
-            return "The last verification was of another scoring version than the live one."
+            return "The last verification did not use the live scoring version."
         if organizer_jobs.is_open(self.verify_job):
             return "The verification is still running."
         if self.verify_job.state is JobState.DONE:
@@ -70,7 +71,7 @@ class CloseState:
 
 
 def state(session: Session, *, competition: Competition, now: datetime) -> CloseState:
-    """Return where the close of a competition is."""
+    """Return the state of a competition's close."""
     version = competition.live_scoring_version
     job = next(
         iter(organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)), None
@@ -104,9 +105,9 @@ def state(session: Session, *, competition: Competition, now: datetime) -> Close
 
 
 def jobs(session: Session, *, competition: Competition) -> list[OrganizerJob]:
-    """Return the newest jobs of a close: the last verification, and some bundles.
+    """Return the newest jobs of a close: the last verification and some bundles.
 
-    A job that only wrote the file of a published solution has nothing to tell when it is done.
+    Finished jobs that only wrote the file of a published solution are omitted.
     """
     verifications = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.VERIFY)
     packed = organizer_jobs.newest(

@@ -1,7 +1,7 @@
-"""Close of a competition: settle it, reveal the private leaderboard, make the standings final.
+"""Close of a competition: settle, reveal the private leaderboard, make the standings final.
 
-It is settled when everything accepted in time has come to an end: then the private standings are computed,
-and nobody sees them. The reveal switches them on by one row, so that no read mixes two states.
+A competition is settled once every submission accepted in time has a result: the private standings are then
+computed but hidden. The reveal publishes them by updating one row, so that no read mixes two states.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ NAMED_COUNT = 10
 
 
 class ScoringPending(OrganizerError):
-    """The private leaderboard waits until everything accepted in time has come to an end."""
+    """Submissions accepted in time are still being scored."""
 
     public_name = "scoring_pending"
     retry_after = timedelta(seconds=10)
@@ -58,32 +58,33 @@ class ScoringPending(OrganizerError):
         ]
         more = [f"{count - len(names):,} more"] if count > len(names) else []
         super().__init__(
-            f"{count:,} {noun} still being scored. Reveal when all are done: {', '.join(names + more)}."
+            f"{count:,} {noun} still being scored: {', '.join(names + more)}. Reveal the leaderboard when "
+            "all are scored."
         )
         self.count = count
         self.submission_ids = tuple(each.id for each in left)
 
 
 class AlreadyRevealed(OrganizerError):
-    """The private leaderboard is public already."""
+    """The private leaderboard is already public."""
 
     public_name = "already_revealed"
     message = "The private leaderboard was revealed at {revealed_at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 class NotClosed(OrganizerError):
-    """The competition still runs."""
+    """The competition has not closed yet."""
 
     public_name = "not_closed"
 
     def __init__(self, closes_at: datetime | None) -> None:
         when = f" It closes at {closes_at:%Y-%m-%d %H:%M:%S} UTC." if closes_at else ""
-        super().__init__(f"The competition is not closed.{when}")
+        super().__init__(f"The competition has not closed yet.{when}")
         self.closes_at = closes_at
 
 
 class AlreadyClosed(OrganizerError):
-    """The competition accepts no files in time any more."""
+    """The competition has already closed."""
 
     public_name = "already_closed"
 
@@ -94,28 +95,28 @@ class AlreadyClosed(OrganizerError):
 
 
 class SelectionOpen(OrganizerError):
-    """Organizers reopened the final selection; nothing is settled or revealed before it ends."""
+    """The reopened final selection must end before the competition is settled or revealed."""
 
     public_name = "selection_open"
     message = (
-        "Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC; the private "
-        "leaderboard waits until then."
+        "Teams can change their final selection until {until:%Y-%m-%d %H:%M} UTC. The private leaderboard "
+        "cannot be revealed before then."
     )
 
 
 class NotYetOpen(OrganizerError):
-    """There is nothing to close or reveal before the competition opens."""
+    """A competition cannot be closed or revealed before it opens."""
 
     public_name = "not_yet_open"
 
     def __init__(self, opens_at: datetime | None) -> None:
-        when = f" before {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
-        super().__init__(f"The competition does not open{when}: there is nothing to close or reveal.")
+        when = f" until {opens_at:%Y-%m-%d %H:%M:%S} UTC" if opens_at else ""
+        super().__init__(f"The competition is not open{when}, so it cannot be closed or revealed.")
         self.opens_at = opens_at
 
 
 class NotProvisional(OrganizerError):
-    """Only provisional standings become final: after the reveal, and once."""
+    """Only provisional standings can become final: after the reveal, and once."""
 
     public_name = "not_provisional"
 
@@ -130,7 +131,7 @@ class NotProvisional(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """What a reveal did: `closed_now` when the competition was still open and the reveal closed it."""
+    """The result of a reveal; `closed_now` is true if it also closed the competition."""
 
     competition: Competition
     closed_now: bool
@@ -141,7 +142,7 @@ class Revealed:
 def close_now(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> Competition:
-    """Close an open competition; entry and mergers end with it, and dates that nobody chose follow.
+    """Close an open competition; entry and mergers end, and default dates move with the close.
 
     Raises NotYetOpen, AlreadyClosed and Archived.
     """
@@ -168,9 +169,9 @@ def close_now(
 
 
 def settle(session: Session, *, competition: Competition, now: datetime | None = None) -> Competition:
-    """Compute the private standings of a closed competition, which stay hidden; a settled one stays as it is.
+    """Compute the hidden private standings of a closed competition, unless it is settled.
 
-    Raises NotClosed, SelectionOpen, and ScoringPending while something accepted in time has no result.
+    Raises NotClosed, SelectionOpen, and ScoringPending if a submission accepted in time has no result.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
@@ -192,9 +193,9 @@ def settle(session: Session, *, competition: Competition, now: datetime | None =
 def reveal(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> Revealed:
-    """Open the private standings to everybody as provisional, closing a competition that is still open.
+    """Reveal the private standings as provisional, and close a competition that is still open.
 
-    Raises NotYetOpen, SelectionOpen, ScoringPending while something accepted in time has no result,
+    Raises NotYetOpen, SelectionOpen, ScoringPending if a submission accepted in time has no result,
     AlreadyRevealed, and Archived.
     """
     competition = lookup.lock(session, competition_id=competition.id)
@@ -227,7 +228,7 @@ def reveal(
         "competition.reveal",
         before=before,
         public_text="The private leaderboard was revealed."
-        + (" The competition was still open and closed with it." if closed_now else ""),
+        + (" The competition was still open and was closed at the same time." if closed_now else ""),
         now=now,
     )
     return Revealed(
@@ -264,7 +265,7 @@ def finalize(
         "competition.finalize",
         before=before,
         reason=reason,
-        public_text=f"The standings became final; they are stored as number {board.number}.",
+        public_text=f"The standings became final and are stored as final standings {board.number}.",
         now=now,
     )
     return board
@@ -291,7 +292,7 @@ def unsettled(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions to reveal automatically now."""
+    """Return the competitions whose automatic reveal is due."""
     return list(
         session.scalars(
             select(Competition).where(
@@ -305,7 +306,7 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def count_pending(session: Session, *, competition: Competition) -> int:
-    """Return how many submissions accepted in time wait for their scores."""
+    """Return the number of submissions accepted in time that are not scored yet."""
     return count_unscored(session, competition)[SubmissionStatus.PENDING]
 
 
@@ -344,7 +345,7 @@ def _settle(session: Session, competition: Competition, pending: int, now: datet
 
 
 def count_unscored(session: Session, competition: Competition) -> Counter[SubmissionStatus]:
-    """Return how many submissions accepted in time wait for their scores, and how many have failed."""
+    """Return the numbers of pending and failed submissions that were accepted in time."""
     query = (
         select(Submission.status, func.count())
         .where(
@@ -375,7 +376,7 @@ def first_unscored(
 
 
 def _mail_reveal(session: Session, *, competition: Competition, now: datetime) -> None:
-    """Write one e-mail to each member with a confirmed address of a team on the private leaderboard."""
+    """E-mail the result to members of ranked teams who have a verified address."""
     version_id = lookup.live(competition).id
     readers = session.execute(
         select(User, Team.id, Team.name)

@@ -1,6 +1,6 @@
-"""Verification of a close: recompute the ranked scores from the raw files and compare them.
+"""Verification of a close: recompute the competing scores from the raw files, and compare.
 
-The recount shares no code with the score, so that an error of either shows.
+The recomputation shares no code with the scoring, so that an error in either becomes visible.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +27,12 @@ from grader.storage.stores import BlobDamaged, BlobMissing
 
 
 class NotSettled(OrganizerError):
-    """What competes is not known yet."""
+    """The competing submissions are not known yet."""
 
     public_name = "not_settled"
     message = (
-        "Verify once every submission accepted in time has its result: only then is it known which "
-        "ones compete."
+        "The competing submissions are not known yet. Start the verification once every submission accepted "
+        "in time has a result."
     )
 
 
@@ -40,17 +40,17 @@ class NothingToVerify(OrganizerError):
     """No submission competes on the private leaderboard."""
 
     public_name = "nothing_to_verify"
-    message = "No submission competes on the private leaderboard: there is nothing to verify."
+    message = "No submission competes on the private leaderboard, so there is nothing to verify."
 
 
 class VerifyParameters(StoredJson):
-    """Under which scoring version the submissions are verified."""
+    """Parameters of a verification: its scoring version."""
 
     scoring_version_id: int
 
 
 class Difference(StoredJson):
-    """Something that the files do not give as it is stored."""
+    """A stored value that the files do not reproduce."""
 
     submission_id: int
     team: str
@@ -60,7 +60,7 @@ class Difference(StoredJson):
 
 
 class Verified(StoredJson):
-    """How far a verification is, and what it found; stored on the way, so that it survives its worker."""
+    """Progress and results of a verification, saved as it runs so that they survive its worker."""
 
     model_config = ConfigDict(frozen=False)
 
@@ -72,7 +72,7 @@ class Verified(StoredJson):
 
 
 def request(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> OrganizerJob:
-    """Have the submissions that compete verified under the live scoring version.
+    """Request a verification of the competing submissions under the live scoring version.
 
     Raises NotClosed, NotSettled.
     """
@@ -98,7 +98,7 @@ def request(session: Session, *, competition: Competition, actor: Actor, now: da
 
 
 def competing(session: Session, *, version: ScoringVersion) -> list[Submission]:
-    """Return the submissions that compete on the private leaderboard, of every team its selection.
+    """Return the submissions that compete on the private leaderboard, for all teams.
 
     Raises NothingToVerify.
     """
@@ -130,10 +130,10 @@ def verify_all(
     read: Callable[[str], bytes],
     kept: Callable[[Verified], None],
 ) -> None:
-    """Verify what is not verified yet, one submission after another; `kept` is called after each."""
+    """Verify the remaining submissions one after another; `kept` is called after each."""
     if truth.digest != verified.solution:
         raise OrganizerError(
-            "The hash of the stored solution has changed since it was accepted: the storage is damaged."
+            "The stored solution is damaged: its hash has changed since the solution was accepted."
         )
     done = set(verified.submission_ids)
     for submission in submissions:

@@ -1,1 +1,1 @@
-"""Competitions: settings, dates, phases, metric settings, organizers, pauses, announcements."""
+"""Competitions: settings, phases, metric settings, organizers, pauses and announcements."""

@@ -1,4 +1,4 @@
-"""`Act`: session, actor and time of an action on a competition, with the competition locked."""
+"""`Act`: the session, actor and time of an action on a locked competition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from grader.services.competitions import lookup
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An act on a competition: the actor and the time."""
+    """The context of an action on a locked competition."""
 
     session: Session
     competition: Competition
@@ -25,14 +25,14 @@ class Act:
 
     @property
     def user(self) -> User:
-        """The acting person; raise TypeError for the shell and scheduled tasks."""
+        """The acting user; raise TypeError for the shell and scheduled tasks."""
         if self.actor.user is None:
-            raise TypeError("A person has to do this.")
+            raise TypeError("This action requires a user.")
         return self.actor.user
 
     @property
     def parts(self) -> dict[str, Any]:
-        """All of it by name, for services that take the parts one by one."""
+        """The fields by name, for services that accept them as keyword arguments."""
         return {
             "session": self.session,
             "competition": self.competition,
@@ -50,7 +50,7 @@ class Act:
         reason: str = "",
         public_text: str = "",
     ) -> None:
-        """Flush the changes and add an entry to the audit log, as `log.record` describes."""
+        """Flush the changes and add an entry to the audit log (see `log.record`)."""
         self.session.flush()
         log.record(
             self.session,
@@ -67,15 +67,15 @@ class Act:
 
 
 def begin(session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None) -> Act:
-    """Lock a competition and return the act on it.
+    """Lock a competition and return the context of an action on it.
 
-    The time is read under the lock unless it is given. Otherwise an act could wait for the lock until its
-    deadline had passed, or until the competition was settled without it.
+    Unless `now` is given, the time is read under the lock. Otherwise an action that waited for the lock could
+    use a time from before a deadline that has passed since.
     """
     locked = lookup.lock(session, competition_id=competition.id)
     return Act(session, locked, actor, now or db.now(session))
 
 
 def as_person(session: Session, competition: Competition, user: User, *, now: datetime | None = None) -> Act:
-    """Begin an act of a person on the site."""
+    """Lock a competition and return the context of a user's action."""
     return begin(session, competition=competition, actor=Actor.of(user), now=now)

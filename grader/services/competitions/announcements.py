@@ -1,4 +1,4 @@
-"""Announcements to participants: posting, mailing, editing, withdrawal."""
+"""Announcements to participants: posting, e-mail, editing and withdrawal."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -27,15 +27,15 @@ class InvalidAnnouncement(SeveralProblems, OrganizerError):
 
 
 class UnknownAnnouncement(OrganizerError):
-    """The announcement does not exist or is withdrawn."""
+    """The announcement does not exist or was withdrawn."""
 
     public_name = "unknown_announcement"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no announcement {announcement_id}, or it is withdrawn."
+    message = "Announcement {announcement_id} does not exist or was withdrawn."
 
 
 def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
-    """Post an announcement, and mail it to all participants if `by_mail`; raise InvalidAnnouncement."""
+    """Post an announcement, and e-mail it if `by_mail` is true; raise InvalidAnnouncement."""
     session, competition, now = act.session, act.competition, act.now
     title, body = _checked(title, body)
     made = Announcement(competition_id=competition.id, title=title, body=body, posted_at=now)
@@ -60,7 +60,7 @@ def post(act: Act, *, title: str, body: str, by_mail: bool) -> Announcement:
 def edit(
     act: Act, *, announcement_id: int, title: str | None = None, body: str | None = None
 ) -> Announcement:
-    """Change the title or the text; None keeps it. Raises UnknownAnnouncement, InvalidAnnouncement."""
+    """Edit an announcement; None keeps a value. Raise UnknownAnnouncement, InvalidAnnouncement."""
     found = _shown(act.session, act.competition, announcement_id, lock=True)
     title, body = _checked(found.title if title is None else title, found.body if body is None else body)
     before, after = {"title": found.title, "body": found.body}, {"title": title, "body": body}
@@ -71,12 +71,12 @@ def edit(
 
 
 def get(session: Session, *, competition: Competition, announcement_id: int) -> Announcement:
-    """Return an announcement that is not withdrawn; raise UnknownAnnouncement."""
+    """Return an announcement; raise UnknownAnnouncement if it is missing or withdrawn."""
     return _shown(session, competition, announcement_id)
 
 
 def withdraw(act: Act, *, announcement_id: int) -> Announcement:
-    """Show an announcement no longer; it stays stored. Raises UnknownAnnouncement."""
+    """Withdraw an announcement, which hides it but keeps it stored; raise UnknownAnnouncement."""
     found = _shown(act.session, act.competition, announcement_id, lock=True)
     found.withdrawn_at = act.now
     act.record("announcement.withdraw", f"announcement {found.id}", before={"title": found.title})
@@ -84,7 +84,7 @@ def withdraw(act: Act, *, announcement_id: int) -> Announcement:
 
 
 def shown(session: Session, *, competition: Competition) -> list[Announcement]:
-    """Return the announcements that are not withdrawn, newest first."""
+    """Return the announcements that have not been withdrawn, newest first."""
     return list(session.scalars(_newest(competition).where(Announcement.withdrawn_at.is_(None))))
 
 
@@ -112,7 +112,7 @@ def _shown(
 
 
 def _checked(title: str, body: str) -> tuple[str, str]:
-    """Return a title and a text in their stored form; raise InvalidAnnouncement."""
+    """Return the title and text in their stored form; raise InvalidAnnouncement."""
     title, body = one_line(title, TITLE_MAX_LENGTH), plain_text(body)
     if found := list(_problems(title, body)):
         raise InvalidAnnouncement(found)
@@ -125,7 +125,7 @@ def _problems(title: str, body: str) -> Iterable[str]:
     if not body:
         yield "An announcement needs a text."
     if len(body) > BODY_MAX_LENGTH:
-        yield f"An announcement has at most {BODY_MAX_LENGTH:,} characters; this one has {len(body):,}."
+        yield f"The text has {len(body):,} characters. The limit is {BODY_MAX_LENGTH:,}."
 
 
 def _mail(session: Session, competition: Competition, announcement: Announcement, now: datetime) -> int:
@@ -141,7 +141,7 @@ def _mail(session: Session, competition: Competition, announcement: Announcement
 
 
 def _participants(competition: Competition) -> Select[User]:
-    """Return the query of all users who have joined or are in a team."""
+    """Return a query for all users who have joined or are in a team."""
     joined = select(Participation.user_id).where(
         Participation.competition_id == competition.id, Participation.state == RequestState.ACCEPTED
     )

@@ -1,4 +1,4 @@
-"""Competitions by slug, the list of visible competitions, locks, allowed slugs."""
+"""Lookup, locking and slugs of competitions."""
 
 import re
 
@@ -21,7 +21,7 @@ class NoScoringVersion(ParticipantError):
     """The draft has no solution yet."""
 
     public_name = "no_scoring_version"
-    message = "This competition has no solution yet: there is nothing to score with."
+    message = "This competition has no solution yet, so files cannot be scored."
 
 
 class UnknownCompetition(ParticipantError):
@@ -33,7 +33,7 @@ class UnknownCompetition(ParticipantError):
 
 
 def slug_problems(session: Session, slug: str) -> list[str]:
-    """Return the reasons why a new competition cannot have a slug."""
+    """Return the reasons why a new competition cannot use a slug."""
     if problem := slug_fault(slug):
         return [problem]
     if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
@@ -42,18 +42,18 @@ def slug_problems(session: Session, slug: str) -> list[str]:
 
 
 def slug_fault(slug: str) -> str:
-    """Return the reason why no competition can have a slug; empty if one can."""
+    """Return the reason why a slug is invalid or reserved, or an empty string."""
     if not _SLUG.fullmatch(slug):
         return (
-            f"The slug {slug!r} must be 1 to 40 lower-case letters, digits and hyphens, "
+            f"The slug {slug!r} is invalid. Use 1 to 40 lowercase letters, digits and hyphens, "
             "with a letter or digit at both ends."
         )
-    return f"The slug {slug!r} is reserved." if slug in RESERVED_SLUGS else ""
+    return f"The slug {slug!r} is reserved. Choose another one." if slug in RESERVED_SLUGS else ""
 
 
 def slug_is_taken(slug: str) -> str:
-    """Return the sentence that another competition has a slug."""
-    return f"There already is a competition {slug!r}."
+    """Return the message that another competition uses a slug."""
+    return f"Another competition already uses the slug {slug!r}."
 
 
 def get(session: Session, *, slug: str) -> Competition:
@@ -65,7 +65,7 @@ def get(session: Session, *, slug: str) -> Competition:
 
 
 def with_slug(slug: str) -> Select[Competition]:
-    """Return the query of `get`; raise UnknownCompetition for an impossible slug."""
+    """Return the query for `get`; raise UnknownCompetition for an invalid slug."""
     if not _SLUG.fullmatch(slug):
         raise UnknownCompetition(slug=slug)
     return _loaded().where(Competition.slug == slug)
@@ -78,10 +78,10 @@ def list_all(session: Session) -> list[Competition]:
 
 
 def lock(session: Session, *, competition_id: int) -> Competition:
-    """Reload a competition and lock it until the transaction ends; raise UnknownCompetition if deleted."""
+    """Lock a competition until the transaction ends and reload it; raise UnknownCompetition."""
     mine = Competition.id == competition_id
     session.execute(_locking(mine))
-    # Load after locking: joined rows read while waiting for the lock may be of the previous live version.
+    # Rows joined by a statement that waits for the lock could belong to the previous live version.
     found = session.scalars(_loaded().where(mine).execution_options(populate_existing=True)).one()
     if found.slug.startswith(DELETED):
         raise UnknownCompetition(slug=found.slug)
@@ -89,9 +89,9 @@ def lock(session: Session, *, competition_id: int) -> Competition:
 
 
 def hold(session: Session, *, slug: str) -> None:
-    """Keep others from changing a competition until the transaction ends; raise UnknownCompetition.
+    """Lock a competition by slug without loading it; raise UnknownCompetition.
 
-    For a caller that reads the competition afterwards together with other rows.
+    Use this before a statement that reads the competition together with other rows.
     """
     if session.scalar(_locking(Competition.slug == slug)) is None:
         raise UnknownCompetition(slug=slug)

@@ -1,4 +1,4 @@
-"""Metric settings of a draft, and those of a scoring version."""
+"""Metric settings of drafts and of scoring versions."""
 
 from pydantic import Field
 
@@ -10,9 +10,10 @@ MIN_CLASS_ROWS = 25
 
 
 class MetricChoice(StoredJson):
-    """The metric of a draft; its solution is checked with it, which results in `Rules`.
+    """The metric settings of a draft, which the solution check turns into `Rules`.
 
-    `identities` None means those with at least `min_class_rows` rows of each class in each split.
+    If `identities` is None, the check chooses those with at least `min_class_rows` rows of each class in each
+    split.
     """
 
     identities: StoredNames | None = None
@@ -21,14 +22,14 @@ class MetricChoice(StoredJson):
 
 
 class Rules(StoredJson):
-    """The identities in the score and the metric's settings."""
+    """The metric settings of a scoring version, with the identities in the score."""
 
     identities: StoredNames
     metric: StoredMetric
 
 
 def of(competition: Competition) -> MetricChoice:
-    """Return the metric of the live scoring version, else the draft's choice."""
+    """Return the metric settings of the live scoring version or, without one, of the draft."""
     draft = competition.draft_metric
     chosen = MetricChoice() if draft is None else MetricChoice.from_dict(draft)
     if competition.live_scoring_version is None:

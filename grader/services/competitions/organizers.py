@@ -1,4 +1,4 @@
-"""Organizer roles (owner, editor, viewer): permissions and changes."""
+"""Organizers and the permissions of their roles."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,23 +18,23 @@ RANKS = {Role.VIEWER: 1, Role.EDITOR: 2, Role.OWNER: 3}
 
 
 class NotOrganizer(ParticipantError):
-    """The person's role is not sufficient."""
+    """The user's role is not sufficient."""
 
     public_name = "not_organizer"
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, needed: Role, found: Role | None) -> None:
-        needs = "any role among its organizers" if needed is Role.VIEWER else f"the role {needed}"
-        has = f"you are {found}" if found else "you have none"
-        super().__init__(f"Only organizers of the competition can do this, with {needs}; {has}.")
+        needs = "organizers" if needed is Role.VIEWER else f"organizers with the role {needed}"
+        has = f"Your role is {found}" if found else "You have no role"
+        super().__init__(f"Only {needs} can do this. {has} in this competition.")
         self.needed = needed
 
 
 class AlreadyOrganizer(OrganizerError):
-    """The person already has a role."""
+    """The user already has a role."""
 
     public_name = "already_organizer"
-    message = "{organizer.user.name} is already {organizer.role}; change the role instead."
+    message = "{organizer.user.name} already has the role {organizer.role}. Change the role instead."
 
 
 class OnlyOwner(ParticipantError):
@@ -43,25 +43,25 @@ class OnlyOwner(ParticipantError):
     public_name = "only_owner"
 
     def __init__(self, titles: Sequence[str]) -> None:
-        super().__init__(f"You are the only owner of {', '.join(titles)}. Make somebody else an owner first.")
+        super().__init__(f"You are the only owner of {', '.join(titles)}. Make someone else an owner first.")
 
 
 class UnknownOrganizer(OrganizerError):
-    """The person has no role in the competition."""
+    """The user has no role in the competition."""
 
     public_name = "unknown_organizer"
     message = "{user.name} is not an organizer of this competition."
 
 
 class LastOwner(OrganizerError):
-    """A competition always has an owner."""
+    """A competition must always have an owner."""
 
     public_name = "last_owner"
-    message = "{user.name} is the only owner. Make somebody else an owner first."
+    message = "{user.name} is the only owner. Make someone else an owner first."
 
 
 def role_of(session: Session, *, competition: Competition, user: User | None) -> Role | None:
-    """Return a person's role; site administrators are owners of every competition."""
+    """Return a user's role; site administrators are owners of every competition."""
     if user is None or user.deleted_at is not None or user.is_admin:
         return role_with(user, stored=None)
     return session.scalar(
@@ -72,7 +72,7 @@ def role_of(session: Session, *, competition: Competition, user: User | None) ->
 def competition_and_role(
     session: Session, *, slug: str, user: User | None
 ) -> tuple[Competition, Role | None]:
-    """Return a competition and a person's role in it, in one statement; raise UnknownCompetition."""
+    """Return a competition and a user's role in it with one query; raise UnknownCompetition."""
     if user is None or user.deleted_at is not None or user.is_admin:
         return lookup.get(session, slug=slug), role_with(user, stored=None)
     is_theirs = and_(Organizer.competition_id == Competition.id, Organizer.user_id == user.id)
@@ -85,7 +85,7 @@ def competition_and_role(
 
 
 def role_with(user: User | None, *, stored: Role | None) -> Role | None:
-    """Return the effective role of a person with this stored role."""
+    """Return the effective role of a user whose stored role is `stored`."""
     if user is None or user.deleted_at is not None:
         return None
     return Role.OWNER if user.is_admin else stored
@@ -97,7 +97,7 @@ def reaches(role: Role | None, needed: Role) -> bool:
 
 
 def require(session: Session, *, competition: Competition, user: User | None, role: Role) -> None:
-    """Raise NotOrganizer unless the person has this role or a higher one."""
+    """Raise NotOrganizer unless the user has this role or a higher one."""
     found = role_of(session, competition=competition, user=user)
     if not reaches(found, role):
         raise NotOrganizer(role, found)
@@ -115,7 +115,7 @@ def list_all(session: Session, *, competition: Competition) -> list[Organizer]:
 
 
 def roles(session: Session, *, user: User | None) -> dict[int, Role]:
-    """Return a person's stored roles by competition id."""
+    """Return a user's stored roles by competition id."""
     if user is None:
         return {}
     query = select(Organizer.competition_id, Organizer.role).where(Organizer.user_id == user.id)
@@ -132,7 +132,7 @@ def to_notify(session: Session, *, competition: Competition) -> list[User]:
 
 
 def make_owner(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Make the creator of a competition its owner; the shell is none."""
+    """Make the actor the owner of a new competition, unless the actor is the shell."""
     if actor.user is not None:
         session.add(
             Organizer(competition_id=competition.id, user_id=actor.user.id, role=Role.OWNER, added_at=now)
@@ -143,7 +143,7 @@ def make_owner(session: Session, *, competition: Competition, actor: Actor, now:
 def add(
     session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
 ) -> Organizer:
-    """Give a person a role; raise AlreadyOrganizer."""
+    """Add a user as an organizer; raise AlreadyOrganizer."""
     _lock(session, competition)
     if found := _find(session, competition, user):
         raise AlreadyOrganizer(organizer=found)
@@ -156,7 +156,7 @@ def add(
 def change(
     session: Session, *, competition: Competition, user: User, role: Role, actor: Actor, now: datetime
 ) -> Organizer:
-    """Give an organizer another role; raise UnknownOrganizer, LastOwner."""
+    """Change an organizer's role; raise UnknownOrganizer, LastOwner."""
     organizer = _found(session, competition, user)
     before, organizer.role = organizer.role, role
     if before is not role:
@@ -166,7 +166,7 @@ def change(
 
 
 def remove(session: Session, *, competition: Competition, user: User, actor: Actor, now: datetime) -> None:
-    """Take an organizer's role away; raise UnknownOrganizer, LastOwner."""
+    """Remove an organizer; raise UnknownOrganizer, LastOwner."""
     organizer = _found(session, competition, user)
     before = organizer.role
     session.delete(organizer)
@@ -175,7 +175,7 @@ def remove(session: Session, *, competition: Competition, user: User, actor: Act
 
 
 def leave_all(session: Session, *, user: User, now: datetime) -> None:
-    """Remove all roles of a person who deletes the account; raise OnlyOwner."""
+    """Remove all roles of a user whose account is being deleted; raise OnlyOwner."""
     alone = []
     held = select(Organizer.competition_id).where(Organizer.user_id == user.id)
     for competition in session.scalars(
@@ -190,7 +190,7 @@ def leave_all(session: Session, *, user: User, now: datetime) -> None:
 
 
 def _lock(session: Session, competition: Competition) -> None:
-    """Keep others from changing the organizers, or two owners could each remove the other."""
+    """Lock the competition so that two owners cannot remove each other concurrently."""
     session.execute(
         select(Competition.id)
         .where(Competition.id == competition.id)
@@ -216,7 +216,7 @@ def _found(session: Session, competition: Competition, user: User) -> Organizer:
 
 
 def _require_owner(session: Session, competition: Competition, user: User, *, was: Role) -> None:
-    """Raise LastOwner if removing an owner leaves none."""
+    """Raise LastOwner if the user was the only owner."""
     session.flush()
     owners = session.scalar(
         select(func.count()).where(Organizer.competition_id == competition.id, Organizer.role == Role.OWNER)

@@ -1,6 +1,6 @@
-"""Pauses of submissions, with a message to participants.
+"""Pausing and resuming submissions.
 
-Leaderboards and pages stay readable, accepted submissions are scored, and selections can be changed.
+During a pause, all pages stay available, accepted submissions are scored, and selections can be changed.
 """
 
 from datetime import datetime
@@ -21,8 +21,8 @@ class SubmissionsPaused(ParticipantError):
     public_name = "submissions_paused"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "Submissions are paused: {competition.pause_message} No submission used; the leaderboard stays "
-        "readable."
+        "Submissions are paused: {competition.pause_message} This upload used no submission. The leaderboard "
+        "stays available."
     )
 
 
@@ -30,7 +30,7 @@ class MessageNeeded(OrganizerError):
     """A pause needs a message for participants."""
 
     public_name = "message_needed"
-    message = "Write the message that people see when they try to submit while submissions are paused."
+    message = "The message is missing. Write the message that participants see during the pause."
 
 
 class NotPaused(OrganizerError):
@@ -41,7 +41,10 @@ class NotPaused(OrganizerError):
 
 
 def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Competition:
-    """Pause submissions or change the message, and move the close; raise MessageNeeded."""
+    """Pause submissions or change the message, and optionally move the close.
+
+    Raise MessageNeeded, InvalidCompetition.
+    """
     message, competition = _sentence(message), act.competition
     before = _state(competition)
     _move_close(act, closes_at, message)
@@ -52,7 +55,7 @@ def pause(act: Act, *, message: str, closes_at: datetime | None = None) -> Compe
 
 
 def resume(act: Act, *, closes_at: datetime | None = None) -> Competition:
-    """Resume submissions, and move the close; raise NotPaused, InvalidCompetition."""
+    """Resume submissions and optionally move the close; raise NotPaused or InvalidCompetition."""
     competition = act.competition
     if competition.paused_at is None:
         raise NotPaused

@@ -1,4 +1,4 @@
-"""Phases and stages of a competition at a time."""
+"""Phases and stages of a competition."""
 
 import enum
 from datetime import datetime
@@ -12,7 +12,7 @@ from grader.visibility import Phase
 
 
 def phase(competition: Competition, now: datetime) -> Phase:
-    """Return the phase of a competition at `now`; drafts are never open, archived ones are closed."""
+    """Return a competition's phase at `now`; drafts are never open, archived ones are closed."""
     if competition.revealed_at is not None:
         return Phase.REVEALED
     if competition.state is CompetitionState.DRAFT:
@@ -27,7 +27,7 @@ def phase(competition: Competition, now: datetime) -> Phase:
 
 
 def state(competition: Competition, now: datetime) -> str:
-    """Return the name of the phase, or of the state if it is a draft or archived."""
+    """Return "draft" or "archived" for such a competition, otherwise the name of its phase."""
     if competition.state in (CompetitionState.DRAFT, CompetitionState.ARCHIVED):
         return competition.state.value
     return phase(competition, now).value
@@ -64,13 +64,13 @@ def stage(competition: Competition, now: datetime) -> Stage:
 
 
 def selection_open_until(competition: Competition, now: datetime) -> datetime | None:
-    """Return the deadline of a reopened selection that delays the settling, None without one."""
+    """Return the deadline of a reopened selection that has not yet ended, or None."""
     until = competition.selection_deadline
     return until if until is not None and now < until else None
 
 
 def is_settled(competition: Competition) -> bool:
-    """Return whether the private standings are computed; a later close or reopened selection resets it."""
+    """Return whether the private standings of the current close and selection are computed."""
     settled_at = competition.settled_at
     ends = (competition.closes_at, competition.selection_deadline)
     return settled_at is not None and all(end is None or settled_at >= end for end in ends)

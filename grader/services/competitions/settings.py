@@ -1,4 +1,4 @@
-"""Settings of a competition: reading, changing, locks, derived dates, public change texts."""
+"""Reading and changing the settings of a competition."""
 
 import hashlib
 import json
@@ -39,12 +39,12 @@ _PHASES = tuple(Phase)
 
 
 def changes_as_json(settings: Any, names: Collection[str]) -> dict[str, Any]:
-    """Return some settings by name for the audit log."""
+    """Return the named settings as JSON values for the audit log."""
     return {name: _plain(getattr(settings, name)) for name in sorted(names)}
 
 
 def public_change_text(before: Any, after: Any, changed: Collection[str], rules_version: int) -> str:
-    """Return the public text about a change of deadlines, limits and rules; "" if none changed."""
+    """Return the public log's text about changed settings; empty if no public setting changed."""
     return " ".join(_sentences(before, after, changed, rules_version))
 
 
@@ -54,22 +54,23 @@ def _sentences(before: Any, after: Any, changed: Collection[str], version: int) 
         if name in changed and (is_date or setting.public):
             shown = _date if is_date else _limit
             new, old = shown(getattr(after, name)), shown(getattr(before, name))
-            yield f"The {setting.public or setting.words} is {new}; it was {old}."
+            yield f"The {setting.public or setting.words} changed from {old} to {new}."
     if "rules" in changed:
-        yield f"The rules changed; they are version {version} now."
+        yield f"The rules changed to version {version}."
     if "reveal_rule" in changed:
         is_by_date = after.reveal_rule is RevealRule.DATE
-        yield f"The private leaderboard is revealed {'at a date' if is_by_date else 'by the organizers'}."
+        yield f"The private leaderboard is revealed {'on a date' if is_by_date else 'by the organizers'}."
     if "takes_late_submissions" in changed:
-        yield f"Late submissions are {'' if after.takes_late_submissions else 'not '}taken after the reveal."
+        late = "accepted" if after.takes_late_submissions else "not accepted"
+        yield f"Late submissions are {late} after the reveal."
     if "entry_mode" in changed:
-        yield f"Entry is {after.entry_mode.value} now; it was {before.entry_mode.value}."
+        yield f"The entry mode changed from {before.entry_mode.value} to {after.entry_mode.value}."
     if _feedback(after) != _feedback(before):
-        yield f"Feedback is {_feedback(after)} now; it was {_feedback(before)}."
+        yield f"The feedback mode changed from {_feedback(before)} to {_feedback(after)}."
 
 
 def _feedback(settings: Any) -> str:
-    step = f" in steps of {settings.feedback_step.value}" if settings.feedback.has_step else ""
+    step = f" with a step of {settings.feedback_step.value}" if settings.feedback.has_step else ""
     return f"{settings.feedback.value}{step}"
 
 
@@ -86,9 +87,10 @@ def _limit(number: int | None) -> str:
 
 
 def ensure_feedback_key(competition: Competition) -> None:
-    """Give a competition its feedback key, which never changes so that equal files show equal noise.
+    """Generate the feedback key of a competition that has none.
 
-    The key is never shown, exported or logged, because it would allow people to remove the noise.
+    The key never changes, so equal files always show equal noise. It must never be shown, exported or logged,
+    because anyone who has it could remove the noise.
     """
     if competition.feedback_key is None:
         competition.feedback_key = secrets.token_hex(KEY_BYTES)
@@ -100,13 +102,13 @@ class ChangedMeanwhile(OrganizerError):
     public_name = "settings_changed"
     kind = ErrorKind.CHANGED
     message = (
-        "These settings have changed since you read them, so nothing was saved. Read them again, and "
-        "send your changes with the new ETag."
+        "The settings have changed since you read them. Nothing was saved. Read them again and send your "
+        "changes with the new ETag."
     )
 
 
 def of(competition: Competition) -> CompetitionSettings:
-    """Return the chosen settings; dates equal to the derived ones are None."""
+    """Return a competition's settings, with None for dates that equal the derived ones."""
     chosen = {name: getattr(competition, name) for name in _COLUMNS}
     usual = default_dates(competition)
     chosen |= {name: None for name, moment in usual.items() if chosen[name] == moment}
@@ -117,10 +119,10 @@ def of(competition: Competition) -> CompetitionSettings:
 
 
 def default_dates(competition: Competition) -> dict[str, datetime]:
-    """Return the dates derived from the close, by name; none before opening and close are known.
+    """Return the dates derived from the close, by name; empty unless opening and close are set.
 
-    Entry and mergers end 7 days before the close, or with it if the competition is no longer than that. The
-    private leaderboard is revealed 7 days after the close.
+    Entry and mergers end 7 days before the close, or at the close if the competition lasts 7 days or less.
+    The private leaderboard is revealed 7 days after the close.
     """
     opens_at, closes_at = competition.opens_at, competition.closes_at
     if opens_at is None or closes_at is None or closes_at.year not in YEARS:
@@ -131,7 +133,7 @@ def default_dates(competition: Competition) -> dict[str, datetime]:
 
 
 def fill_in_dates(competition: Competition) -> None:
-    """Set the dates that nobody chose to those derived from the close."""
+    """Set all missing dates to those derived from the close."""
     for name, moment in default_dates(competition).items():
         is_chosen = getattr(competition, name) is not None
         if not is_chosen and (name != "reveals_at" or competition.reveal_rule is RevealRule.DATE):
@@ -139,7 +141,7 @@ def fill_in_dates(competition: Competition) -> None:
 
 
 def locks(competition: Competition, now: datetime) -> dict[str, str]:
-    """Return why settings can no longer be changed, by name; empty for a draft."""
+    """Return the settings that can no longer be changed, with the reasons; empty for a draft."""
     if competition.state is CompetitionState.DRAFT:
         return {}
     if competition.state is CompetitionState.ARCHIVED:
@@ -163,9 +165,9 @@ def change(
 ) -> frozenset[str]:
     """Change settings and return the names of the changed ones; raise InvalidCompetition.
 
-    Dates that nobody chose follow the close. A draft whose metric changes loses its solution, which was
-    checked with the other one. Participants must accept changed rules before their next upload. The public
-    log of a published competition shows changes of deadlines, limits and rules.
+    Dates that were not set explicitly follow the close. If the metric of a draft changes, the draft loses its
+    solution, which was checked with the previous metric. Participants must accept changed rules before their
+    next upload. The public log of a published competition shows changes of deadlines, limits and rules.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     found = refusals(competition, changes, now)
@@ -201,7 +203,7 @@ def change(
 
 
 def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) -> str:
-    """Return a text that changes with the values of these settings."""
+    """Return a hash of the values of these settings, for use as an ETag."""
     values = json.dumps(changes_as_json(settings, names), default=str)
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
@@ -209,13 +211,13 @@ def version_of(settings: CompetitionSettings, names: Collection[str] = NAMES) ->
 def has_version(
     session: Session, *, competition: Competition, expected: Collection[str], names: Collection[str] = NAMES
 ) -> bool:
-    """Lock a competition and return whether its settings still have one of these versions."""
+    """Lock a competition and return whether its settings match one of the expected versions."""
     locked = lookup.lock(session, competition_id=competition.id)
     return version_of(of(locked), names) in expected
 
 
 def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime) -> list[Fault]:
-    """Return all reasons why a competition cannot be changed like this."""
+    """Return all reasons why these changes would be rejected."""
     before = of(competition)
     after = _changed(before, changes)
     changed = _differing(before, after)
@@ -223,19 +225,19 @@ def refusals(competition: Competition, changes: Mapping[str, Any], now: datetime
     found = [*_lock_problems(competition, changed, now), *problems(after, is_draft=is_draft)]
     is_past = "closes_at" in changed and after.closes_at is not None and after.closes_at < now
     if is_past and not is_draft:
-        told = f"The close must be in the future; {after.closes_at:%Y-%m-%d %H:%M} UTC was given."
+        told = f"The close, {after.closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date."
         found = [fault for fault in found if fault.names[0] != "closes_at"]
         found.append(Fault(told, ("closes_at",)))
     return found
 
 
 def cleaned(settings: CompetitionSettings) -> CompetitionSettings:
-    """Return settings in their stored form: names on one line, texts with plain line ends."""
+    """Return settings in their stored form (see `_clean`)."""
     return settings.changed(**_clean(dict(settings)))
 
 
 def apply(settings: CompetitionSettings, competition: Competition) -> None:
-    """Store settings without checks, with the derived dates and a feedback key."""
+    """Store settings without validation; set the derived dates and the feedback key."""
     rules = competition.rules
     for name in _COLUMNS:
         setattr(competition, name, getattr(settings, name))
@@ -249,7 +251,7 @@ def apply(settings: CompetitionSettings, competition: Competition) -> None:
 
 
 def _changed(before: CompetitionSettings, changes: Mapping[str, Any]) -> CompetitionSettings:
-    """Return changed settings, without values of a choice that the changes undo."""
+    """Return changed settings; reset an entry code or reveal date that no longer applies."""
     after = before.changed(**_clean(changes))
     if after.entry_mode is not EntryMode.CODE and "entry_code" not in changes:
         after = after.changed(entry_code=None)
@@ -268,7 +270,7 @@ def _differing(before: CompetitionSettings, after: CompetitionSettings) -> froze
 
 
 def _clean(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes in their stored form: on one line, or with plain line ends."""
+    """Return changes in their stored form: one-line values, and texts with normalized line endings."""
     cleaned = dict(changes)
     for name, value in changes.items():
         match KINDS.get(name):
@@ -285,7 +287,7 @@ def _lock_problems(competition: Competition, changed: frozenset[str], now: datet
     reasons = locks(competition, now)
     for name in NAMES:
         if name in changed and name in reasons:
-            yield Fault(f"The {SETTINGS[name].words} cannot be changed any more. {reasons[name]}", (name,))
+            yield Fault(f"The {SETTINGS[name].words} can no longer be changed. {reasons[name]}", (name,))
 
 
 def _drop_solution(competition: Competition) -> None:

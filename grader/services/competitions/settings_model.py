@@ -1,7 +1,7 @@
-"""Settings of a competition: type, default, limits, words, form label, help and TOML key.
+"""Settings of a competition: types, defaults, limits, labels, help texts and TOML keys.
 
-The service, the form, the TOML file and the table in docs/organizers.md follow from this list. Its order is
-that of the file; the order of the form is in the steps of the web.
+The service, the form, the TOML file and docs/competition-settings.md are derived from this list. The list is
+in the order of the TOML file; the wizard in the web package has its own order.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ from grader.visibility import USUAL_FEEDBACK, Feedback, Phase, Step
 MAX_COUNT = 1_000_000
 MAX_IDENTITIES = 1000
 TEXT_MAX_LENGTH = 20_000
-YEARS = range(2000, 3000)  # a week more or less stays within what dates can say
+YEARS = range(2000, 3000)  # dates a week before or after still fit into a datetime
 START_OF_DAY = time(0, 0, tzinfo=UTC)
 END_OF_DAY = time(23, 59, tzinfo=UTC)
 
 
 class Kind(StrEnum):
-    """The input and output format of a setting; limits, dates and names may be None."""
+    """The input and output formats of settings; limits, dates and names may be None."""
 
     LINE = "line"
     TEXT = "text"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class Fixed(NamedTuple):
-    """The phase of a published competition from which a setting can no longer be changed, and why."""
+    """The phase from which a setting of a published competition is fixed, with the reason."""
 
     since: Phase
     reason: str
@@ -50,12 +50,12 @@ class Fixed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The texts about a setting.
+    """The TOML key and the texts of a setting.
 
-    `key` is its place in the TOML file. `label` and `help` are those of the form; the TOML file, the docs and
-    the API show them as `description`. `words` name it in the middle of a sentence. The public log shows
-    changes of dates, and of settings with `public` words. `choices` have the form's words for each value;
-    `day` is the time of a date without one.
+    The form shows `label` and `help`; the TOML file, the documentation and the API show both as
+    `description`. `words` is the name of the setting within a sentence. The public log shows changes of dates
+    and of settings that have a `public` name. `choices` contains the form's text for each value. `day` is the
+    default time of a date without a time.
     """
 
     key: str
@@ -70,7 +70,7 @@ class Setting:
 
     @property
     def description(self) -> str:
-        """The label, the values to choose from, and the help."""
+        """The label, the allowed values and the help text."""
         values = ", ".join(
             f'"{value}"' if words.startswith(str(value)) else f'"{value}" ({words})'
             for value, words in self.choices.items()
@@ -82,9 +82,9 @@ METRIC_IS_FIXED = "It is fixed once the competition is published. To change it, 
 _METRIC = Fixed(Phase.SCHEDULED, METRIC_IS_FIXED)
 _OPENED = Fixed(Phase.OPEN, "The competition has opened.")
 _SHOWN = Fixed(Phase.OPEN, "It is fixed once the competition opens, because teams have already seen it.")
-_OVER = Fixed(Phase.CLOSED, "The competition is over.")
-_REVEALED = Fixed(Phase.REVEALED, "The private leaderboard is revealed.")
-_USUAL = "By default, 7 days before the close; in a competition of a week or less, the close itself."
+_OVER = Fixed(Phase.CLOSED, "The competition is closed.")
+_REVEALED = Fixed(Phase.REVEALED, "The private leaderboard has been revealed.")
+_USUAL = "By default, 7 days before the close, or at the close if the competition lasts 7 days or less."
 
 
 def _titled(title: str) -> str:
@@ -95,29 +95,29 @@ def _titled(title: str) -> str:
 
 def _linked(address: str) -> str:
     if address and not is_web_address(address):
-        raise ValueError("The address of the discussion must begin with https:// or http://.")
+        raise ValueError("The discussion URL is invalid. It must start with https:// or http://.")
     return address
 
 
 def _dated(moment: datetime) -> datetime:
     if moment.year not in YEARS:
-        raise PydanticCustomError("year", "not in the calendar")
+        raise PydanticCustomError("year", "year out of range")
     return moment
 
 
 def _identified(names: tuple[str, ...]) -> tuple[str, ...]:
-    problems = [] if names else ["A competition needs at least one identity in its score."]
+    problems = [] if names else ["The score has no identity. Choose at least one."]
     if len(names) > MAX_IDENTITIES:
-        problems.append(f"A score has at most {MAX_IDENTITIES:,} identities, not {len(names):,}.")
+        problems.append(f"The score has {len(names):,} identities. The limit is {MAX_IDENTITIES:,}.")
     twice = sorted({name for name in names if names.count(name) > 1})
-    problems += [f"The identity {name!r} must be named once." for name in twice]
+    problems += [f"The identity {name!r} is listed more than once." for name in twice]
     if problems:
         raise ValueError("\n".join(problems))
     return names
 
 
 def is_web_address(text: str) -> bool:
-    """Return whether a text is a web address, which may become a link."""
+    """Return whether a text is an http(s) URL that can be shown as a link."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -137,11 +137,11 @@ Names = Annotated[Annotated[tuple[str, ...], AfterValidator(_identified)] | None
 
 
 class CompetitionSettings(BaseModel):
-    """All settings of a competition; every field except the metric is a column with the same name.
+    """All settings of a competition; each field except the metric is a column of the same name.
 
-    The defaults are those of a new competition. A limit of None is unlimited. A deadline or reveal date of
-    None is derived from the close. Identities of None are proposed from the solution. Without `opens_at` a
-    draft opens when it is published.
+    The defaults are those of a new competition. A limit of None means unlimited. A deadline or reveal date of
+    None is derived from the close. If `identities` is None, the solution check proposes them. Without
+    `opens_at`, a draft opens when it is published.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -156,7 +156,7 @@ class CompetitionSettings(BaseModel):
             "contact",
             "Contact",
             "contact",
-            help="An e-mail address or a web page, shown to everybody. Optional.",
+            help="An e-mail address or a web page, visible to everyone. Optional.",
         ),
     ] = ""
     discussion_url: Annotated[
@@ -166,8 +166,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             "discussion",
             "Discussion",
-            "address of the discussion",
-            help="The address of a forum, starting with https://. Optional.",
+            "discussion URL",
+            help="The URL of a forum, starting with https://. Optional.",
         ),
     ] = ""
     feedback: Annotated[
@@ -176,20 +176,20 @@ class CompetitionSettings(BaseModel):
         Setting(
             "feedback",
             "Feedback",
-            "feedback",
-            help="In open a participant sees what helps to improve a model. The other modes protect the "
-            "public labels: choose one if prizes are at stake and teams may send many files.",
+            "feedback mode",
+            help="The open mode helps participants most to improve their models. The other modes protect the "
+            "public labels: choose one if there are prizes and teams may submit many files.",
             fixed=_SHOWN,
             choices={
-                Feedback.OPEN: "open (default): everybody sees the public score and its four terms; a team "
+                Feedback.OPEN: "open (default): everyone sees the public score and its four terms; a team "
                 "also sees the identity table of its own submissions",
                 Feedback.TERMS: "terms: the public score and its four terms, but no tables",
                 Feedback.SCORE: "score: only the public score, with all its decimals",
-                Feedback.TIERED: "tiered: only the band in which the public score lies, as wide as the step",
-                Feedback.LADDER: "ladder: a team sees a score, in steps and with secret noise, only when a "
-                "file is clearly better than its best so far",
-                Feedback.NOISED: "noised: the public score with random noise of about the step; the same "
-                "file shows the same again",
+                Feedback.TIERED: "tiered: only the band that contains the public score, as wide as the step",
+                Feedback.LADDER: "ladder: a score, rounded to steps and with secret noise, only when a file "
+                "is clearly better than the team's best so far",
+                Feedback.NOISED: "noised: the public score with random noise of about one step; the same "
+                "file always gets the same noise",
                 Feedback.BLIND: "blind: no score and no rank, only whether a file was accepted",
             },
         ),
@@ -200,9 +200,9 @@ class CompetitionSettings(BaseModel):
         Setting(
             "feedback_step",
             "Step",
-            "step of the feedback",
-            help="Only for tiered, ladder and noised: the width of a band, the improvement that a ladder "
-            "requires, or the spread of the noise.",
+            "feedback step",
+            help="Only for tiered, ladder and noised: the width of a band, the improvement that the ladder "
+            "requires, or the size of the noise.",
             fixed=_SHOWN,
             choices={step: step.value for step in Step},
         ),
@@ -213,7 +213,7 @@ class CompetitionSettings(BaseModel):
             "classes.positive",
             "Name of the positive class",
             "name of the positive class",
-            help="For rows whose label reaches the threshold, such as “toxic”.",
+            help="The name for rows whose label reaches the threshold, such as “toxic”.",
         ),
     ] = "positive"
     negative_name: Annotated[
@@ -226,7 +226,7 @@ class CompetitionSettings(BaseModel):
             "classes.rows",
             "Name of the rows",
             "name of the rows",
-            help="Plural noun for the rows of the test set, such as “comments”. By default, “rows”.",
+            help="A plural noun for the rows of the test set, such as “comments”. By default, “rows”.",
         ),
     ] = ""
     opens_at: Annotated[
@@ -263,12 +263,12 @@ class CompetitionSettings(BaseModel):
         Kind.CHOICE,
         Setting(
             "dates.reveal",
-            "Who reveals the private leaderboard",
-            "rule of the reveal",
+            "Reveal of the private leaderboard",
+            "reveal rule",
             fixed=_REVEALED,
             choices={
-                RevealRule.DATE: "automatically on a date, unless an organizer does it before",
-                RevealRule.ORGANIZER: "only an organizer",
+                RevealRule.DATE: "automatically on a date, unless an organizer does it earlier",
+                RevealRule.ORGANIZER: "only by an organizer",
             },
         ),
     ] = RevealRule.DATE
@@ -276,8 +276,8 @@ class CompetitionSettings(BaseModel):
         Date,
         Setting(
             "dates.reveals",
-            "Date of the reveal",
-            "date of the reveal",
+            "Reveal date",
+            "reveal date",
             help="By default, 7 days after the close.",
             fixed=_REVEALED,
         ),
@@ -290,9 +290,9 @@ class CompetitionSettings(BaseModel):
             "Who may join",
             "entry mode",
             choices={
-                EntryMode.OPEN: "anybody with an account",
-                EntryMode.CODE: "anyone who knows the code",
-                EntryMode.APPROVAL: "people whom an organizer admits",
+                EntryMode.OPEN: "anyone with an account",
+                EntryMode.CODE: "anyone with the entry code",
+                EntryMode.APPROVAL: "users whom an organizer admits",
             },
         ),
     ] = EntryMode.OPEN
@@ -300,7 +300,7 @@ class CompetitionSettings(BaseModel):
         str | None,
         Kind.LINE,
         Field(max_length=64),
-        Setting("entry.code", "Code", "entry code", help="Only needed for entry by code."),
+        Setting("entry.code", "Entry code", "entry code", help="Only for entry by code."),
     ] = None
     max_team_size: Annotated[
         Count,
@@ -308,29 +308,25 @@ class CompetitionSettings(BaseModel):
             "entry.team_size",
             "Members per team",
             "team size",
-            help="With 1, there are no teams.",
+            help="With 1, everyone competes alone.",
             public="maximum team size",
         ),
     ] = 5
     max_daily_submissions: Annotated[
         Limit,
-        Setting(
-            "limits.daily", "Submissions per UTC day", "daily limit", public="limit of submissions per day"
-        ),
+        Setting("limits.daily", "Submissions per UTC day", "daily limit", public="daily submission limit"),
     ] = 5
     max_total_submissions: Annotated[
         Limit,
-        Setting(
-            "limits.total", "Submissions in total", "total limit", public="limit of submissions in total"
-        ),
+        Setting("limits.total", "Submissions in total", "total limit", public="total submission limit"),
     ] = None
     max_pending_submissions: Annotated[
         Count,
         Setting(
             "limits.pending",
             "Pending submissions at once",
-            "limit of pending submissions",
-            public="limit of pending submissions",
+            "limit on pending submissions",
+            public="limit on pending submissions",
         ),
     ] = 5
     max_hourly_rejections: Annotated[
@@ -338,8 +334,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             "limits.rejections_an_hour",
             "Rejected files per hour",
-            "hourly limit of rejected files",
-            public="limit of rejected files per hour",
+            "hourly limit on rejected files",
+            public="hourly limit on rejected files",
         ),
     ] = 30
     selection_count: Annotated[
@@ -357,9 +353,9 @@ class CompetitionSettings(BaseModel):
         Check,
         Setting(
             "limits.late",
-            "Score files sent after the reveal as late submissions, without a rank",
-            "choice of late submissions",
-            help="From late scores on both splits people can work out the labels.",
+            "Accept late submissions after the reveal and score them without a rank",
+            "late submissions setting",
+            help="Late scores on both splits make it possible to derive the labels.",
         ),
     ] = True
     marks_ties: Annotated[
@@ -367,8 +363,8 @@ class CompetitionSettings(BaseModel):
         Setting(
             "limits.ties",
             "Mark statistically tied teams after the reveal",
-            "choice of marked ties",
-            help="A worker compares the first 100 teams, each with the team above. Ranks do not change.",
+            "tie marking setting",
+            help="Each of the first 100 teams is compared with the team above it. Ranks do not change.",
             fixed=_REVEALED,
         ),
     ] = True
@@ -376,8 +372,8 @@ class CompetitionSettings(BaseModel):
         Names,
         Setting(
             "metric.identities",
-            "Columns of the solution",
-            "choice of identities",
+            "Identity columns",
+            "identities",
             help="By default, the solution check proposes them.",
             fixed=_METRIC,
         ),
@@ -388,13 +384,14 @@ class CompetitionSettings(BaseModel):
             "metric.min_class_rows",
             "Minimum size",
             "minimum size in rows",
-            help="Propose identities with at least this many rows of each class in each split.",
+            help="The solution check proposes identities with at least this many rows of each class in each "
+            "split.",
             fixed=_METRIC,
         ),
     ] = MIN_CLASS_ROWS
-    metric: Annotated[
-        MetricSettings, Setting("metric", "Formula", "formula of the metric", fixed=_METRIC)
-    ] = Field(default_factory=MetricSettings)
+    metric: Annotated[MetricSettings, Setting("metric", "Formula", "metric settings", fixed=_METRIC)] = Field(
+        default_factory=MetricSettings
+    )
     overview: Annotated[
         Text,
         Setting("texts.overview", "Overview", "overview", help="Markdown."),
@@ -404,7 +401,7 @@ class CompetitionSettings(BaseModel):
         Setting(
             "texts.evaluation",
             "Evaluation",
-            "text on the evaluation",
+            "evaluation text",
             help="Shown above the description of the metric, which is added automatically. Markdown.",
         ),
     ] = ""
@@ -415,28 +412,28 @@ class CompetitionSettings(BaseModel):
         Setting(
             "texts.rules",
             "Rules",
-            "text of the rules",
-            help="People must accept the rules to join, and again when the rules change. Markdown.",
+            "rules",
+            help="Participants must accept the rules to join and again when the rules change. Markdown.",
         ),
     ] = ""
     data_description: Annotated[
         Text,
-        Setting("texts.data", "Data", "text on the data", help="Shown above the list of files. Markdown."),
+        Setting("texts.data", "Data", "data text", help="Shown above the list of files. Markdown."),
     ] = ""
 
     def changed(self, **changes: Any) -> Self:
-        """Return changed settings, unchecked; see `problems`."""
+        """Return a copy with these changes, without validation."""
         return self.model_copy(update=changes)
 
     @property
     def metric_choice(self) -> MetricChoice:
-        """The settings that a solution is checked with."""
+        """The settings for the solution check."""
         return MetricChoice(
             identities=self.identities, min_class_rows=self.min_class_rows, metric=self.metric
         )
 
 
-# The formula is one setting with these parts; each has its own input and, but for the weights, its own key.
+# The formula is one setting. Each of its parts has its own input; the weights share one TOML key.
 WEIGHTS = {
     "overall_auc": Setting("metric.weights", "Overall AUC"),
     "subgroup_auc": Setting("metric.weights", "Subgroup AUC"),
@@ -447,14 +444,14 @@ METRIC_PARTS = {
     "power": Setting(
         "metric.power",
         "Power p of the means",
-        help="-5 stays close to the weakest identity. inf and -inf are allowed.",
+        help="-5 keeps a mean close to the weakest identity. inf and -inf are allowed.",
     ),
     "label_threshold": Setting(
-        "metric.label_threshold", "Threshold of the label", help="A row is positive at this value or above."
+        "metric.label_threshold", "Label threshold", help="A row is positive at this value or above."
     ),
     "identity_threshold": Setting(
         "metric.identity_threshold",
-        "Threshold of identities",
+        "Identity threshold",
         help="A row mentions an identity at this value or above.",
     ),
 } | WEIGHTS
@@ -483,4 +480,5 @@ OPTIONAL = frozenset(
 )
 METRIC = tuple(name for name, setting in SETTINGS.items() if setting.fixed is _METRIC)
 DATES = tuple(name for name, kind in KINDS.items() if kind is Kind.DATE)
-FOLLOWING_DATES = ("entry_deadline", "merger_deadline", "reveals_at")  # by default they follow the close
+# By default, these dates follow the close.
+FOLLOWING_DATES = ("entry_deadline", "merger_deadline", "reveals_at")

@@ -1,4 +1,4 @@
-"""Problems of settings: single values, order of dates, conflicts."""
+"""Validation of settings: values, the order of dates and conflicts."""
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
@@ -10,25 +10,25 @@ from grader.errors import OrganizerError, SeveralProblems
 from grader.models import EntryMode, RevealRule
 from grader.services.competitions.settings_model import SETTINGS, YEARS, CompetitionSettings
 
-# What the model finds, by its kind of error; everything else says its sentences itself.
+# Messages by pydantic error type. Other errors carry their own messages.
 _SENTENCES: dict[str, Callable[[Any, dict[str, Any]], str]] = {
-    "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}; {value} was given.",
+    "greater_than_equal": lambda value, limit: f"must be at least {limit['ge']}, not {value}.",
     "less_than_equal": lambda _, limit: f"must be at most {limit['le']:,}.",
-    "string_too_long": lambda _, limit: f"has at most {limit['max_length']:,} characters.",
+    "string_too_long": lambda _, limit: f"must have at most {limit['max_length']:,} characters.",
     "year": lambda moment, _: (
-        f"must lie in the years {YEARS.start} to {YEARS.stop - 1}; {moment.year} was given."
+        f"must be between the years {YEARS.start} and {YEARS.stop - 1}, not in {moment.year}."
     ),
 }
 
 
 class InvalidCompetition(SeveralProblems, OrganizerError):
-    """Settings that a competition cannot have."""
+    """The settings are invalid."""
 
     public_name = "invalid_competition"
 
 
 class Fault(NamedTuple):
-    """A problem of settings in a sentence, and the names of these settings."""
+    """A message about a problem, with the names of the affected settings."""
 
     sentence: str
     names: tuple[str, ...]
@@ -39,15 +39,15 @@ class Fault(NamedTuple):
 
 
 def problems(settings: CompetitionSettings, *, is_draft: bool) -> list[Fault]:
-    """Return all problems of settings; a draft may lack its dates."""
+    """Return all problems with the settings; a draft may lack dates."""
     found = [*_value_problems(settings), *_class_problems(settings), *_entry_problems(settings)]
     if settings.opens_at is None and not is_draft:
-        found.append(Fault("A published competition needs a time at which it opens.", ("opens_at",)))
+        found.append(Fault("A published competition needs an opening time.", ("opens_at",)))
     return [*found, *_order_problems(settings), *_reveal_problems(settings)]
 
 
 def sentences(faults: Iterable[Fault], *, unread: Collection[str] = ()) -> list[str]:
-    """Return the sentences of faults, except those about unreadable settings."""
+    """Return the messages of faults, except those about settings in `unread`."""
     return [fault.sentence for fault in faults if not set(fault.names) & set(unread)]
 
 
@@ -71,28 +71,29 @@ def _class_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     if not (positive and negative):
         yield Fault("Both classes need a name.", classes)
     elif positive.casefold() == negative.casefold():
-        yield Fault(f"The two classes need different names; both are {positive!r}.", classes)
+        yield Fault(f"Both classes are named {positive!r}. Give them different names.", classes)
 
 
 def _entry_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     mode, names = settings.entry_mode, ("entry_mode", "entry_code")
     if mode is EntryMode.CODE and not settings.entry_code:
-        yield Fault("Entry by code needs a code.", names)
+        yield Fault("The entry code is missing. Entry by code needs one.", names)
     if mode is not EntryMode.CODE and settings.entry_code:
-        yield Fault(f"A code is for entry by code; the entry mode is {mode.value}.", names)
+        yield Fault(f"An entry code is only for entry by code, but the entry mode is {mode.value}.", names)
 
 
 def _order_problems(settings: CompetitionSettings) -> Iterable[Fault]:
     opens_at, closes_at = settings.opens_at, settings.closes_at
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        yield Fault("A competition must close after it opens.", ("closes_at", "opens_at"))
-    earliest = opens_at or datetime.min.replace(tzinfo=UTC)  # nothing lies before an opening nobody knows
+        yield Fault("The close must be after the opening.", ("closes_at", "opens_at"))
+    # Without an opening, no deadline can be too early.
+    earliest = opens_at or datetime.min.replace(tzinfo=UTC)
     for name in ("entry_deadline", "merger_deadline"):
         deadline, words = getattr(settings, name), SETTINGS[name].words
         if deadline is not None and deadline <= earliest:
-            yield Fault(f"The {words} must come after the opening.", (name, "opens_at"))
+            yield Fault(f"The {words} must be after the opening.", (name, "opens_at"))
         if deadline is not None and closes_at is not None and deadline > closes_at:
-            yield Fault(f"The {words} cannot come after the close.", (name, "closes_at"))
+            yield Fault(f"The {words} cannot be after the close.", (name, "closes_at"))
 
 
 def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
@@ -100,11 +101,12 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
         return
     if settings.reveal_rule is RevealRule.ORGANIZER:
         yield Fault(
-            "There is a date for the reveal only where the private leaderboard is revealed by date.",
+            "Organizers reveal the private leaderboard, so a reveal date has no effect. Remove the date or "
+            "change the reveal rule.",
             ("reveals_at", "reveal_rule"),
         )
     elif settings.closes_at is None:
-        yield Fault("A date for the reveal needs a closing time.", ("reveals_at", "closes_at"))
+        yield Fault("A reveal date requires a closing time.", ("reveals_at", "closes_at"))
     elif settings.reveals_at < settings.closes_at:
         yield Fault(
             "The private leaderboard cannot be revealed before the close.", ("reveals_at", "closes_at")
@@ -112,11 +114,11 @@ def _reveal_problems(settings: CompetitionSettings) -> Iterable[Fault]:
 
 
 def joined_names_hint(name: str) -> str:
-    """Return a hint for a name with commas; empty for any other."""
+    """Return a hint for a name that contains commas, otherwise an empty string."""
     parts = [part for part in name.split(",") if part.strip()]
     if len(parts) < 2:
         return ""
     return (
-        f"If these are {len(parts)} columns, name them separately: one per line in the form, each in its own "
-        "quotes in a file."
+        f"If these are {len(parts)} columns, list them separately: one per line in the form, or each in its "
+        "own quotes in a file."
     )

@@ -1,4 +1,4 @@
-"""Warnings about valid settings: past and near dates, joined identity names, a small step."""
+"""Warnings about valid settings: past and near dates, joined identity names and small steps."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from grader.services.competitions.settings_model import DATES, FOLLOWING_DATES, 
 from grader.services.competitions.settings_problems import Fault, joined_names_hint
 from grader.visibility import Phase, Step
 
-SOON = timedelta(days=1)  # also catches a time that was entered in the wrong time zone
+SOON = timedelta(days=1)  # long enough to detect a time entered in the wrong time zone
 _OF_A_DRAFT = {
     "opens_at": "the competition opens as soon as it is published",
-    "closes_at": "the competition cannot be published like this",
-    "entry_deadline": "nobody could join",
-    "merger_deadline": "teams could neither grow nor merge",
+    "closes_at": "the competition cannot be published",
+    "entry_deadline": "no one could join",
+    "merger_deadline": "teams could neither add members nor merge",
     "reveals_at": "the private leaderboard would be revealed at the close",
 }
 _UNTIL_THE_CLOSE = {
-    "entry_deadline": "nobody can join any more",
-    "merger_deadline": "teams can neither grow nor merge any more",
+    "entry_deadline": "no one can join any longer",
+    "merger_deadline": "teams can no longer add members or merge",
 }
 _AFTER_THE_CLOSE = {
-    "reveals_at": "the private leaderboard is revealed automatically as soon as everything is scored",
+    "reveals_at": "the private leaderboard is revealed automatically once all submissions are scored",
 }
 _SOON = {
     "opens_at": "the competition opens",
-    "closes_at": "no submission is accepted from then on",
-    "entry_deadline": "nobody can join from then on",
-    "merger_deadline": "teams can neither grow nor merge from then on",
+    "closes_at": "no submissions are accepted after that",
+    "entry_deadline": "no one can join after that",
+    "merger_deadline": "teams can neither add members nor merge after that",
     "reveals_at": "the private leaderboard is revealed automatically",
 }
 
@@ -52,12 +52,12 @@ def warnings(
 def date_warnings(
     competition: Competition, now: datetime, *, entered: Mapping[str, datetime | None] = MappingProxyType({})
 ) -> list[Fault]:
-    """Return a sentence for each past date that has an effect; `entered` as in `warnings`."""
+    """Return a warning for each past date that has an effect; `entered` is as in `warnings`."""
     return list(_found(competition, now, _effects(competition, now), entered))
 
 
 def date_warnings_of_change(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the warnings of a change: about its dates, and those that follow the close."""
+    """Return the date warnings for a change, including dates that follow a changed close."""
     names = set(changed) & set(DATES)
     if names & {"opens_at", "closes_at"}:
         names |= set(FOLLOWING_DATES)
@@ -66,7 +66,10 @@ def date_warnings_of_change(competition: Competition, changed: Collection[str], 
 
 
 def to_confirm(competition: Competition, changed: Collection[str], now: datetime) -> list[Fault]:
-    """Return the effects of changed dates in the past or within a day; a draft needs no confirmation."""
+    """Return the effects of changed dates that need confirmation: past or less than a day away.
+
+    Changes to a draft need no confirmation.
+    """
     if competition.state is CompetitionState.DRAFT:
         return []
     found = date_warnings_of_change(competition, changed, now)
@@ -106,7 +109,7 @@ def _found(
 
 
 def joined_names_warnings(competition: Competition) -> list[Fault]:
-    """Return a sentence for each chosen identity with commas that is no known column."""
+    """Return a warning for each identity with commas that is not a column of the solution."""
     version = competition.live_scoring_version
     known = () if version is None else [line["name"] for line in version.solution.report["identities"]]
     return [
@@ -118,17 +121,17 @@ def joined_names_warnings(competition: Competition) -> list[Fault]:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A step, and the expected random difference of two good models on the public rows."""
+    """A feedback step and the expected random difference of two good models on the public rows."""
 
     step: Step
     by_chance: float
 
     @property
     def sentence(self) -> str:
-        """The proposal with its reason."""
+        """The text of the proposal with its reason."""
         return (
-            f"For your solution we propose the step {self.step}: two good models differ by chance by about "
-            f"{self.by_chance:.4f}."
+            f"For your solution, a step of {self.step} is recommended: two good models differ by about "
+            f"{self.by_chance:.4f} by chance."
         )
 
 
@@ -139,7 +142,7 @@ def proposed_step(competition: Competition) -> Proposal | None:
 
 
 def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
-    """Return the proposal for a solution with this report; None if its error is unknown."""
+    """Return the proposal for a solution's report; None if its standard error is unknown."""
     error = report.get("splits", {}).get("public", {}).get("score_error")
     if error is None:
         return None
@@ -148,12 +151,13 @@ def proposed_step_of(report: Mapping[str, Any]) -> Proposal | None:
 
 
 def small_step_warnings(competition: Competition) -> list[Fault]:
-    """Return a sentence if the step of the feedback mode is smaller than the proposed one."""
+    """Return a warning if the step of the feedback mode is smaller than the proposed one."""
     proposal, step = proposed_step(competition), competition.feedback_step
     if proposal is None or not competition.feedback.has_step or float(step) >= float(proposal.step):
         return []
     sentence = (
-        f"The step {step} is small for this solution: two good models differ by chance by about "
-        f"{proposal.by_chance:.4f}. A smaller step shows luck and leaks labels. We propose {proposal.step}."
+        f"A step of {step} is too small for this solution: two good models differ by about "
+        f"{proposal.by_chance:.4f} by chance. A small step shows random differences and leaks labels. The "
+        f"recommended step is {proposal.step}."
     )
     return [Fault(sentence, ("feedback_step",))]

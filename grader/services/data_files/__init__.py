@@ -1,1 +1,1 @@
-"""Data files for participants: upload, leak checks, release, archive."""
+"""Data files for participants: upload, leak checks, release and the ZIP archive."""

@@ -1,7 +1,7 @@
-"""ZIP archive of all data files with a known size, and its checksums.
+"""Reproducible ZIP archive of all data files.
 
-The files are not compressed and have a fixed date. The bytes depend only on the names, lengths and checksums
-of the files, so an interrupted download can continue on any machine.
+The files are not compressed and have a fixed date, so the size is known in advance. The bytes depend only on
+the files' names and contents, so an interrupted download can continue on any machine.
 """
 
 import hashlib
@@ -17,19 +17,19 @@ from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import CHUNK_BYTES, Storage, StoredBlob, stream
 
-DATE = (1 << 5) | 1  # 1 January 1980, the first day that the format knows
+DATE = (1 << 5) | 1  # 1 January 1980, the earliest date in the format
 UTF8_NAME = 0x800
-VERSION = 45  # with numbers of 64 bits
+VERSION = 45  # the version that supports 64-bit numbers
 LARGEST_SHORT = 0xFFFFFFFF
 
 Read = Callable[[int, int], bytes]
-"""Return some of a file's bytes from a place on, at most as many as are asked for."""
-MAX_BYTES = 20_000_000  # about 5,000 of them
+"""A function that returns bytes of a file from an offset, up to a maximum length."""
+MAX_BYTES = 20_000_000  # enough for about 5,000 checksums
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of the archive, smaller than 4 GB."""
+    """A file in the archive, smaller than 4 GB."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class Member:
 
 
 class StoredZip:
-    """An archive of files in their order."""
+    """An uncompressed ZIP archive that is generated while it is read."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._pieces: list[Read] = []
@@ -53,7 +53,7 @@ class StoredZip:
         self._add(directory + _end(len(members), self.size, len(directory)))
 
     def read_at(self, place: int, length: int) -> bytes:
-        """Return at most `length` bytes from `place`."""
+        """Return up to `length` bytes from the offset `place`."""
         if not 0 <= place < self.size:
             return b""
         which = bisect_right(self._starts, place) - 1
@@ -96,21 +96,21 @@ def _end(count: int, place: int, size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A file to pack: its name and its blob."""
+    """A file for the archive."""
 
     name: str
     blob: StoredBlob
 
 
 class Checksums:
-    """CRC-32 of blobs, cached on disk."""
+    """CRC-32 checksums of blobs, cached on disk."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     @classmethod
     def of(cls, settings: Settings) -> "Checksums":
-        """Return the checksums cached on this machine."""
+        """Return the checksum cache of this machine."""
         return cls(DiskCache(settings.cache() / "checksums", max_bytes=MAX_BYTES))
 
     def crc(self, storage: Storage, sha256: str) -> int:
@@ -127,13 +127,13 @@ class Checksums:
 
 
 def version_of(files: Sequence[Packed]) -> str:
-    """Return a text that identifies the bytes of an archive."""
+    """Return a hash that identifies the bytes of an archive."""
     parts = "\n".join(f"{file.blob.sha256} {file.name}" for file in files)
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> BinaryIO:
-    """Return a seekable archive of these files; raise BlobMissing, StorageUnavailable."""
+    """Return a seekable stream of the archive; raise BlobMissing, StorageUnavailable."""
     last = _LastOpened(storage)
     members = [
         Member(
@@ -149,7 +149,7 @@ def opened(storage: Storage, checksums: Checksums, files: Sequence[Packed]) -> B
 
 
 class _LastOpened:
-    """A reader of blobs that keeps the last one open."""
+    """A reader of blobs that keeps the last blob open."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

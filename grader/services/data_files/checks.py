@@ -1,7 +1,7 @@
-"""Leak checks of data files: due, start, outcome and wording.
+"""Leak checks of data files: scheduling, results and messages.
 
-A file is checked against every solution that is live, was live, or is being prepared, and again whenever one
-of them or the file changes. The release to participants is in `files`.
+A file is checked against every solution that is live, was live or is being prepared. The check is repeated
+whenever a solution or the file changes. The module `files` releases files to participants.
 """
 
 import hashlib
@@ -34,9 +34,11 @@ from grader.services.jobs import organizer_jobs
 from grader.services.mail import letters
 from grader.services.mail.outbox import Notice
 
-BROKEN = "its check broke"
+BROKEN = "its check failed"
 CHECK = Actor(None, "check")
-WITH_PREVIEW = "preview 1"  # files that were checked before there were previews are checked once more
+WITHOUT_PREVIEW = (".py", ".ipynb", ".md", ".txt")  # The check reads any text as a table.
+# This is part of the key, so that files checked before previews existed are rechecked.
+WITH_PREVIEW = "preview 1"
 
 
 def record_outcome(
@@ -49,7 +51,7 @@ def record_outcome(
     examined: Examined,
     now: datetime,
 ) -> DataFile | None:
-    """Store the outcome of a check; None if the file was replaced or removed meanwhile."""
+    """Store the result of a check; return None if the file has been replaced or deleted."""
     competition = lookup.lock(session, competition_id=competition_id)
     file = session.get(DataFile, file_id, populate_existing=True)
     if file is None or file.sha256 != sha256:
@@ -81,9 +83,9 @@ def _settle(act: Act, file: DataFile, findings: dict[str, Any], key: str) -> Non
     elif found <= set(file.allowed.get("covers", ())):
         file.check_state = DataCheckState.ALLOWED
     elif before is DataCheckState.UNCHECKED and not findings["disclosures"]:
-        pass  # it was given out before; that it cannot be opened is told, and takes nobody's download away
+        pass  # The file was available before the check existed. Unreadable parts are only reported.
     elif before is DataCheckState.PASSED and not findings["disclosures"]:
-        file.check_state = before  # it was opened before: that its check broke now says nothing new
+        file.check_state = before  # An earlier check read the file, so a failed check is no new finding.
     else:
         file.check_state = DataCheckState.HELD
     act.session.flush()
@@ -112,7 +114,7 @@ def _record_hold(act: Act, file: DataFile) -> None:
 
 
 def solutions_of(session: Session, *, competition: Competition) -> list[Solution]:
-    """Return the solutions that a file of a competition must not give away."""
+    """Return the solutions that the competition's data files must not disclose."""
     return list(
         session.scalars(
             select(Solution)
@@ -128,13 +130,13 @@ def solutions_of(session: Session, *, competition: Competition) -> list[Solution
 
 
 def key_of(file: DataFile, solutions: Iterable[Solution]) -> str:
-    """Return a text that identifies a file's bytes and the solutions to check them with."""
+    """Return a hash that identifies a file's bytes and the solutions of its check."""
     parts = sorted({f"{each.row_ids_sha256} {each.prepared_sha256}" for each in solutions})
     return hashlib.sha256("\n".join([WITH_PREVIEW, file.sha256, *parts]).encode()).hexdigest()
 
 
 def stale(session: Session, *, competition: Competition) -> list[DataFile]:
-    """Return the files that need a check; none if the solution is public."""
+    """Return the files that need a check; empty if the solution is public."""
     if competition.solution_published_at is not None:
         return []
     solutions = solutions_of(session, competition=competition)
@@ -147,7 +149,7 @@ def stale(session: Session, *, competition: Competition) -> list[DataFile]:
 
 
 def begin(file: DataFile) -> None:
-    """Let a new or replaced file wait for its check."""
+    """Mark a new or replaced file as waiting for its check."""
     file.check_state, file.check_key = DataCheckState.WAITING, None
     file.findings, file.allowed = {}, {}
 
@@ -155,7 +157,7 @@ def begin(file: DataFile) -> None:
 def request(
     session: Session, *, competition: Competition, now: datetime, actor: Actor | None = None
 ) -> OrganizerJob | None:
-    """Add a job for the files that need a check; None without any, or if a job is under way.
+    """Add a job for files that need a check; None if there are none or a job is in progress.
 
     After a failed job, its files are held back until an organizer requests another check.
     """
@@ -186,7 +188,7 @@ def request_all(session: Session, *, now: datetime) -> int:
 
 
 def are_stale(session: Session) -> bool:
-    """Return whether `request_all` has anything to do."""
+    """Return whether `request_all` would add a job."""
     return any(
         stale(session, competition=each) and under_way(session, competition=each) is None
         for each in _with_files(session)
@@ -194,13 +196,13 @@ def are_stale(session: Session) -> bool:
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest job that checks the files of a competition."""
+    """Return the newest job that checks a competition's files, or None."""
     found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.DATA)
     return found[0] if found else None
 
 
 def under_way(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the open job that checks the files."""
+    """Return the job in progress that checks a competition's files, or None."""
     last = newest(session, competition=competition)
     return last if last is not None and organizer_jobs.is_open(last) else None
 
@@ -214,7 +216,7 @@ def _with_files(session: Session) -> Sequence[Competition]:
 
 SHOWN_NAMES = 3
 NO_LABELS = "it holds no labels"
-# A file of these names in the folder of a script is imported in place of the package.
+# Python imports a file with such a name from the script's folder instead of the package.
 IMPORTED = sys.stdlib_module_names | {
     "sitecustomize", "usercustomize", "numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "keras",
     "transformers", "datasets", "matplotlib", "lightgbm", "xgboost", "catboost", "polars", "pyarrow", "tqdm",
@@ -223,10 +225,11 @@ IMPORTED = sys.stdlib_module_names | {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The findings of a check in words.
+    """The findings of a check as texts.
 
-    `discloses` has a sentence for each column that leaks something, `unopened` for each part that could not
-    be read. `phrase` is the text that confirms a release. `warnings` hold nothing back.
+    `discloses` contains a text for each column that discloses hidden values; `unopened` contains one for each
+    part that could not be read. `phrase` is the text that confirms a release. `warnings` do not hold a file
+    back.
     """
 
     discloses: tuple[str, ...]
@@ -237,7 +240,7 @@ class Found:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All sentences that an organizer should read."""
+        """All warnings and findings for organizers."""
         return self.warnings + self.discloses + self.unopened
 
 
@@ -246,7 +249,8 @@ def found_in(file: DataFile) -> Found:
     findings = file.findings
     discloses = tuple(
         f"{_place(each)} agrees with {_kind(each)} {_names(each['names'])} ({each['rows']:,} rows)"
-        for each in sorted(findings.get("disclosures", ()), key=_is_identity)  # few labels, many identities
+        # The many identities come last, after the few labels.
+        for each in sorted(findings.get("disclosures", ()), key=_is_identity)
     )
     unopened = tuple(
         f"{each['name'] or file.name} was not checked: {each['reason']}"
@@ -263,7 +267,7 @@ def _name_warnings(name: str) -> tuple[str, ...]:
     if not name.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or stem not in IMPORTED:
         return ()
     return (
-        f"Python imports {name} instead of the package {stem!r} in the folder that holds it. Rename the file",
+        f"Python scripts in the same folder import {name} instead of the package {stem!r}. Rename the file",
     )
 
 
@@ -280,12 +284,14 @@ def _as_findings(examined: Examined, sha256: str) -> dict[str, Any]:
 
 
 def preview_of(file: DataFile) -> Mapping[str, Any] | None:
-    """Return the first rows and column statistics of a file, for people who may download it."""
-    return file.findings.get("preview") if file.findings.get("sha256") == file.sha256 else None
+    """Return a file's first rows and column statistics for users who may download it, or None."""
+    if file.name.lower().endswith(WITHOUT_PREVIEW) or file.findings.get("sha256") != file.sha256:
+        return None
+    return file.findings.get("preview")
 
 
 def covered(findings: Mapping[str, Any]) -> set[str]:
-    """Return what a release would make public, and whether parts were not checked."""
+    """Return the disclosures that a release permits, with "unopened" for unchecked parts."""
     disclosed = {
         f"{each['kind']}: {name}" for each in findings.get("disclosures", ()) for name in each["names"]
     }
@@ -293,7 +299,7 @@ def covered(findings: Mapping[str, Any]) -> set[str]:
 
 
 def _phrase(findings: Mapping[str, Any]) -> str:
-    """Return the confirming text: what becomes public, or that unread parts hold no labels."""
+    """Return the text that confirms a release: the published columns, or the absence of labels."""
     names: dict[str, list[str]] = {kind.value: [] for kind in Kind}
     for each in findings.get("disclosures", ()):
         names[each["kind"]] += [name for name in each["names"] if name not in names[each["kind"]]]
@@ -310,8 +316,8 @@ def _phrase(findings: Mapping[str, Any]) -> str:
 def _consequence(file: DataFile) -> str:
     kinds = {each["kind"] for each in file.findings.get("disclosures", ())}
     told = {
-        Kind.LABEL: "the labels: anyone who submits them gets a perfect score",
-        Kind.IDENTITY: "which rows mention the identities: models can be fitted to them",
+        Kind.LABEL: "the labels (anyone who submits them gets a perfect score)",
+        Kind.IDENTITY: "which rows mention the identities (models can be tuned to them)",
         Kind.USAGE: "which rows decide the final standings",
     }
     public = [words for kind, words in told.items() if kind.value in kinds]

@@ -1,4 +1,4 @@
-"""Data files for participants: upload, download, removal, release after a check."""
+"""Data files for participants: upload, download, deletion and release after a check."""
 
 import re
 from collections.abc import Sequence
@@ -27,17 +27,17 @@ _NAME = re.compile(r"[\w][\w .()+-]{0,199}")
 
 
 class InvalidDataFile(OrganizerError):
-    """A data file cannot be added like this."""
+    """The data file cannot be added."""
 
     public_name = "invalid_data_file"
 
 
 class UnknownDataFile(ParticipantError):
-    """The competition has no such file, or the person may not see it."""
+    """The competition has no such file, or the user may not see it."""
 
     public_name = "unknown_data_file"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no file {name!r} here."
+    message = "This competition has no file {name!r}."
 
 
 class DataNotOpen(ParticipantError):
@@ -48,18 +48,18 @@ class DataNotOpen(ParticipantError):
 
     def __init__(self, competition: Competition) -> None:
         when = f" on {competition.opens_at:%Y-%m-%d %H:%M} UTC" if competition.opens_at else ""
-        super().__init__(f"The files can be downloaded once the competition opens{when}.")
+        super().__init__(f"The files are not available yet. Download them when the competition opens{when}.")
 
 
 def list_all(session: Session, *, competition: Competition) -> Sequence[DataFile]:
-    """Return the files of a competition by name."""
+    """Return the data files of a competition, sorted by name."""
     return session.scalars(
         select(DataFile).where(DataFile.competition_id == competition.id).order_by(DataFile.name)
     ).all()
 
 
 def get(session: Session, *, competition: Competition, name: str) -> DataFile:
-    """Return a file of a competition; raise UnknownDataFile."""
+    """Return a data file of a competition; raise UnknownDataFile."""
     if not is_storable(name):
         raise UnknownDataFile(name=name)
     found = session.scalar(
@@ -86,14 +86,16 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Add a stored file or replace the one of this name, and have it checked; raise InvalidDataFile."""
+    """Add a file, replacing one with its name, and request a check; raise InvalidDataFile."""
     name = checked_name(name)
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
     files = {each.name: each for each in list_all(session, competition=competition)}
     earlier = files.get(name)
     if earlier is None and len(files) >= MAX_COUNT:
-        raise InvalidDataFile(f"A competition has at most {MAX_COUNT} data files.")
+        raise InvalidDataFile(
+            f"This competition has reached the limit of {MAX_COUNT} data files. Remove one first."
+        )
     before = {} if earlier is None else _facts(earlier)
     file = earlier or DataFile(competition_id=competition.id, name=name)
     if description or earlier is None:
@@ -108,7 +110,7 @@ def add(
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
-    """Take a file away; raise UnknownDataFile. Its bytes stay until orphans are collected."""
+    """Delete a file; raise UnknownDataFile. Its blob is kept until orphaned blobs are deleted."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     file = get(session, competition=act.competition, name=name)
     session.delete(file)
@@ -116,16 +118,16 @@ def remove(session: Session, *, competition: Competition, name: str, actor: Acto
 
 
 def checked_name(name: str) -> str:
-    """Return the last part of a file's name; raise InvalidDataFile if it cannot be part of an address."""
+    """Return the last part of a path as a file name; raise InvalidDataFile if it is not allowed."""
     last = one_line(name.replace("\\", "/").rpartition("/")[2], 255)
     if not _NAME.fullmatch(last):
         raise InvalidDataFile(
-            f"The file name {last!r} must be 1 to 200 letters, digits, spaces and characters of . _ - + ( ), "
-            "beginning with a letter or digit."
+            f"The file name {last!r} is invalid. Use 1 to 200 characters (letters, digits, spaces, and "
+            ". _ - + ( )) and start with a letter, digit or underscore."
         )
     if last == SAMPLE_SUBMISSION:
         raise InvalidDataFile(
-            f"{SAMPLE_SUBMISSION} is created from the solution; choose another name for your file."
+            f"{SAMPLE_SUBMISSION} is generated from the solution. Choose another name for your file."
         )
     return last
 
@@ -135,12 +137,12 @@ def _facts(file: DataFile) -> dict[str, object]:
 
 
 DATA = "data"
-CHECK_TIME = timedelta(seconds=30)  # a usual time until a check is done
+CHECK_TIME = timedelta(seconds=30)  # typical duration of a check
 GIVEN_OUT = (DataCheckState.PASSED, DataCheckState.ALLOWED)
 
 
 class BeingChecked(ParticipantError):
-    """A file cannot be downloaded before its check."""
+    """The file is being checked and cannot be downloaded yet."""
 
     public_name = "being_checked"
     kind = ErrorKind.NOT_YET
@@ -149,7 +151,7 @@ class BeingChecked(ParticipantError):
 
 
 class NotTyped(OrganizerError):
-    """The release of a file with findings needs the confirming text."""
+    """The text that confirms the release is missing or wrong."""
 
     public_name = "not_typed"
     kind = ErrorKind.MISMATCH
@@ -164,15 +166,15 @@ class NotHeld(OrganizerError):
 
 
 class DataUnchecked(OrganizerError):
-    """Data files have not been checked with the current solutions."""
+    """Some data files have not been checked against the current solutions."""
 
     public_name = "data_unchecked"
     retry_after = CHECK_TIME
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(
-            f"{', '.join(names)}: being checked with this solution. Try again in some minutes; the page of "
-            "the data files shows how it goes."
+            f"These files are being checked against the solution: {', '.join(names)}. Try again in a few "
+            "minutes. The organizers' Data files page shows the progress."
         )
 
 
@@ -201,7 +203,7 @@ def allow(
     actor: Actor,
     now: datetime,
 ) -> DataFile:
-    """Release a file that is held back; raise NotHeld, or NotTyped unless the confirming text was typed."""
+    """Release a file that is held back; raise NotHeld, NotTyped."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     file = get(session, competition=act.competition, name=name)
     is_unopened = file.check_state is DataCheckState.UNCHECKED and file.findings.get("unopened_count")
@@ -225,7 +227,7 @@ def allow(
 def check_again(
     session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime
 ) -> None:
-    """Check one file again; meanwhile it cannot be downloaded."""
+    """Check a file again; it cannot be downloaded until the check is done."""
     competition = lookup.lock(session, competition_id=competition.id)
     file = get(session, competition=competition, name=name)
     file.check_key, file.check_state, file.findings = None, DataCheckState.WAITING, {}
@@ -237,23 +239,23 @@ def check_again(
 
 
 def faults(session: Session, *, competition: Competition) -> list[Fault]:
-    """Return the problems of data files that prevent the publication of a draft."""
+    """Return the problems with data files that prevent the publication of a draft."""
     waiting = [file.name for file in checks.stale(session, competition=competition)]
     found = [
-        Fault((f"{name} is still being checked; try again in a few minutes."), (DATA,)) for name in waiting
+        Fault((f"{name} is still being checked. Try again in a few minutes."), (DATA,)) for name in waiting
     ]
     for file in session.scalars(select(DataFile).where(DataFile.competition_id == competition.id)):
         if file.check_state is DataCheckState.HELD and file.name not in waiting:
             seen = checks.found_in(file)
             told = "; ".join((seen.discloses + seen.unopened)[: checks.SHOWN_NAMES])
             found.append(
-                Fault(f"{file.name} is held back: {told}. Remove it, or say that it may be public.", (DATA,))
+                Fault(f"{file.name} is held back: {told}. Remove it, or confirm its release.", (DATA,))
             )
     return found
 
 
 def require_checked(session: Session, *, competition: Competition) -> None:
-    """Raise DataUnchecked if a file has not been checked with the current solutions."""
+    """Raise DataUnchecked if a file has not been checked against the current solutions."""
     names = [file.name for file in checks.stale(session, competition=competition)]
     if names:
         raise DataUnchecked(names)

@@ -1,4 +1,4 @@
-"""Results bundle of a finished competition: request it, gather the final standings.
+"""Results bundle of a finished competition: request, data of the final standings.
 
 It contains the public results after the reveal, rounded as displayed. The solution and the exact receipts are
 included only by explicit choice.
@@ -45,7 +45,7 @@ class NotFinal(OrganizerError):
     """There are no final standings to bundle."""
 
     public_name = "not_final"
-    message = "The results bundle holds the final standings. Make the standings final first."
+    message = "The results bundle contains the final standings. Make the standings final first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class FinalResults:
-    """The contents of a bundle, except the solution's content."""
+    """The data of a bundle, except the solution file."""
 
     slug: str
     title: str
@@ -90,7 +90,7 @@ class FinalResults:
 def request(
     session: Session, *, competition: Competition, with_solution: bool, actor: Actor, now: datetime
 ) -> OrganizerJob:
-    """Add the job that packs the bundle; raise NotFinal."""
+    """Add the job that creates the bundle; raise NotFinal."""
     if phases.stage(competition, now) is not Stage.FINAL:
         raise NotFinal
     job = organizer_jobs.add(
@@ -110,7 +110,7 @@ def request(
 
 
 def gather(session: Session, *, competition: Competition, with_receipts: bool) -> FinalResults:
-    """Return the newest final standings; raise NotFinal."""
+    """Return the data of the newest final standings; raise NotFinal."""
     board = session.scalar(
         select(FinalBoard)
         .where(FinalBoard.competition_id == competition.id)
@@ -204,7 +204,7 @@ def _rows(
 
 
 def _submissions(session: Session, submission_ids: Iterable[int]) -> dict[int, Submission]:
-    """Return submissions in the given order."""
+    """Return submissions by id, in the given order."""
     ids = list(submission_ids)
     found: dict[int, Submission] = {}
     for first in range(0, len(ids), 1000):

@@ -1,4 +1,4 @@
-"""Files of the results bundle: README, printable page, tables, LaTeX, metric, hashes, citation."""
+"""Files of the results bundle: README, printable page, tables, metric, hashes, citation."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ CELLS = {
     "positive_aeg": "Positive AEG",
     "negative_aeg": "Negative AEG",
 }
-FIRST_TEAMS = 10  # in the LaTeX tables and on the printable page
+FIRST_TEAMS = 10  # number of teams in the LaTeX tables and on the printable page
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -45,33 +45,34 @@ dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
 """
 
 README = """\
-Results of {title}: final standings {number}, made final on {date} UTC.
+Results of {title}: final standings {number}, finalized on {date} UTC.
 
-results.html              everything to read and print
+results.html              all results as a printable page
 boards/                   both leaderboards as CSV and JSON; the private one is the final one
-identities/               the AUCs and AEGs of each identity of the submissions that counted, on both splits:
-                          CSV has all teams, LaTeX the first {latex_teams} (packages booktabs and longtable)
-metric.md, metric.json    what was computed, with which settings and which version of the code
+identities/               AUCs and AEGs of each identity for the submissions that counted, on both splits:
+                          CSV for all teams, LaTeX for the top {latex_teams} (packages booktabs and longtable)
+metric.md, metric.json    the metric, its settings and the version of its code
 hashes.csv                the sha256 of every file that counted, and the commitment to the solution
-CITATION.cff              how to cite this
-SHA256SUMS                of all these files: sha256sum -c SHA256SUMS
+CITATION.cff              how to cite these results
+SHA256SUMS                checksums of all these files; verify them with sha256sum -c SHA256SUMS
 {more}
-Scores have 5 decimals, terms 4 and the cells of the tables 2, as the pages show them.
+Scores have 5 decimals, terms 4 and table cells 2, as on the competition's pages.
 """
 WITH_SOLUTION = """\
 solution.csv              the solution in its canonical form
-solution-nonce.txt        the nonce: the sha256 of its bytes and solution.csv after them is the commitment
-receipts/                 the exact counts of every score: `fairboard verify receipts/N.json
-                          --solution solution.csv --submission FILE` recomputes one
+solution-nonce.txt        the nonce: the commitment is the sha256 of its bytes followed by solution.csv
+receipts/                 the exact counts of every score; to recompute one, run `fairboard verify
+                          receipts/N.json --solution solution.csv --submission FILE`
 """
 WITH_CANARIES = """\
-solution-canaries.csv     the canary rows, which entered no score: their labels were altered to find files
-                          made of a leak; with the true labels. The sha256 of this list is the nonce
+solution-canaries.csv     the canary rows with their true labels; they affect no score, and their labels were
+                          altered to detect files created from leaked labels. The sha256 of this list is the
+                          nonce
 """
 
 
 def texts(found: FinalResults, *, address: str) -> dict[str, str]:
-    """Return the files of a bundle by name, without the solution; `address` is the competition's page."""
+    """Return a bundle's files by name, without the solution; `address` is the competition's URL."""
     files = {
         "README.txt": _readme(found),
         "results.html": _page(found, address=address),
@@ -214,23 +215,25 @@ def _metric_text(found: FinalResults) -> str:
     return (
         f"# The metric of {found.title}\n\n"
         + (f"{found.evaluation.strip()}\n\n" if found.evaluation.strip() else "")
-        + "The score is the weighted sum of four terms: the overall ROC AUC, and for each of Subgroup, BPSN "
-        "and BNSP AUC\nthe power mean over the identities,\n\n"
+        + "The score is the weighted sum of four terms: the overall ROC AUC and, for each of Subgroup, BPSN "
+        "and BNSP AUC,\nthe power mean over the identities:\n\n"
         "    M_p(m) = ((m_1^p + … + m_N^p) / N)^(1/p).\n\n"
         "Subgroup AUC: positive against negative rows that mention the identity. BPSN AUC: positive rows "
         "that do not mention\nit against negative rows that do. BNSP AUC: positive rows that mention it "
-        "against negative rows that do not. Ties\ncount one half. Each split is scored on its own rows.\n\n"
+        "against negative rows that do not. Ties\ncount as one half. Each split is scored on its own "
+        "rows.\n\n"
         f"- Power p: {metric.power:g}\n"
         f"- Weights: {weights}\n"
         f"- A label is positive at a value >= {metric.label_threshold:g}; a row mentions an identity at "
-        f">= {metric.identity_threshold:g}, a blank does not\n"
-        f"- An undefined AUC: {metric.undefined}\n"
+        f">= {metric.identity_threshold:g}; a blank is no mention\n"
+        f"- Undefined AUCs: {metric.undefined}\n"
         f"- Identities (N = {len(found.rules.identities)}): {', '.join(found.rules.identities)}\n"
         f"- Rows: {', '.join(f'{split} {count:,}' for split, count in found.rows.items())}\n"
         f"- Scoring version {found.scoring_version}, solution {found.solution_number} "
         f"(commitment {found.commitment})\n"
         f"- Metric code version {found.metric_code_version}, Fairboard {version('fairboard')}\n\n"
-        "Pairs are counted exactly, divided once and combined with 40 digits: the same bits on any machine.\n"
+        "Pairs are counted exactly, divided once and combined with 40 digits, so every machine computes the "
+        "same bits.\n"
     )
 
 
@@ -298,7 +301,7 @@ def _day(time: datetime) -> str:
 
 
 def _page(found: FinalResults, *, address: str) -> str:
-    """Return the printable page: both leaderboards, the first teams' tables, the metric, the hashes."""
+    """Return the printable page: both leaderboards, the top teams' tables, metric and hashes."""
     title = f"{found.title}: final results"
     return "\n".join(
         [
@@ -309,7 +312,7 @@ def _page(found: FinalResults, *, address: str) -> str:
             f"<title>{escape(title)}</title><style>{STYLE}</style></head>",
             "<body>",
             f"<h1>{escape(title)}</h1>",
-            f"<p>Final standings {found.number}, made final on {_moment(found.finalized_at)}; the "
+            f"<p>Final standings {found.number}, finalized on {_moment(found.finalized_at)}. The "
             f"competition closed on {_moment(found.closed_at)}. {escape(found.reason)}</p>",
             f'<p class="quiet">{escape(address)}</p>',
             _board_table("Private leaderboard", found.boards[Split.PRIVATE], is_private=True),
@@ -346,9 +349,9 @@ def _members(line: BoardLine) -> str:
 def _identity_tables(found: FinalResults) -> str:
     parts = [
         "<h2>Identities</h2>",
-        f"<p>Of the submissions that counted, the first {FIRST_TEAMS} teams; identities/ has all of them. An "
-        "AEG above zero says that rows which mention the identity get higher predictions than others of the "
-        "same class.</p>",
+        f"<p>The submissions that counted of the top {FIRST_TEAMS} teams; identities/ contains all teams. An "
+        "AEG above zero means that rows that mention the identity get higher predictions than other rows of "
+        "the same class.</p>",
     ]
     for line in found.boards[Split.PRIVATE][:FIRST_TEAMS]:
         parts.append(f"<h3>{line.rank}. <bdi>{escape(line.team)}</bdi></h3>")
@@ -364,7 +367,7 @@ def _identities(split: Split, result: SplitResult) -> str:
         + "</tr>"
         for identity in result.identities
     ]
-    caption = f"On the {split} rows, score {result.score}"
+    caption = f"Score {result.score} on the {split} rows"
     return _table(["Identity", *CELLS.values()], rows, caption=caption)
 
 

@@ -38,14 +38,14 @@ COUNTS = ("size", "positives")
 
 
 def as_csv(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
-    """Return the given columns of rows as CSV, piece by piece."""
+    """Yield the given columns of rows as CSV, in pieces."""
     yield csv_lines([columns])
     for batch in _batches(rows):
         yield csv_lines([[_cell(row.get(column)) for column in columns] for row in batch])
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell's text: lists, objects, true and false as in JSON."""
+    """Return a cell's value; booleans, objects and mixed lists are written as JSON."""
     if isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
@@ -54,7 +54,7 @@ def _cell(value: Any) -> Any:
 
 
 def as_json(rows: Iterable[Row], about: Row) -> Iterator[str]:
-    """Return a JSON object of `about` and all `rows`, piece by piece."""
+    """Yield a JSON object with `about` and all `rows`, in pieces."""
     head = json.dumps(about, ensure_ascii=False)
     yield f'{head[:-1]}, "rows": ['
     separator = "\n"
@@ -85,14 +85,14 @@ class Kind(enum.StrEnum):
 
 
 class Format(enum.StrEnum):
-    """File formats."""
+    """File formats of exports."""
 
     CSV = "csv"
     JSON = "json"
 
 
 class NothingToExport(OrganizerError):
-    """There is no such scoring version, or none yet."""
+    """The scoring version does not exist, or the competition has none yet."""
 
     public_name = "nothing_to_export"
     kind = ErrorKind.NOT_FOUND
@@ -110,7 +110,7 @@ def write(
     format_: Format,
     version_number: int | None = None,
 ) -> Iterator[str]:
-    """Return an export piece by piece, by default of the live version; raise NothingToExport."""
+    """Yield an export in pieces, by default of the live version; raise NothingToExport."""
     version = _version(session, competition, version_number, needed=kind in _OF_A_VERSION)
     rows = _ROWS[kind](session, competition, version)
     if format_ is Format.CSV:
@@ -291,7 +291,7 @@ def _audit_rows(session: Session, competition: Competition, _version: ScoringVer
 
 
 def _chunks(session: Session, query: Any, model: Any) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a query in chunks, in the order of ids."""
+    """Yield the rows of a query in chunks, in order of id."""
     yield from session.scalars(query.order_by(model.id).execution_options(yield_per=CHUNK)).partitions()
 
 

@@ -1,4 +1,4 @@
-"""Fair play reports: signs of probing by team, similar files, canary rows; marks of organizers."""
+"""Fair play reports: signs of probing, similar files, canary rows, organizers' marks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,27 +30,27 @@ from grader.services.stored_json import StoredJson, StoredNames
 
 EVERY = timedelta(days=1)
 MAX_FILES = 10_000
-MAX_CELLS = 2_000_000_000  # predictions, so that a job ends in time for any number of rows
+MAX_CELLS = 2_000_000_000  # maximum predictions per job, which limits its duration for any number of rows
 REASON_MAX_LENGTH = 500
 
 
 class ReasonNeeded(OrganizerError):
-    """A mark needs a reason."""
+    """A mark requires a reason."""
 
     public_name = "reason_needed"
-    message = f"Say in up to {REASON_MAX_LENGTH} characters why nothing is wrong."
+    message = f"Explain in at most {REASON_MAX_LENGTH} characters why this is not a problem."
 
 
 class UnknownLine(OrganizerError):
-    """The page has no such line to mark."""
+    """The report has no such row to mark."""
 
     public_name = "unknown_line"
     kind = ErrorKind.NOT_FOUND
-    message = "The page Fair play has no such line."
+    message = "The Fair play page has no such row."
 
 
 class FoundBlock(StoredJson):
-    """The mean position of an identity's rows in the team's best file and in this one; 0.5 is the middle."""
+    """Mean position of an identity's rows in the team's best file and this one, from 0 to 1."""
 
     identity: str
     before: float
@@ -58,7 +58,7 @@ class FoundBlock(StoredJson):
 
 
 class FoundSigns(StoredJson):
-    """One file with signs; `best_id` and `nearest_id` are the team's best and nearest earlier files."""
+    """One suspicious file; `best_id` and `nearest_id` are earlier files of the team."""
 
     submission_id: int
     signs: StoredNames
@@ -75,7 +75,7 @@ class FoundSigns(StoredJson):
 
 
 class FoundTeam(StoredJson):
-    """A team with enough such files: all its files, those with signs that count, and the first of these."""
+    """A team with many such files: its number of files, how many have signs, and the first ones."""
 
     team_id: int
     file_count: int
@@ -84,7 +84,7 @@ class FoundTeam(StoredJson):
 
     @property
     def line(self) -> str:
-        """Name of the report's line, used by marks."""
+        """The name of this row of the report, used by marks."""
         return f"team {self.team_id}"
 
 
@@ -92,10 +92,9 @@ class FoundPair(StoredJson):
     """Two similar files of different teams, the earlier one first.
 
     `agreement` is the share of a secret sample of rows on which both differ from the crowd in the same way,
-    `moved` the number of those rows that moved, and `distinct` the number of values in the earlier file.
-    For a blend, `third_id` is the file that explains the share `agreement` of their difference.
-    `known_ids` are similar files of the organizers. `points` are the positions of some rows in both orders,
-    from 0 to 1000.
+    `moved` the number of those rows that moved, and `distinct` the number of values in the earlier file. For
+    a blend, `third_id` is the file that explains the share `agreement` of their difference. `known_ids` are
+    similar files of the organizers. `points` are the positions of some rows in both orders, from 0 to 1000.
     """
 
     one_id: int
@@ -113,15 +112,15 @@ class FoundPair(StoredJson):
 
     @property
     def line(self) -> str:
-        """Name of the report's line, used by marks."""
+        """The name of this row of the report, used by marks."""
         return f"submissions {self.one_id} and {self.other_id}"
 
 
 class FoundFollower(StoredJson):
-    """A file that follows the coins of the canary rows too well for chance.
+    """A file that matches the coins of the canary rows more closely than chance explains.
 
-    It orders `as_drawn` of the `pairs` (a row with coin 1 and one with coin 0) like the coins; an honest file
-    orders at least as many with the probability `chance`.
+    It orders `as_drawn` of the `pairs` (a row with coin 1 and one with coin 0) as their coins do. An honest
+    file would match at least as many with the probability `chance`.
     """
 
     submission_id: int
@@ -132,7 +131,7 @@ class FoundFollower(StoredJson):
 
     @property
     def line(self) -> str:
-        """Name of the report's line, used by marks."""
+        """The name of this row of the report, used by marks."""
         return f"submission {self.submission_id} and canary rows"
 
 
@@ -144,7 +143,7 @@ class FoundCanaries(StoredJson):
 
 
 class Report(StoredJson):
-    """The report; `unread_count` files could not be read in time, `older_count` were left out."""
+    """The report; `unread_count` files could not be read in time, `older_count` are omitted."""
 
     file_count: int
     team_count: int
@@ -156,14 +155,14 @@ class Report(StoredJson):
 
     @property
     def followers(self) -> list[FoundFollower]:
-        """The files that follow the canary rows, none without such rows."""
+        """The files that follow the canary rows; empty without such rows."""
         return self.canaries.followers if self.canaries else []
 
 
 def request(
     session: Session, *, competition: Competition, actor: Actor | None, now: datetime
 ) -> OrganizerJob:
-    """Add a job, unless one is open; jobs of the calendar have no actor."""
+    """Add a job unless one is open; scheduled jobs have no actor."""
     version = lookup.live(competition)
     running = newest(session, competition=competition)
     if running is not None and organizer_jobs.is_open(running):
@@ -183,7 +182,7 @@ def request(
 
 
 def newest(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest job."""
+    """Return the newest fair play job."""
     return next(iter(_jobs(session, competition)), None)
 
 
@@ -207,7 +206,10 @@ def submissions(session: Session, *, found: Report) -> dict[int, Submission]:
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions with new files and a job a day ago or none, until a day after the close."""
+    """Return the competitions that are due for a report.
+
+    These have new files and no job within the last day. They are due until a day after the close.
+    """
     of_competition = and_(
         OrganizerJob.competition_id == Competition.id, OrganizerJob.kind == OrganizerJobKind.FAIR_PLAY
     )
@@ -236,7 +238,7 @@ def _jobs(session: Session, competition: Competition) -> Sequence[OrganizerJob]:
 
 
 def _forget_older(session: Session, competition: Competition) -> None:
-    """Delete the jobs before the last successful one: each report is complete."""
+    """Delete the jobs before the last successful one, because each report is complete."""
     kept = next((job for job in _jobs(session, competition) if job.state is JobState.DONE), None)
     if kept is not None:
         session.execute(
@@ -265,7 +267,7 @@ class File:
 
 
 def newest_files(session: Session, *, competition: Competition, rows: int) -> tuple[list[File], int]:
-    """Return the newest files of a competition in the order of time, and the number of older ones."""
+    """Return the newest files of a competition in order of time, and the number of older files."""
     found = session.execute(
         select(
             Submission.id,
@@ -297,7 +299,7 @@ def newest_files(session: Session, *, competition: Competition, rows: int) -> tu
 
 
 def mark(act: Act, *, line: str, reason: str) -> FairPlayMark:
-    """Mark a line as reviewed, or change its reason; raise ReasonNeeded and UnknownLine."""
+    """Mark a row as reviewed, or change its reason; raise ReasonNeeded, UnknownLine."""
     if not reason.strip() or len(reason) > REASON_MAX_LENGTH:
         raise ReasonNeeded
     session, competition = act.session, act.competition
@@ -325,7 +327,7 @@ def _lines(session: Session, competition: Competition) -> set[str]:
 
 
 def marks_by_line(session: Session, *, competition: Competition) -> dict[str, FairPlayMark]:
-    """Return all marks of a competition by line."""
+    """Return all marks of a competition by the name of the row."""
     found = session.scalars(
         select(FairPlayMark)
         .where(FairPlayMark.competition_id == competition.id)

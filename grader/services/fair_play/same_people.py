@@ -1,7 +1,7 @@
-"""Teams that share addresses, browsers or members, as evidence without accusation.
+"""Teams that share addresses, browsers or members, as evidence for organizers.
 
-Addresses and browsers are never shown, only that accounts share one, how often and when. Places of many teams
-(a university, a company) are counted, without names.
+Addresses and browsers are never shown, only the fact that accounts share one, how often and when. If many
+teams share one (a university, a company), they are only counted, without names.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ MOST_PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Logins of a team's member from one place."""
+    """Logins of a team's member from one address or browser."""
 
     person: User
     team: Team
@@ -42,7 +42,7 @@ class Logins:
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """Places that the same members of a few teams share."""
+    """Addresses or browsers that the same members of a few teams share."""
 
     kind: PlaceKind
     logins: tuple[Logins, ...]
@@ -51,7 +51,7 @@ class SharedPlace:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """A place of many teams, which is no evidence."""
+    """An address or browser of many teams, which is no evidence."""
 
     kind: PlaceKind
     team_count: int
@@ -60,7 +60,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A person who submitted for another team before."""
+    """A person who previously submitted for another team."""
 
     person: User
     earlier: Team
@@ -80,7 +80,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class SamePeople:
-    """Shared places, moved members and merged teams of a competition."""
+    """Shared addresses and browsers, moved members and merged teams of a competition."""
 
     places: tuple[SharedPlace, ...]
     crowds: tuple[Crowd, ...]
@@ -91,7 +91,7 @@ class SamePeople:
 def find(
     session: Session, *, competition: Competition, same_files: Sequence[Collection[int]], now: datetime
 ) -> SamePeople:
-    """Return the evidence; `same_files` has the ids of the teams that sent the same file."""
+    """Return the evidence; `same_files` contains the ids of teams that submitted the same file."""
     places, crowds = [], []
     for (kind, _), lines in _shared(session, competition, now).items():
         teams = {each.team.id for each in lines[0]}
@@ -113,7 +113,7 @@ def find(
 def _shared(
     session: Session, competition: Competition, now: datetime
 ) -> dict[tuple[PlaceKind, frozenset[int]], list[list[Logins]]]:
-    """Return the logins at places of several teams, by kind and people."""
+    """Return the logins from addresses and browsers that teams share, by kind and people."""
     rows = session.execute(
         select(LoginPlace, User, Team)
         .join(User, User.id == LoginPlace.user_id)
@@ -138,12 +138,12 @@ def _shared(
 
 
 def _summed(kind: PlaceKind, places: Sequence[Sequence[Logins]]) -> Iterator[Logins]:
-    """Yield the summed logins of each person."""
+    """Yield the total logins of each person."""
     by_person: dict[int, list[Logins]] = defaultdict(list)
     for place in places:
         for each in place:
             by_person[each.person.id].append(each)
-    # Each account of a browser counts the same logins.
+    # All accounts that use a browser count the same logins, so the numbers are not added up.
     counted = max if kind is PlaceKind.BROWSER else sum
     for found in by_person.values():
         yield Logins(

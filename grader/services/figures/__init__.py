@@ -1,1 +1,1 @@
-"""Figures in organizers' texts: checked images, shown to people who see the competition."""
+"""Figures in the texts of competitions, and the stored HTML of these texts."""

@@ -1,4 +1,4 @@
-"""Figures of a competition's texts: accepted picture formats, upload, list, remove."""
+"""Figures in a competition's texts: image validation, upload, lists and removal."""
 
 import re
 from collections.abc import Sequence
@@ -18,23 +18,23 @@ from grader.text import is_storable, one_line
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 JPEG_START = b"\xff\xd8\xff"
-# Markers of a JPEG that begin a frame, which has the size; C4, C8 and CC begin something else.
+# JPEG markers that start a frame header, which contains the image size. C4, C8 and CC have other meanings.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _STANDS_ALONE = frozenset({0x01, *range(0xD0, 0xD8)})
 MAX_BYTES = 2_000_000
 MAX_COUNT = 50
-MAX_SIDE = 10_000  # pixels: a browser needs memory for all of them, however small the file is
+MAX_SIDE = 10_000  # pixels; a browser needs memory for each pixel even if the file is small
 SUFFIXES = {
     "image/png": (".png",),
     "image/jpeg": (".jpg", ".jpeg"),
     "image/webp": (".webp",),
 }
-_FIGURE = "!["  # the beginning of each figure in Markdown
+_FIGURE = "!["  # the start of each image in Markdown
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
 class Picture(NamedTuple):
-    """The kind of a picture, as browsers name it, and its size in pixels."""
+    """The media type of an image and its size in pixels."""
 
     media_type: str
     width: int
@@ -42,7 +42,7 @@ class Picture(NamedTuple):
 
 
 def picture_of(data: bytes) -> Picture | None:
-    """Return what a PNG, JPEG or WebP is; None for anything else, also for one cut off in its head."""
+    """Return the type and size of a PNG, JPEG or WebP image; None if the header is not valid."""
     for media_type, size_of in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
         size = size_of(data)
         if size is not None and min(size) > 0:
@@ -64,7 +64,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
         if data[place] != 0xFF:
             return None
         marker = data[place + 1]
-        if marker == 0xFF:  # a filling byte
+        if marker == 0xFF:  # fill byte
             place += 1
         elif marker in _STANDS_ALONE:
             place += 2
@@ -92,7 +92,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 
 class InvalidFigure(OrganizerError):
-    """A figure cannot be added like this."""
+    """The figure cannot be added."""
 
     public_name = "invalid_figure"
 
@@ -102,7 +102,7 @@ class UnknownFigure(ParticipantError):
 
     public_name = "unknown_figure"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no figure {name!r} here."
+    message = "This competition has no figure {name!r}."
 
 
 def list_all(session: Session, *, competition: Competition) -> Sequence[Figure]:
@@ -121,21 +121,21 @@ def get(session: Session, *, competition: Competition, name: str) -> Figure:
 
 
 def checked(name: str, data: bytes) -> tuple[str, Picture]:
-    """Return the name a figure gets and what it is; raise InvalidFigure.
+    """Return the stored name and the image type of a figure; raise InvalidFigure.
 
-    An SVG can hold scripts and references, so none is taken.
+    SVG images are rejected because they can contain scripts and external references.
     """
     if len(data) > MAX_BYTES:
-        raise InvalidFigure(
-            f"A figure has at most {MAX_BYTES // 1_000_000} MB; this one has {len(data):,} bytes."
-        )
+        raise InvalidFigure(f"The figure has {len(data):,} bytes. The limit is {MAX_BYTES // 1_000_000} MB.")
     picture = picture_of(data)
     if picture is None:
-        raise InvalidFigure("A figure must be a PNG, JPEG or WebP picture. Draw an SVG as one of them first.")
+        raise InvalidFigure(
+            "The figure is not a PNG, JPEG or WebP image. Convert it to one of these formats."
+        )
     if max(picture.width, picture.height) > MAX_SIDE:
         raise InvalidFigure(
-            f"A figure has at most {MAX_SIDE:,} pixels on a side; this one has {picture.width:,} by "
-            f"{picture.height:,}."
+            f"The figure has {picture.width:,} by {picture.height:,} pixels. The limit is {MAX_SIDE:,} on "
+            "each side."
         )
     return _name_of(name, picture), picture
 
@@ -150,12 +150,14 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> Figure:
-    """Add a stored picture that was `checked`, in place of one of the same name; raise InvalidFigure."""
+    """Add an image that passed `checked` or replace the one with its name; raise InvalidFigure."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     figures = {each.name: each for each in list_all(session, competition=act.competition)}
     earlier = figures.get(name)
     if earlier is None and len(figures) >= MAX_COUNT:
-        raise InvalidFigure(f"A competition has at most {MAX_COUNT} figures.")
+        raise InvalidFigure(
+            f"This competition has reached the limit of {MAX_COUNT} figures. Remove one first."
+        )
     before = {} if earlier is None else _facts(earlier)
     figure = earlier or Figure(competition_id=act.competition.id, name=name)
     figure.sha256, figure.size_bytes, figure.uploaded_at = blob.sha256, blob.size, act.now
@@ -168,7 +170,7 @@ def add(
 
 
 def remove(session: Session, *, competition: Competition, name: str, actor: Actor, now: datetime) -> None:
-    """Take a figure away; raise UnknownFigure. Its bytes stay until orphans are collected."""
+    """Delete a figure; raise UnknownFigure. Its blob is kept until orphaned blobs are deleted."""
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     figure = get(session, competition=act.competition, name=name)
     session.delete(figure)
@@ -177,7 +179,7 @@ def remove(session: Session, *, competition: Competition, name: str, actor: Acto
 
 
 def copy_all(session: Session, *, source: Competition, draft: Competition, now: datetime) -> None:
-    """Give a draft the figures of another competition; the blobs are shared."""
+    """Copy the figures of another competition to a draft; the blobs are shared."""
     for each in list_all(session, competition=source):
         session.add(
             Figure(
@@ -195,7 +197,7 @@ def copy_all(session: Session, *, source: Competition, draft: Competition, now: 
 
 
 def _format_again(session: Session, competition: Competition) -> None:
-    """Have the texts with figures formatted again, as they may show other figures now."""
+    """Delete the stored HTML of texts with figures, because their figures may have changed."""
     if any(_FIGURE in getattr(competition, name) for name in TEXTS):
         competition.formatted = None
     here = Announcement.competition_id == competition.id, Announcement.body.contains(_FIGURE, autoescape=True)
@@ -203,15 +205,15 @@ def _format_again(session: Session, competition: Competition) -> None:
 
 
 def _name_of(name: str, picture: Picture) -> str:
-    """Return a name that an address and a text can have, with the suffix of the picture's kind."""
+    """Return a name that is valid in URLs and Markdown, with the suffix of the image type."""
     last = one_line(name.replace("\\", "/").rpartition("/")[2], 255).replace(" ", "-").lower()
     suffixes = SUFFIXES[picture.media_type]
     if not last.endswith(suffixes):
         last = f"{last.rpartition('.')[0] or last}{suffixes[0]}"
     if not _NAME.fullmatch(last):
         raise InvalidFigure(
-            f"The name {last!r} must be 1 to 80 letters a to z, digits and characters of . _ -, "
-            "beginning with a letter or digit."
+            f"The name {last!r} is invalid. Use 1 to 80 characters (letters a to z, digits, and . _ -) and "
+            "start with a letter or digit."
         )
     return last
 

@@ -1,4 +1,4 @@
-"""Stored HTML of a competition's texts: which texts lack it, and how it is recorded."""
+"""Stored HTML of a competition's texts: finding missing HTML and storing it."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from grader.services.figures import figures
 
 
 class Waiting(NamedTuple):
-    """A row whose texts have no stored HTML, with the figures that they can show."""
+    """A row whose texts have no stored HTML, with the competition's figures."""
 
     model: type[Competition] | type[Announcement]
     row_id: int
@@ -23,12 +23,16 @@ class Waiting(NamedTuple):
 
 
 def key_of(text: str) -> str:
-    """Return the key of a text's HTML: what an older process changed has another one, and no HTML."""
+    """Return the key of a text's HTML.
+
+    A process of an older version may change a text without deleting its HTML. The changed text has another
+    key, so the outdated HTML is not shown.
+    """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, ...]:
-    """Return the figures with addresses relative to the competition, which change with their bytes."""
+    """Return the figures with URLs relative to the competition; a URL changes with the image."""
     return tuple(
         Figure(each.name, f"figures/{each.name}?version={each.sha256[:12]}", each.width, each.height)
         for each in figures.list_all(session, competition=competition)
@@ -36,7 +40,7 @@ def figures_of(session: Session, *, competition: Competition) -> tuple[Figure, .
 
 
 def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Waiting]:
-    """Return rows of a competition, or of all, whose texts have no stored HTML."""
+    """Return rows of one or all competitions whose texts have no stored HTML."""
     rows: list[Competition | Announcement] = []
     rows += session.scalars(_waiting(select(Competition), Competition, slug).limit(limit))
     joined = select(Announcement).join(Competition, Announcement.competition_id == Competition.id)
@@ -45,7 +49,7 @@ def waiting(session: Session, *, slug: str | None = None, limit: int) -> list[Wa
 
 
 def record(session: Session, *, waiting: Waiting, drawn: Mapping[str, Drawn]) -> None:
-    """Store the HTML of a row's texts, unless a text or a figure has changed since."""
+    """Store the HTML of a row's texts unless a text or a figure has changed in the meantime."""
     row: Any = session.get(waiting.model, waiting.row_id, with_for_update=True, populate_existing=True)
     if row is None or _of(session, row) != waiting:
         return

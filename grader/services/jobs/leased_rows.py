@@ -1,11 +1,11 @@
-"""Leases shared by all queues: claim a row, retry with backoff, take over from dead processes.
+"""Leases of all queues: claim a row, retry with backoff, take over from dead processes.
 
-A claim holds a row until its lease ends. If the holder is lost, another process claims the row. The token of
-the late holder is then out of date, so it records nothing.
+A claim reserves a row until its lease ends. If the holder is lost, another process claims the row. The late
+holder's token is then outdated, so it records nothing.
 
 Scoring jobs and organizers' jobs have a state, a lease and a random token. E-mails and webhook deliveries
-only have a next attempt (`available_at`): a claim moves it behind the lease, and the number of the attempt is
-the token.
+have only the time of their next attempt (`available_at`). A claim moves this time to the end of the lease,
+and the number of the attempt is the token.
 """
 
 import logging
@@ -22,7 +22,7 @@ from sqlalchemy.sql.base import ExecutableOption
 from grader.models import Delivery, JobState, Mail, OrganizerJob, ScoringJob
 
 OPEN_STATES = (JobState.WAITING, JobState.CLAIMED)
-# During an outage of the storage attempts are not counted, up to a limit of time.
+# During an outage of the storage, attempts are not counted, up to a time limit.
 OUTAGE_DELAY = timedelta(seconds=10)
 OUTAGE_PATIENCE = timedelta(hours=24)
 
@@ -34,14 +34,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The work cannot be done, and why."""
+    """The work cannot be done, for the reasons in `problems`."""
 
     problems: Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """The work broke; the log has the exception under the incident's id."""
+    """The work failed with an exception, which is logged under the incident id."""
 
     incident: str
 
@@ -58,8 +58,8 @@ Unfinished = Rejection | Breakdown | Outage
 class Limits:
     """Maximum errors and lost leases of the jobs of a queue.
 
-    A job with more lost leases than `freed_at_once` may kill its holders. It is claimed again only when its
-    lease ends, so that a short lack of memory fails no file.
+    A job with more lost leases than `freed_at_once` may be killing its holders. It is claimed again only
+    after its lease ends, so that a short lack of memory makes no file fail.
     """
 
     noun: str
@@ -69,7 +69,7 @@ class Limits:
 
     @property
     def errors(self) -> int:
-        """The number of the error with which a job fails."""
+        """The number of errors after which a job fails."""
         return len(self.error_pauses) + 1
 
     def are_used_up(self, job: ScoringJob | OrganizerJob) -> bool:
@@ -83,7 +83,7 @@ ORGANIZERS = Limits("organizers' job", (timedelta(seconds=10),), lost_leases=3, 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses between attempts, each twice as long as the one before, up to the longest."""
+    """Pauses between attempts, each twice as long as the one before, up to a maximum."""
 
     first: timedelta
     longest: timedelta
@@ -97,14 +97,14 @@ class Backoff:
 
 
 def new_incident() -> str:
-    """Return a new incident id, under which an internal error is logged."""
+    """Return a new incident id for logging an internal error."""
     return secrets.token_hex(4)
 
 
 def is_free(
     queue: type[ScoringJob] | type[OrganizerJob], now: datetime, older_than: timedelta = timedelta()
 ) -> ColumnElement[bool]:
-    """Return the condition that a job waits longer than `older_than`, or that its lease ran out."""
+    """Return the condition that a job has waited for `older_than` or its lease has expired."""
     return or_(
         and_(queue.state == JobState.WAITING, queue.available_at <= now - older_than),
         and_(queue.state == JobState.CLAIMED, queue.lease_until <= now),
@@ -120,7 +120,7 @@ def claim(
     holder: str | None,
     values: Mapping[str, Any] | None = None,
 ) -> tuple[str, int] | None:
-    """Claim all jobs of the conditions; return their token and the number of the attempt, or None."""
+    """Claim all jobs that meet the conditions; return their token and attempt number, or None."""
     token = secrets.token_hex(16)
     attempt = session.scalars(
         update(queue)
@@ -147,7 +147,7 @@ def hold(
     token: str,
     options: Sequence[ExecutableOption] = (),
 ) -> Sequence[Job]:
-    """Lock claimed jobs for their holder; return those that it still holds."""
+    """Lock claimed jobs for their holder, and return those that it still holds."""
     return session.scalars(
         select(queue)
         .where(queue.id.in_(job_ids), queue.token == token, queue.state == JobState.CLAIMED)
@@ -159,7 +159,7 @@ def hold(
 
 
 def wait(job: ScoringJob | OrganizerJob, *, until: datetime | None = None, is_counted: bool = True) -> None:
-    """Let a held job wait again, also as if the attempt had not been made."""
+    """Return a held job to the queue, optionally as if the attempt was never made."""
     job.state = JobState.WAITING
     job.lease_until = job.token = None
     job.available_at = until or job.available_at
@@ -175,7 +175,7 @@ def finish(
     problems: Sequence[dict[str, Any]] = (),
     incident: str | None = None,
 ) -> None:
-    """End a job."""
+    """Finish a job."""
     job.state = state
     job.finished_at = now
     job.lease_until = job.token = None
@@ -183,7 +183,7 @@ def finish(
 
 
 def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, *, now: datetime) -> None:
-    """Record the failure of a held job, which waits for the next attempt or ends."""
+    """Record the failure of a held job, which then waits for the next attempt or ends."""
     match outcome:
         case Rejection(problems):
             finish(job, JobState.REJECTED, now=now, problems=problems)
@@ -192,7 +192,7 @@ def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, 
         case Outage():
             incident = new_incident()
             logger.error(
-                "Incident %s: the storage could not be read for %s %s all day.", incident, limits.noun, job.id
+                "Incident %s: storage could not be read for %s %s for a day.", incident, limits.noun, job.id
             )
             record(job, limits, Breakdown(incident), now=now)
         case Breakdown(incident):
@@ -206,12 +206,12 @@ def record(job: ScoringJob | OrganizerJob, limits: Limits, outcome: Unfinished, 
 def give_up(job: ScoringJob | OrganizerJob, limits: Limits, *, now: datetime) -> None:
     """Fail a locked job that has lost its last lease."""
     incident, lost = new_incident(), limits.lost_leases
-    logger.error("Incident %s: %s %s lost %s leases and has failed.", incident, limits.noun, job.id, lost)
+    logger.error("Incident %s: %s %s failed after losing %s leases.", incident, limits.noun, job.id, lost)
     finish(job, JobState.FAILED, now=now, incident=incident)
 
 
 def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
-    """Return the processes of a machine that hold claims with running leases."""
+    """Return the processes of a machine that hold claims with unexpired leases."""
     found: set[str] = set()
     for queue in (ScoringJob, OrganizerJob):
         names = select(queue.holder).where(
@@ -226,8 +226,8 @@ def holders(session: Session, *, machine: str, now: datetime) -> set[str]:
 def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
     """End the leases of dead processes; return the number of freed claims.
 
-    A freed claim counts as a lost lease. It keeps its token until the next claim, so a live process still
-    records its result.
+    A freed claim counts as a lost lease. It keeps its token until the next claim, so a process that is still
+    alive can record its result.
     """
     count = 0
     for queue, limits in ((ScoringJob, SCORING), (OrganizerJob, ORGANIZERS)):
@@ -248,7 +248,7 @@ def free(session: Session, *, holders: Collection[str], now: datetime) -> int:
 
 
 def is_due(queue: type[Letter], now: datetime, patience: timedelta) -> ColumnElement[bool]:
-    """Return the condition that a letter is to be sent now; after the patience it is given up."""
+    """Return the condition that a letter is due; letters are abandoned after `patience`."""
     return and_(queue.ended_at.is_(None), queue.available_at <= now, queue.created_at > now - patience)
 
 
@@ -259,7 +259,7 @@ def claim_letter(letter: Mail | Delivery, *, now: datetime, lease: timedelta) ->
 
 
 def hold_letter(session: Session, queue: type[Letter], *, letter_id: int, attempt: int) -> Letter | None:
-    """Lock a letter for the holder of an attempt; None if there was another attempt or the letter ended."""
+    """Lock a letter for the holder of an attempt; None if the attempt is outdated or ended."""
     is_held = and_(queue.id == letter_id, queue.attempt_count == attempt, queue.ended_at.is_(None))
     return session.scalar(
         select(queue).where(is_held).with_for_update().execution_options(populate_existing=True)

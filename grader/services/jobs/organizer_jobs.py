@@ -1,4 +1,4 @@
-"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend the lease, record."""
+"""Organizers' background jobs (checks, diagnosis, bundle): add, claim, extend, record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHECKS = (OrganizerJobKind.CHECK, OrganizerJobKind.SETTINGS)  # short jobs that 
 
 
 class UnknownOrganizerJob(OrganizerError):
-    """The competition has no such job."""
+    """The competition has no job with this id."""
 
     public_name = "unknown_organizer_job"
     kind = ErrorKind.NOT_FOUND
@@ -28,7 +28,7 @@ class UnknownOrganizerJob(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The work is done."""
+    """The result of successful work."""
 
     result: Mapping[str, Any]
 
@@ -55,7 +55,7 @@ def add(
     created_by: User | None,
     now: datetime,
 ) -> OrganizerJob:
-    """Add a job for the workers; the shell's has no creator."""
+    """Add a job for the workers; jobs from the command line have no creator."""
     job = OrganizerJob(
         competition_id=competition.id,
         kind=kind,
@@ -73,7 +73,7 @@ def add(
 def get(
     session: Session, *, competition: Competition, job_id: int, kind: OrganizerJobKind | None = None
 ) -> OrganizerJob:
-    """Return a competition's job with its creator; raise UnknownOrganizerJob if it has none of the kind."""
+    """Return a competition's job with its creator; raise UnknownOrganizerJob."""
     job: OrganizerJob | None = session.scalar(
         _of(competition, kind).where(OrganizerJob.id == job_id).execution_options(populate_existing=True)
     )
@@ -85,20 +85,20 @@ def get(
 def newest(
     session: Session, *, competition: Competition, kind: OrganizerJobKind, limit: int = 1
 ) -> list[OrganizerJob]:
-    """Return the newest jobs of a kind that were not dismissed."""
+    """Return the newest jobs of a kind, without dismissed ones."""
     query = _of(competition, kind).where(OrganizerJob.dismissed_at.is_(None))
     return list(session.scalars(query.order_by(OrganizerJob.id.desc()).limit(limit)))
 
 
 def open_of(session: Session, *, competition: Competition) -> list[OrganizerJob]:
-    """Return the jobs of a competition that wait or are under way, the oldest first."""
+    """Return the waiting and running jobs of a competition, oldest first."""
     is_open = OrganizerJob.state.in_(OPEN_STATES) & OrganizerJob.dismissed_at.is_(None)
     query = _of(competition, None).where(is_open)
     return list(session.scalars(query.order_by(OrganizerJob.id)))
 
 
 def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKind]:
-    """Return the kinds of job whose newest job failed by an internal error."""
+    """Return the kinds of jobs whose newest job failed with an internal error."""
     last = (
         select(func.max(OrganizerJob.id))
         .where(OrganizerJob.competition_id == competition.id, OrganizerJob.dismissed_at.is_(None))
@@ -109,7 +109,7 @@ def broken(session: Session, *, competition: Competition) -> list[OrganizerJobKi
 
 
 def is_open(job: OrganizerJob) -> bool:
-    """Return whether a job still waits or is under way."""
+    """Return whether a job is waiting or running."""
     return job.state in OPEN_STATES
 
 
@@ -123,9 +123,10 @@ def dismiss(session: Session, *, job: OrganizerJob, now: datetime) -> None:
 
 
 def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None = None) -> list[int]:
-    """Return the ids of claimable jobs, only checks of solutions and settings or only others.
+    """Return the ids of claimable jobs, optionally only checks or only other jobs.
 
-    The competition whose last turn (a job that ended or was handed back) is the longest ago comes first.
+    The competition whose last turn (a job that ended or was returned to the queue) was the longest time ago
+    comes first.
     """
     other = aliased(OrganizerJob)
     is_check = OrganizerJob.kind.in_(CHECKS)
@@ -149,7 +150,7 @@ def waiting(session: Session, *, limit: int, now: datetime, checks: bool | None 
 def claim(
     session: Session, *, job_id: int, now: datetime, lease: timedelta = LEASE, holder: str | None = None
 ) -> OrganizerClaim | None:
-    """Claim a job that waits or whose lease ran out; None if there is nothing to do, or it fails instead."""
+    """Claim a job that waits or whose lease has expired; None if it is not available or fails."""
     job = session.scalar(
         select(OrganizerJob)
         .where(OrganizerJob.id == job_id, leased_rows.is_free(OrganizerJob, now))
@@ -194,7 +195,7 @@ def extend(
     lease: timedelta = LEASE,
     progress: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Extend the lease of a job and store its progress; False for an old token."""
+    """Extend the lease of a job and store its progress; return False for an outdated token."""
     values: dict[str, Any] = {"lease_until": now + lease}
     if progress is not None:
         values["progress"] = dict(progress)
@@ -212,7 +213,7 @@ def extend(
 
 
 def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None:
-    """Let a claimed job wait again, behind those that wait; nothing if the token is not current."""
+    """Return a claimed job to the end of the queue; ignore an outdated token."""
     job = _hold(session, claim)
     if job is not None:
         leased_rows.wait(job, until=now, is_counted=False)
@@ -220,7 +221,7 @@ def hand_back(session: Session, *, claim: OrganizerClaim, now: datetime) -> None
 
 
 def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) -> bool:
-    """Save interim results for the next attempt and forget lost leases; False for an old token."""
+    """Save interim results for the next attempt and reset lost leases; False for an old token."""
     job = _hold(session, claim)
     if job is None:
         return False
@@ -231,7 +232,7 @@ def keep(session: Session, *, claim: OrganizerClaim, result: Mapping[str, Any]) 
 
 
 def record(session: Session, *, claim: OrganizerClaim, outcome: Result | Unfinished, now: datetime) -> bool:
-    """Record the outcome of a job; False if the token is not current."""
+    """Record the outcome of a job; return False if the token is not current."""
     job = _hold(session, claim)
     if job is None:
         return False

@@ -1,4 +1,4 @@
-"""Polling: the version of a leaderboard, and submissions that changed recently."""
+"""Polling: the version of a leaderboard and recently changed submissions."""
 
 import hashlib
 from collections.abc import Collection
@@ -22,7 +22,7 @@ from grader.models import (
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A submission, its status, and the time since it has this status."""
+    """A submission, its status, and the time of its last status change."""
 
     id: int
     team_id: int
@@ -40,7 +40,7 @@ class Watcher:
 
 
 def teams_of(session: Session, *, watchers: Collection[Watcher]) -> dict[Watcher, int]:
-    """Return the ids of the watchers' teams; a watcher without a team is missing."""
+    """Return the ids of the watchers' teams; watchers without a team are omitted."""
     if not watchers:
         return {}
     competition_ids = {each.competition_id for each in watchers}
@@ -61,7 +61,7 @@ def teams_of(session: Session, *, watchers: Collection[Watcher]) -> dict[Watcher
 
 
 def board_version(session: Session, *, competition_id: int) -> str:
-    """Return a text that changes with the public content of a leaderboard: scores, ranks, the reveal."""
+    """Return a hash of a leaderboard's public content: scores, ranks and the reveal."""
     found = session.execute(
         select(Competition.live_scoring_version_id, Competition.revealed_at, Competition.finalized_at).where(
             Competition.id == competition_id
@@ -80,9 +80,9 @@ def board_version(session: Session, *, competition_id: int) -> str:
 
 
 def count_entries(session: Session, *, competition_id: int) -> int:
-    """Return the number of scored files of all teams.
+    """Return the number of scored submissions of all teams.
 
-    Two counts, each on an index only, take a tenth of the time of one count over both columns.
+    Two index-only counts take a tenth of the time of one count over both columns.
     """
     scored = (Submission.competition_id == competition_id, Submission.status == SubmissionStatus.SCORED)
     others = Submission.kind.in_([kind for kind in SubmissionKind if kind is not SubmissionKind.NORMAL])
@@ -94,7 +94,7 @@ def count_entries(session: Session, *, competition_id: int) -> int:
 
 
 def changed_since(session: Session, *, team_ids: Collection[int], since: datetime) -> list[Changed]:
-    """Return the submissions of teams that arrived or were scored since a time, oldest first."""
+    """Return team submissions received or scored since a given time, oldest first."""
     if not team_ids:
         return []
     is_new = or_(Submission.submitted_at >= since, Submission.finished_at >= since)
@@ -107,7 +107,7 @@ def pending_of(session: Session, *, team_id: int) -> list[Changed]:
 
 
 def finished(session: Session, *, submission_ids: Collection[int]) -> set[int]:
-    """Return which of some submissions are no longer pending."""
+    """Return the submissions that are no longer pending."""
     if not submission_ids:
         return set()
     query = select(Submission.id).where(

@@ -1,7 +1,7 @@
-"""Leaderboard summary: team count, best score, first teams, all scores, the viewer's rank.
+"""Leaderboard summary: team count, best score, top teams, all scores, the viewer's rank.
 
-It is the same for everybody: the public leaderboard in the feedback mode, after the reveal the private one.
-In blind mode it has only the number of teams until then.
+Everyone sees the same summary: of the public leaderboard in the feedback mode, or of the private one after
+the reveal. In blind mode, it contains only the number of teams until the reveal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class TopLine:
-    """One of the first teams."""
+    """One of the top teams."""
 
     rank: int
     team_id: int
@@ -43,7 +43,7 @@ class TopLine:
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """The viewer's rank; `gap` is the difference to the score of the team above, None for the first."""
+    """The viewer's rank; `gap` is the score difference to the team above, or None for the first."""
 
     rank: int
     score: str
@@ -53,7 +53,7 @@ class OwnPlace:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The summary of a leaderboard; `scores` has the number of teams at each displayed score."""
+    """Summary of a leaderboard; `scores` maps displayed scores to their numbers of teams."""
 
     team_count: int
     best: str | None = None
@@ -66,14 +66,14 @@ class Glance:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The number of teams of a competition, and its best public score."""
+    """A competition's number of teams and its best public score."""
 
     team_count: int = 0
     best: str | None = None
 
 
 def shown_split(competition: Competition, now: datetime) -> Split | None:
-    """Return the split of the leaderboard that is public at `now`; None if its scores are hidden."""
+    """Return the split of the publicly visible leaderboard at `now`; None if scores are hidden."""
     phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return Split.PRIVATE
@@ -149,7 +149,7 @@ def own_ranks(
 
 
 def _sent(session: Session, competition_ids: Collection[int]) -> dict[int, int]:
-    """Return the number of teams with a scored file by competition."""
+    """Return the number of teams with a scored submission by competition."""
     if not competition_ids:
         return {}
     rows = session.execute(

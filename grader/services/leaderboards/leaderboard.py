@@ -1,4 +1,4 @@
-"""Pages of the public and the private leaderboard, for a viewer who may see them."""
+"""Pages of the public and the private leaderboard, with access checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,8 @@ from grader.services.standings.places import Standings
 from grader.visibility import Field, Phase, Viewer, visible
 
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-NOBODY, LAST = 0, 2**31 - 1  # a team and a submission that come after all others at a place
+# A team id and a submission id that sort after all others with the same score and time.
+NOBODY, LAST = 0, 2**31 - 1
 
 
 class NotRevealed(ParticipantError):
@@ -28,17 +29,17 @@ class NotRevealed(ParticipantError):
 
     public_name = "not_revealed"
     kind = ErrorKind.FORBIDDEN
-    message = "The private leaderboard is shown after the organizer has revealed it."
+    message = "The private leaderboard has not been revealed yet."
 
 
 class NotSettled(ParticipantError):
-    """The private standings are not computed yet."""
+    """The private standings have not been computed yet."""
 
     public_name = "not_settled"
     kind = ErrorKind.FORBIDDEN
     message = (
-        "The private standings are computed when the competition has closed and every file that was "
-        "accepted in time has its result. Until the reveal they are organizers' alone."
+        "The private standings are not available yet. They are computed once the competition has closed and "
+        "every submission accepted in time has a result. Until the reveal, only organizers can see them."
     )
 
 
@@ -47,19 +48,19 @@ class HiddenColumn(ParticipantError):
 
     public_name = "hidden_column"
     message = (
-        "The leaderboard cannot be sorted by {name!r}: this competition shows scores alone until the reveal."
+        "The leaderboard cannot be sorted by {name!r}. This competition shows only scores until the reveal."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in the order of a leaderboard that stays valid when teams enter before it."""
+    """A leaderboard position that stays valid when teams enter above it."""
 
     score_units: int
     submitted_at: datetime
 
     def text(self) -> str:
-        """Return the place as text for an address."""
+        """Return the position as text for a URL."""
         return f"{self.score_units}-{(self.submitted_at - EPOCH) // MICROSECOND}"
 
     @classmethod
@@ -71,10 +72,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The rows of a leaderboard to return, and their order; ranks are always the true ones.
+    """The requested rows of a leaderboard and their order, which does not affect ranks.
 
-    `descending` None is the usual order of the column. The row of `own_team_id` is pinned if it is on another
-    page. `after` continues after a place of the leaderboard in rank order.
+    If `descending` is None, the column's usual order applies. The row of `own_team_id` is pinned if it is on
+    another page. `after` continues after a position of the leaderboard in rank order.
     """
 
     page: int = 1
@@ -87,7 +88,7 @@ class Asked:
 
     @property
     def is_descending(self) -> bool:
-        """Whether the greatest value is first."""
+        """Whether the greatest value comes first."""
         return self.sort.is_usually_descending if self.descending is None else self.descending
 
     @property
@@ -101,12 +102,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One page of a leaderboard and the facts about the whole.
+    """One page of a leaderboard, with figures of the whole leaderboard.
 
-    `rows` includes benchmarks, without a rank. `found_count` is the number of search results, of `team_count`
-    teams. `pinned` is the viewer's row if it is not among the rows. `has_changes` is whether earlier ranks
-    exist, `has_terms` whether the viewer sees the terms. `following` is the place after which the next page
-    of the rank order begins, `leader_units` the shown score of the first team.
+    `rows` includes benchmarks, which have no rank. `found_count` is the number of search results,
+    `team_count` the number of all teams. `pinned` is the viewer's row if `rows` does not contain it.
+    `has_changes` is true if earlier ranks exist, `has_terms` if the viewer may see the terms. `following` is
+    the position after which the next page in rank order starts. `leader_units` is the displayed score of the
+    first team.
     """
 
     split: Split
@@ -135,7 +137,10 @@ def board_of(
     now: datetime | None = None,
     asked: Asked | None = None,
 ) -> Board:
-    """Return a page of a leaderboard, empty past the end; raise HiddenColumn, NotRevealed, NotSettled."""
+    """Return a page of a leaderboard; a page past the end is empty.
+
+    Raises HiddenColumn, NotRevealed, NotSettled.
+    """
     asked, now = asked or Asked(), now or db.now(session)
     phase = phase or phases.phase(competition, now)
     if split is Split.PRIVATE:
@@ -200,7 +205,7 @@ def board_of(
 
 
 def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -> None:
-    """Raise NotRevealed if the private standings are hidden from the viewer, NotSettled if there are none."""
+    """Raise NotRevealed if private standings are hidden from the viewer, NotSettled if missing."""
     if not visible(Field.PRIVATE_RANK, viewer, phase, competition.feedback):
         raise NotRevealed
     if phase is not Phase.REVEALED and not phases.is_settled(competition):
@@ -208,7 +213,7 @@ def require_private(competition: Competition, *, viewer: Viewer, phase: Phase) -
 
 
 def _from(standings: Standings, after: Place, page_size: int, count: int) -> Paging:
-    """Return the page that begins after a place."""
+    """Return the page that starts after a position."""
     start = standings.rank_of(Entry(NOBODY, LAST, after.score_units, after.submitted_at)) - 1
     return Paging(start // page_size + 1, page_size, count, start)
 
@@ -220,7 +225,7 @@ def _plain_page(
     asked: Paging,
     unranked: Sequence[board_lines.Placed],
 ) -> tuple[list[board_lines.Line], Place | None]:
-    """Return a page directly from the table's index, with its benchmarks, and the place at its end."""
+    """Return a page read directly from the index, with its benchmarks, and its end position."""
     found = session.execute(
         select(Standing.team_id, Standing.score_units, Standing.submitted_at)
         .where(Standing.scoring_version_id == version.id, Standing.split == split)
@@ -240,6 +245,6 @@ def _plain_page(
 
 
 def _own(standings: Standings, team_id: int | None, shown: Mapping[int, int]) -> dict[int, int]:
-    """Return the rank of the viewer's team unless it is on the page."""
+    """Return the rank of the viewer's team, or nothing if the page shows the team."""
     found = None if team_id is None or team_id in shown else standings.ranked_entry_of(team_id)
     return {} if found is None else {found[0].team_id: found[1]}

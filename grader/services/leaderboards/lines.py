@@ -32,7 +32,7 @@ from grader.services.standings.places import Standings
 from grader.text import folded, one_line
 from grader.visibility import Feedback
 
-MAX_PARAMETERS = 5_000  # of one query
+MAX_PARAMETERS = 5_000  # per query
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
 NAME_MAX_LENGTH = 64
 MAX_COUNT = 50
@@ -43,8 +43,8 @@ class BoardRow:
     """One row of a leaderboard with rounded values.
 
     `terms` is empty if the viewer may not see them. `rank` is None for a benchmark. `rank_change` is the
-    number of places gained since the start of the UTC day (public) or from the public board (private); None
-    for a new team.
+    number of ranks gained since the start of the UTC day (public) or from the public leaderboard (private);
+    None for a new team.
     """
 
     rank: int | None
@@ -62,7 +62,7 @@ class BoardRow:
 
     @property
     def is_benchmark(self) -> bool:
-        """Whether it is shown for comparison and not ranked."""
+        """Whether the row is shown for comparison and has no rank."""
         return self.rank is None
 
 
@@ -85,9 +85,9 @@ def load(
     decimals: int = order.SCORE_DECIMALS,
     has_errors: bool = False,
 ) -> Loaded:
-    """Return the rows of teams whose ranks are known, with the same number of queries for any page.
+    """Return the rows of teams with known ranks; every page needs the same number of queries.
 
-    `terms` are those that the viewer may see; others are not read. Only exact scores have errors.
+    Only `terms`, which the viewer may see, are read. Only exact scores have standard errors.
     """
     rows: dict[int, BoardRow] = {}
     has_changes = False
@@ -165,14 +165,14 @@ def earlier_ranks(
     now: datetime,
     team_ids: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """Return the ranks to compare with: at the start of the day, or on the public leaderboard."""
+    """Return the ranks for comparison: at the start of the day, or on the public leaderboard."""
     if split is Split.PRIVATE:
         return Standings(session, version.id, Split.PUBLIC).ranks(team_ids)
     return rows.daily_ranks(session, version.id, now.astimezone(UTC).date(), team_ids=team_ids)
 
 
 def activity() -> Subquery:
-    """Return the query of `team_id`, its number of scored entries, and the time of its last one."""
+    """Return a subquery of each team's number of scored entries and the time of the last one."""
     return (
         select(
             Submission.team_id,
@@ -216,7 +216,7 @@ def _activity(session: Session, team_ids: Collection[int]) -> dict[int, tuple[in
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A benchmark's row, and the number of teams above it."""
+    """A benchmark's row and the number of teams above it."""
 
     row: BoardRow
     place: int
@@ -230,9 +230,10 @@ def benchmark_rows(
     split: Split,
     terms: Sequence[str],
 ) -> Sequence[Placed]:
-    """Return the benchmarks of a leaderboard, best first, with the terms that the viewer may see.
+    """Return the benchmarks of a leaderboard, best first, with the visible terms.
 
-    Their names are their descriptions, else their teams. Coarse feedback rounds their public scores.
+    A benchmark's name is its description, or else the name of its team. Coarse feedback modes round its
+    public score.
     """
     if split is Split.PUBLIC and competition.feedback is Feedback.BLIND:
         return []
@@ -304,12 +305,12 @@ class Sort(enum.StrEnum):
 
     @property
     def is_usually_descending(self) -> bool:
-        """Whether the greatest value is usually first."""
+        """Whether the greatest value usually comes first."""
         return self not in (Sort.RANK, Sort.TEAM)
 
     @property
     def is_term(self) -> bool:
-        """Whether it is one of the four terms, which a competition may hide."""
+        """Whether the column is one of the four terms, which a competition may hide."""
         return self.value in TERMS
 
 
@@ -324,7 +325,7 @@ def sorted_lines(
     benchmarks: Sequence[Placed],
     now: datetime,
 ) -> list[Line]:
-    """Return all rows of a leaderboard whose team name contains `search`, sorted; ties by rank."""
+    """Return all rows whose team name contains `search`, sorted; ties are in rank order."""
     wanted = folded(search.strip())
     is_change = sort is Sort.CHANGE
     before = earlier_ranks(session, version=version, split=split, now=now) if is_change else {}
@@ -337,7 +338,7 @@ def sorted_lines(
             found.append(_Found(each.place + 0.5, _benchmark_value(sort, each), each.row))
     found.sort(key=attrgetter("place"))
     known = [each for each in found if each.value is not None]
-    known.sort(key=attrgetter("value"), reverse=descending)  # stable: equal values stay in the order of ranks
+    known.sort(key=attrgetter("value"), reverse=descending)  # the sort is stable, so ties stay in rank order
     return [each.line for each in known] + [each.line for each in found if each.value is None]
 
 
@@ -348,7 +349,7 @@ class _Found(NamedTuple):
 
 
 def _sorted_teams(version: ScoringVersion, split: Split, sort: Sort) -> Select[Any]:
-    """Return the query of each team's id, name and, unless sorted by rank, value; best first."""
+    """Return a query for the teams' ids, names and values to sort by, best first."""
     query = (
         select(Standing.team_id, Team.name)
         .join(Team, Team.id == Standing.team_id)
@@ -373,7 +374,7 @@ def _value(sort: Sort, rank: int, name: str, value: Any, before: int | None) -> 
         case Sort.RANK:
             return rank
         case Sort.SCORE:
-            return -rank  # ranks go by the displayed score
+            return -rank  # Ranks follow the displayed scores.
         case Sort.TEAM:
             return folded(name)
         case Sort.CHANGE:

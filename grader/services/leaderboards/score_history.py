@@ -1,4 +1,4 @@
-"""Data of the leaderboard charts: scores over time, bias terms, the shake-up."""
+"""Data for the leaderboard charts: scores over time, bias terms, the shake-up."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -32,16 +32,16 @@ SAMPLE_COUNT = 60
 
 
 class UnrankedTeam(ParticipantError):
-    """No leaderboard has this team."""
+    """The team is on no leaderboard."""
 
     public_name = "unranked_team"
     kind = ErrorKind.NOT_FOUND
-    message = "No team with the number {team_id} is on a leaderboard."
+    message = "Team {team_id} is not on the leaderboard."
 
 
 @dataclass(frozen=True, slots=True)
 class TeamSteps:
-    """The entries of a team that were its best on arrival, oldest first."""
+    """A team's submissions that improved its best score, oldest first."""
 
     team_id: int
     steps: tuple[Entry, ...]
@@ -60,7 +60,7 @@ def ranked_team(session: Session, *, team_id: int) -> tuple[Team, Competition]:
 
 
 def sample(session: Session, *, competition: Competition, but: Collection[int]) -> list[TeamSteps]:
-    """Return the steps of other teams: of all, or of a sample that is evenly spaced over the ranks."""
+    """Return the steps of all other teams, or of a sample evenly spaced over the ranks."""
     ranked = Standings(session, lookup.live(competition).id, Split.PUBLIC).ranked_teams().subquery()
     count = select(func.count()).select_from(ranked).scalar_subquery()
     every = (count + SAMPLE_COUNT - 1) // SAMPLE_COUNT
@@ -93,7 +93,7 @@ def of_teams(session: Session, *, competition: Competition, team_ids: Collection
 
 @dataclass(frozen=True, slots=True)
 class OwnScore:
-    """A file, its shown score in units of 0.00001, and the best shown score before it; None if hidden."""
+    """A file's displayed score in units of 0.00001 and the best one before it; None if hidden."""
 
     submission_id: int
     file_name: str
@@ -102,14 +102,14 @@ class OwnScore:
 
     @property
     def gain(self) -> int | None:
-        """The difference to the best file before it."""
+        """The difference between the file's score and the best earlier score."""
         return None if self.units is None or self.best_before is None else self.units - self.best_before
 
 
 def own_scores(
     session: Session, *, team: Team, version: ScoringVersion, allowed: Collection[Field]
 ) -> list[OwnScore]:
-    """Return all files of a team, oldest first; scores that are not allowed are not read."""
+    """Return all files of a team, oldest first; hidden scores are not read."""
     is_shown = Field.PUBLIC_SCORE in allowed
     scores: tuple[Any, Any] = (Score.score, Score.shown_units) if is_shown else (null(), null())
     query: Select[Any] = select(Submission.id, Submission.file_name, Submission.kind, *scores)
@@ -142,7 +142,7 @@ BIAS_TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 @dataclass(frozen=True, slots=True)
 class TermPoint:
-    """A team at its rank: the overall AUC, and the weakest of the three bias terms."""
+    """A team's rank, its overall AUC and the weakest of its three bias terms."""
 
     rank: int
     team_id: int
@@ -152,7 +152,7 @@ class TermPoint:
 
 
 def terms_of_board(session: Session, *, competition: Competition, split: Split) -> list[TermPoint]:
-    """Return a point for each team in the order of ranks, for a viewer who may see the terms."""
+    """Return a point for each team in rank order; callers check that the terms are visible."""
     version_id = lookup.live(competition).id
     found = session.execute(
         select(Standing.team_id, Score.overall_auc, *(getattr(Score, term) for term in BIAS_TERMS))
@@ -175,12 +175,12 @@ def terms_of_board(session: Session, *, competition: Competition, split: Split) 
 
 
 def names(session: Session, *, team_ids: Collection[int]) -> dict[int, str]:
-    """Return the names of some teams."""
+    """Return the names of teams by id."""
     return dict(session.execute(select(Team.id, Team.name).where(Team.id.in_(team_ids))).all())
 
 
 def _rounded(term: float) -> float:
-    """Return the same as `order.rounded_term`, fast enough for ten thousand teams."""
+    """Return the same as `order.rounded_term`, but fast enough for 10,000 teams."""
     return round(term, order.TERM_DECIMALS) + 0.0
 
 
@@ -196,12 +196,12 @@ class Move:
 
     @property
     def places(self) -> int:
-        """The number of places gained from the public to the private leaderboard."""
+        """The number of ranks gained from the public to the private leaderboard."""
         return self.public_rank - self.rank
 
 
 def shake_up(session: Session, *, competition: Competition) -> list[Move]:
-    """Return the moves of all teams on both leaderboards by private rank; only for organizers."""
+    """Return the ranks of all teams on both leaderboards, by private rank, for organizers."""
     version = competition.live_scoring_version
     if version is None:
         return []

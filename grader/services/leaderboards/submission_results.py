@@ -45,7 +45,7 @@ _CELLS = {
 
 @dataclass(frozen=True, slots=True)
 class IdentityRow:
-    """One row of the identity table: the cells that the viewer may see by name, 2 decimals."""
+    """One row of the identity table: the visible cells by name, rounded to 2 decimals."""
 
     name: str
     cells: Mapping[str, float | None]
@@ -53,11 +53,11 @@ class IdentityRow:
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """The result of a submission on one split, as far as the viewer may see it.
+    """The visible result of a submission on one split.
 
-    `score` is text with `decimals`, `score_units` the same in units of 0.00001. `terms`, `diagnosis` (the
-    terms by their cost to the score) and `identities` are empty if hidden. `errors` has the standard errors
-    of the exact score and of the shown terms.
+    `score` is text with `decimals` decimal places, and `score_units` is the same score in units of 0.00001.
+    `terms`, `diagnosis` (the terms by their cost to the score) and `identities` are empty if hidden. `errors`
+    contains the standard errors of the exact score and of the displayed terms.
     """
 
     score: str
@@ -70,20 +70,21 @@ class SplitResult:
 
     @property
     def weakest_term(self) -> str | None:
-        """The term that costs the score most; None if all cost the same or none is shown."""
+        """The term that costs most; None if all cost the same or the terms are hidden."""
         return weakest_term(self.diagnosis)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A submission's results and ranks; None if hidden or missing.
+    """A submission's results and ranks; fields are None if hidden or missing.
 
-    `shown_units` is the public score in the feedback mode. `best_before_*` is the team's best earlier
-    submission, `gain_units` the difference to it. `best_id` is the team's entry on the public leaderboard,
-    `team_rank` its rank. `rank` is the same if this submission is the entry, and `previous_rank` the rank
-    that the best earlier submission would have. `would_rank` is the rank that a late submission would have
-    had, on the private leaderboard if the viewer may see it. `previous_id` is the scored submission before
-    this one, and `best_shown_before_id` the earlier one with the best shown score.
+    `shown_units` is the public score as the feedback mode displays it. `best_before_*` describe the team's
+    best earlier submission, and `gain_units` is the difference from its score. `best_id` is the team's entry
+    on the public leaderboard, and `team_rank` is its rank. If this submission is the entry, `rank` is the
+    same and `previous_rank` is the rank that the best earlier submission would have. `would_rank` is the rank
+    that a late submission would have had, on the private leaderboard if the viewer may see it. `previous_id`
+    is the previous scored submission, and `best_shown_before_id` is the earlier one with the best displayed
+    score.
     """
 
     public: SplitResult | None = None
@@ -103,7 +104,7 @@ class Summary:
 
 
 def summary(session: Session, *, submission: Submission, viewer: Viewer, phase: Phase) -> Summary:
-    """Return the results of a submission under the live scoring version that `viewer` may see."""
+    """Return a submission's visible results under the live scoring version."""
     if submission.status is not SubmissionStatus.SCORED:
         return Summary()
     version = lookup.live(submission.competition)
@@ -222,7 +223,7 @@ def _table(counts: Mapping[str, Any], rules: Rules, cells: Sequence[str]) -> tup
 
 
 class _Public(NamedTuple):
-    """The public score of a file as an entry: exact, and as the feedback mode shows it."""
+    """A file's public score as an entry: exact, and as the feedback mode displays it."""
 
     exact: Entry
     shown: Entry | None
@@ -280,12 +281,12 @@ class NotCounted(ParticipantError):
 
     public_name = "not_counted"
     kind = ErrorKind.NOT_FOUND
-    message = "No team has submission {submission_id} on the private leaderboard."
+    message = "Submission {submission_id} is not on the private leaderboard."
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The private entry of a team, and its results as far as the viewer may see them."""
+    """A team's private entry and its visible results."""
 
     submission_id: int
     team_id: int
@@ -299,7 +300,7 @@ class Counted:
 def get_counted(
     session: Session, *, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Counted:
-    """Return the private entry with this number; raise as `require_private`, and NotCounted."""
+    """Return the private entry with this id; raise NotCounted, or as `require_private` does."""
     leaderboard.require_private(competition, viewer=viewer, phase=phase)
     version = lookup.live(competition)
     standing = session.scalar(

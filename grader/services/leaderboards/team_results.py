@@ -27,7 +27,8 @@ _SHOWN = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 class ResultLine:
     """A scored submission with both displayed scores.
 
-    `is_picked` is None if it did not compete. `counted` marks the entry on the private leaderboard.
+    `is_picked` is None if the submission did not compete. `counted` marks the team's entry on the private
+    leaderboard.
     """
 
     submission_id: int
@@ -43,7 +44,7 @@ class ResultLine:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The best submission that did not compete, and the rank that it would have."""
+    """The best submission that did not compete, and the rank that it would have had."""
 
     submission_id: int
     score: str
@@ -128,7 +129,7 @@ def _missed(
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member; `page_key` is None without a public profile."""
+    """A team member; `page_key` is None without a public profile."""
 
     name: str
     avatar_key: str | None
@@ -138,7 +139,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A team on a leaderboard; `private` is None before the reveal, `steps` are its public improvements."""
+    """A team on a leaderboard; `private` is None before the reveal; `steps` are improvements."""
 
     team_id: int
     name: str
@@ -182,7 +183,7 @@ def get_profile(
 def listed_profiles(
     session: Session, *, competition: Competition, team_ids: Collection[int], now: datetime
 ) -> frozenset[int]:
-    """Return which of these teams are on a public leaderboard."""
+    """Return the teams that are on a public leaderboard."""
     splits = [Split.PUBLIC, *([Split.PRIVATE] if _shows_private(competition, now) else [])]
     there = select(Standing.team_id).where(
         Standing.scoring_version_id == competition.live_scoring_version_id,

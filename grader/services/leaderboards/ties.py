@@ -1,7 +1,7 @@
-"""Statistically tied teams (paired test): comparison, marks, publication.
+"""Statistically tied teams by a paired test: comparison, marks, publication.
 
-A worker compares the entries on the leaderboards by the paired test on the same rows. After the reveal, the
-private leaderboard has marks if the competition marks ties or an organizer publishes them.
+A worker compares adjacent entries of the leaderboards by the paired test on the same rows. After the
+reveal, the private leaderboard shows marks if the competition marks ties or an organizer publishes them.
 """
 
 from collections.abc import Sequence
@@ -32,12 +32,13 @@ from grader.services.jobs import organizer_jobs
 from grader.services.stored_json import StoredJson
 
 MAX_TEAMS = 100
-DECISIONS = ("team.disqualify", "team.reinstate", "submission.mark")  # they change the private leaderboard
+# Audited actions that change the private leaderboard.
+DECISIONS = ("team.disqualify", "team.reinstate", "submission.mark")
 FAILED_AGAIN_AFTER = timedelta(days=1)
 
 
 class TiesNotPublishable(OrganizerError):
-    """A comparison of teams that cannot be published."""
+    """The comparison of teams cannot be published."""
 
     public_name = "ties_not_publishable"
 
@@ -55,14 +56,14 @@ class Place:
 
 
 class TiesParameters(StoredJson):
-    """The scoring version of a comparison."""
+    """Parameters of a comparison: its scoring version."""
 
     scoring_version_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTies:
-    """A leaderboard with its ties; stale if its entries or the live scoring version have changed."""
+    """The ties on a leaderboard; stale if its entries or the live scoring version have changed."""
 
     split: Split
     lines: Sequence[Place]
@@ -70,9 +71,10 @@ class SplitTies:
 
 
 def due(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the revealed competitions that mark ties and lack a comparison of their live scores.
+    """Return the revealed competitions that mark ties and have no current comparison.
 
-    A comparison before a decision of the organizers is outdated; a failed one is repeated after a day.
+    A decision of the organizers makes earlier comparisons outdated. A failed comparison is repeated after a
+    day.
     """
     job = aliased(OrganizerJob)
     decided = select(AuditEntry.id).where(
@@ -95,14 +97,14 @@ def due(session: Session, *, now: datetime) -> list[Competition]:
 
 
 def marks_itself(competition: Competition) -> bool:
-    """Return whether the marks of a comparison are public without an organizer's publication."""
+    """Return whether tie marks are public without an organizer's publication."""
     return competition.marks_ties and competition.revealed_at is not None
 
 
 def request(
     session: Session, *, competition: Competition, actor: Actor | None, now: datetime
 ) -> OrganizerJob:
-    """Add the job that compares each team with the team above; scheduled tasks have no actor."""
+    """Add a job that compares each team with the team above; scheduled tasks have no actor."""
     version = lookup.live(competition)
     job = organizer_jobs.add(
         session,
@@ -121,18 +123,18 @@ def publish(act: Act) -> None:
     """Publish the ties on the private leaderboard; raise TiesNotPublishable."""
     session, competition = act.session, act.competition
     if competition.revealed_at is None:
-        raise TiesNotPublishable("Ties can be published once the private leaderboard is revealed.")
+        raise TiesNotPublishable("Ties can be published after the private leaderboard is revealed.")
     job = newest(session, competition=competition)
     board = _private(session, competition, job)
     if job is None or board is None or board.is_stale:
         raise TiesNotPublishable("Compare the teams on the current private leaderboard first.")
     if is_published(job):
-        raise TiesNotPublishable("These ties are published already.")
+        raise TiesNotPublishable("These ties are already published.")
     job.result = job.result | {"published_at": act.now.isoformat()}
     act.record(
         "ties.publish",
         f"scoring version {lookup.live(competition).number}",
-        public_text="It was published which teams are statistically tied on the private leaderboard.",
+        public_text="The organizers published which teams are statistically tied on the private leaderboard.",
     )
 
 
@@ -142,7 +144,7 @@ def is_published(job: OrganizerJob) -> bool:
 
 
 def published_marks(session: Session, *, competition: Competition) -> frozenset[int]:
-    """Return the ids of the teams marked as tied with the team above, of the newest published comparison."""
+    """Return the teams marked as tied with the team above in the newest published comparison."""
     job = session.scalar(
         select(OrganizerJob)
         .where(
@@ -167,7 +169,7 @@ def newest(session: Session, *, competition: Competition) -> OrganizerJob | None
 
 
 def places(session: Session, *, scoring_version_id: int, split: Split) -> list[Place]:
-    """Return the first entries of a leaderboard, best first; the private one is empty before settling."""
+    """Return the top entries of a leaderboard, best first; private ones only after settling."""
     rows = session.execute(
         select(Team.id, Team.name, Submission.id, Submission.sha256)
         .select_from(Standing)
@@ -181,7 +183,7 @@ def places(session: Session, *, scoring_version_id: int, split: Split) -> list[P
 
 
 def found(session: Session, *, competition: Competition, job: OrganizerJob | None) -> list[SplitTies]:
-    """Return the results of a comparison with the current names; empty if it failed."""
+    """Return the results of a comparison with current team names; empty unless it is done."""
     if job is None or job.state is not JobState.DONE:
         return []
     version_id = TiesParameters.from_dict(job.parameters).scoring_version_id

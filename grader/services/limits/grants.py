@@ -16,19 +16,19 @@ from grader.text import one_line
 MAX_COUNT = 1000
 REASON_MAX_LENGTH = 500
 LISTED = 50
-LAST_DAY = date.max - timedelta(days=1)  # a later one has no end
-SHORT = timedelta(hours=3)  # less of a day is easily over before a team reads of it
+LAST_DAY = date.max - timedelta(days=1)  # A later day has no end that a datetime can represent.
+SHORT = timedelta(hours=3)  # A shorter remainder may pass before a team notices the grant.
 
 
 class InvalidGrant(SeveralProblems, OrganizerError):
-    """A grant that cannot be given."""
+    """The grant is invalid."""
 
     public_name = "invalid_grant"
 
 
 @dataclass(frozen=True, slots=True)
 class GivenGrant:
-    """A grant and whose it is; without a team it is everybody's."""
+    """A grant with the name of its team; None stands for all teams."""
 
     grant: SubmissionGrant
     team: str | None
@@ -37,7 +37,7 @@ class GivenGrant:
 
 @dataclass(frozen=True, slots=True)
 class DayChoice:
-    """The days of a new grant: until when one for today holds, and which day fits."""
+    """Days for a new grant: the end of a grant for today, and the suggested day."""
 
     today: date
     today_ends_at: datetime
@@ -48,9 +48,9 @@ class DayChoice:
 
 
 def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: str) -> SubmissionGrant:
-    """Give a team, or all, `count` submissions more on a UTC day; raise InvalidGrant.
+    """Grant extra submissions on a UTC day to one team or all teams; raise InvalidGrant.
 
-    It raises the limit of that day, and from that day on the total limit. Grants add up.
+    The grant raises the limit of that day and, from that day on, the total limit. Grants add up.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
     found = list(_problems(act.competition, team, day, count, reason, act.now))
@@ -75,15 +75,15 @@ def grant(act: Act, *, team: Team | None, day: date | None, count: int, reason: 
         whose,
         after={"day": day.isoformat(), "count": count},
         reason=reason,
-        public_text=f"{for_whom} got {counted} on {when}: {reason}",
+        public_text=f"{for_whom} received {counted} on {when}: {reason}",
     )
     return made
 
 
 def ends_at(competition: Competition, *, day: date, closes_at: datetime | None = None) -> datetime:
-    """Return until when files use what is granted for a UTC day: its end, or a close that comes before.
+    """Return the end of a grant for a UTC day: the end of the day, or an earlier close.
 
-    `closes_at` is a close that the competition gets now.
+    `closes_at` is a new close that is not stored yet.
     """
     end = datetime.combine(min(day, LAST_DAY), time(tzinfo=UTC)) + timedelta(days=1)
     closes_at = closes_at or competition.closes_at
@@ -93,7 +93,7 @@ def ends_at(competition: Competition, *, day: date, closes_at: datetime | None =
 
 
 def choice(competition: Competition, *, now: datetime) -> DayChoice:
-    """Return the days that a form offers: today, or the next one where today is short and that one fits."""
+    """Return the days for the form: today, or tomorrow if too little of today is left."""
     today = now.astimezone(UTC).date()
     tomorrow = today + timedelta(days=1)
     left = ends_at(competition, day=today) - now
@@ -110,7 +110,7 @@ def choice(competition: Competition, *, now: datetime) -> DayChoice:
 
 
 def list_newest(session: Session, *, competition: Competition, team: Team | None = None) -> list[GivenGrant]:
-    """Return the newest grants of a competition, or those that a team has."""
+    """Return the newest grants of a competition, or those that apply to a team."""
     query = (
         select(SubmissionGrant, Team.name)
         .outerjoin(Team, Team.id == SubmissionGrant.team_id)
@@ -129,17 +129,17 @@ def _problems(
     competition: Competition, team: Team | None, day: date | None, count: int, reason: str, now: datetime
 ) -> Iterable[str]:
     if not 1 <= count <= MAX_COUNT:
-        yield f"Give 1 to {MAX_COUNT:,} extra submissions, not {count:,}."
+        yield f"Enter 1 to {MAX_COUNT:,} extra submissions, not {count:,}."
     last_day = competition.closes_at and competition.closes_at.astimezone(UTC).date()
     if day is None:
-        yield "Give the day as a date, such as 2026-03-14."
+        yield "Enter the day as a date, such as 2026-03-14."
     elif day < now.astimezone(UTC).date():
-        yield f"The day {day:%Y-%m-%d} is over (UTC)."
+        yield f"The day {day:%Y-%m-%d} (UTC) is in the past. Choose today or a later day."
     if day and last_day and day > last_day and not competition.takes_late_submissions:
-        yield f"On {day:%Y-%m-%d} the competition is closed and accepts no late submissions."
+        yield f"The day {day:%Y-%m-%d} (UTC) is after the close, and late submissions are not accepted."
     if not reason:
-        yield "Give a reason; it is shown in the public log."
+        yield "Enter a reason. It is shown in the public log."
     if team is not None and (team.competition_id != competition.id or team.merged_into_id is not None):
-        yield f"The team {team.name} no longer competes here."
+        yield f"The team {team.name} no longer competes in this competition."
     if competition.max_daily_submissions is None and competition.max_total_submissions is None:
         yield "This competition has neither a daily nor a total limit, so extra submissions have no effect."

@@ -1,8 +1,7 @@
 """Submission limits of a team: per day, in total, pending, rejected per hour.
 
-A submission uses a slot of the UTC day of its acceptance while it is pending or scored; one that was rejected
-or failed gives it back. What organizers granted raises the limits. All counting is done under the
-competition's lock.
+A submission uses a slot of the UTC day of its acceptance while it is pending or scored. A rejected or failed
+submission releases its slot. Grants raise the limits. All counting is done under the competition's lock.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,7 +23,7 @@ _SLOT_STATUSES = frozenset({SubmissionStatus.PENDING, SubmissionStatus.SCORED})
 
 
 class LimitReached(ParticipantError):
-    """The team may not send a file now; `retry_at` is when it may, None if waiting alone does not help."""
+    """The team may not submit now; `retry_at` is None if waiting does not help."""
 
     public_name = "limit_reached"
     kind = ErrorKind.LIMITED
@@ -41,14 +40,14 @@ class LimitReached(ParticipantError):
 
 
 class DailyLimitReached(LimitReached):
-    """All submissions of the UTC day are used."""
+    """The team has used all its submissions for the UTC day."""
 
     public_name = "daily_limit_reached"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         super().__init__(
-            f"Your team has used its {_counted(limit)} of today. No submission used; 0 left, "
-            "reset at 00:00 UTC.",
+            f"Your team has reached today's limit of {_counted(limit)}. This file used no submission. The "
+            "limit resets at 00:00 UTC.",
             limit=limit,
             retry_at=next_reset(now),
             now=now,
@@ -60,13 +59,14 @@ class DailyLimitReached(LimitReached):
 
 
 class TotalLimitReached(LimitReached):
-    """All submissions of the competition are used."""
+    """The team has used all its submissions for the competition."""
 
     public_name = "total_limit_reached"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         super().__init__(
-            f"Your team has used its {_counted(limit)} of the whole competition; none are left.",
+            f"Your team has reached the limit of {_counted(limit)} in this competition, so it cannot submit "
+            "again.",
             limit=limit,
             retry_at=None,
             now=now,
@@ -74,15 +74,15 @@ class TotalLimitReached(LimitReached):
 
 
 class TooManyPending(LimitReached):
-    """As many files as may wait at once are waiting."""
+    """The team has the maximum number of pending files."""
 
     public_name = "too_many_pending"
 
     def __init__(self, limit: int, *, now: datetime) -> None:
         waiting = "1 file that is" if limit == 1 else f"{limit:,} files that are"
         super().__init__(
-            f"Your team has {waiting} not scored yet, the most that may wait at once. No submission used; "
-            "send the next one when one of them is done.",
+            f"Your team has {waiting} not scored yet, which is the maximum. This file used no submission. "
+            "Submit it again after the next result.",
             limit=limit,
             retry_at=now + PENDING_RETRY,
             now=now,
@@ -90,15 +90,15 @@ class TooManyPending(LimitReached):
 
 
 class TooManyRejections(LimitReached):
-    """As many files as may be rejected in an hour were rejected in the last one."""
+    """The team has the maximum number of files rejected within an hour."""
 
     public_name = "too_many_rejections"
 
     def __init__(self, limit: int, *, retry_at: datetime, now: datetime) -> None:
-        rejected = "1 file of your team was" if limit == 1 else f"{limit:,} files of your team were"
+        rejected = "1 of your team's files was" if limit == 1 else f"{limit:,} of your team's files were"
         super().__init__(
-            f"{rejected} rejected within the last hour. The next one can be sent from "
-            f"{retry_at:%H:%M:%S} UTC on; check it before.",
+            f"{rejected} rejected within the last hour, which is the maximum. Check your file, then submit "
+            f"it after {retry_at:%H:%M:%S} UTC.",
             limit=limit,
             retry_at=retry_at,
             now=now,
@@ -107,10 +107,10 @@ class TooManyRejections(LimitReached):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a team has used of its limits and what is left; None where there is no limit.
+    """The limits of a team, and how much of them it has used; None means no limit.
 
-    The limits hold what organizers granted: `granted_today` for this day. `rejections_full_since` is when the
-    oldest of `max_rejections` files was rejected, where that many were within the last hour.
+    The limits include extra submissions, of which `granted_today` are for this day. If `max_rejections` files
+    were rejected within the last hour, `rejections_full_since` is the time of the oldest of these rejections.
     """
 
     max_daily: int | None
@@ -126,28 +126,28 @@ class Allowance:
 
     @property
     def left_today(self) -> int | None:
-        """How many more files the day takes; after a merge more may be used than the limit."""
+        """The number of submissions left today; a merger can use more than the limit."""
         return _left(self.max_daily, self.used_today)
 
     @property
     def left_total(self) -> int | None:
-        """How many more files the competition takes."""
+        """The number of submissions left in the competition."""
         return _left(self.max_total, self.used_total)
 
     def with_one_more(self) -> "Allowance":
-        """Return what is left once a file that uses a slot has been accepted."""
+        """Return the allowance after the acceptance of a file that uses a slot."""
         return replace(
             self, used_today=self.used_today + 1, used_total=self.used_total + 1, pending=self.pending + 1
         )
 
     @property
     def left(self) -> int | None:
-        """How many more files can be sent today, None without a limit."""
+        """The number of submissions that the team can still make today, or None without a limit."""
         return min((left for left in (self.left_today, self.left_total) if left is not None), default=None)
 
 
 def allowance(session: Session, *, competition: Competition, team: Team | None, now: datetime) -> Allowance:
-    """Return what a team has used and what is left; a person without a team has used nothing."""
+    """Return the allowance of a team; a person without a team has used nothing."""
     used = _used(team, _day(now)).subquery()
     granted = _granted(competition, team, _day(now)).subquery()
     rejected_at = _oldest_rejection(team, competition.max_hourly_rejections, now).scalar_subquery()
@@ -170,9 +170,9 @@ def allowance(session: Session, *, competition: Competition, team: Team | None, 
 def left_of_teams(
     session: Session, *, competitions: Collection[Competition], team_ids: Mapping[int, int], now: datetime
 ) -> dict[int, int | None]:
-    """Return how many more files teams can send today, by competition; two queries for any number of them.
+    """Return the submissions that teams have left today, by competition id, in two queries.
 
-    `team_ids` has a team by competition. None is no limit.
+    `team_ids` maps competition ids to team ids. A result of None means no limit.
     """
     own = {each: team_ids[each.id] for each in competitions if each.id in team_ids}
     if not own:
@@ -194,7 +194,7 @@ def left_of_teams(
 
 
 def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
-    """Return which limit keeps a team from sending a file now, None if there is room."""
+    """Return the limit that prevents a team from submitting now, or None if there is none."""
     if allowance.max_total is not None and allowance.left_total == 0:
         return TotalLimitReached(allowance.max_total, now=now)
     if allowance.max_daily is not None and allowance.left_today == 0:
@@ -208,7 +208,7 @@ def refusal(allowance: Allowance, *, now: datetime) -> LimitReached | None:
 
 
 def update_slot(submission: Submission) -> None:
-    """Let a submission hold the slot of its day, or give it back, as its status says."""
+    """Assign a submission the slot of its day, or release the slot, depending on the status."""
     holds = submission.kind in _LIMITED_KINDS and submission.status in _SLOT_STATUSES
     submission.slot_day = _day(submission.submitted_at) if holds else None
 
@@ -216,7 +216,7 @@ def update_slot(submission: Submission) -> None:
 def granted_by_now(
     session: Session, *, competition: Competition, teams: Collection[Team], now: datetime
 ) -> int:
-    """Return how many submissions were granted to everybody or to one of the teams, up to this day."""
+    """Return the number of submissions granted to all teams or one of these, up to this day."""
     whose = SubmissionGrant.team_id.in_([team.id for team in teams])
     query = select(func.coalesce(func.sum(SubmissionGrant.count), 0)).where(
         SubmissionGrant.competition_id == competition.id,
@@ -227,12 +227,12 @@ def granted_by_now(
 
 
 def next_reset(now: datetime) -> datetime:
-    """Return when the next UTC day begins."""
+    """Return the start of the next UTC day."""
     return datetime.combine(_day(now) + timedelta(days=1), time(tzinfo=UTC))
 
 
 def _used(team: Team | None, today: date) -> Select[int, int, int]:
-    """Return the query of the slots that a team uses: today, in all, and by pending files."""
+    """Return the query for the slots that a team uses: today, in total, and by pending files."""
     return select(
         func.count().filter(Submission.slot_day == today).label("used_today"),
         func.count().label("used_total"),
@@ -250,7 +250,7 @@ def _used_by(session: Session, team_ids: Collection[int], today: date) -> dict[i
 
 
 def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -> dict[int, tuple[int, int]]:
-    """Return what grants add today and in total so far, by competition, with those of merged teams."""
+    """Return the extra submissions for today and in total so far, including merged teams'."""
     merged = select(Team.id).where(Team.merged_into_id.in_(own.values()))
     grant = SubmissionGrant
     rows = session.execute(
@@ -270,7 +270,7 @@ def _granted_to(session: Session, own: Mapping[Competition, int], today: date) -
 
 
 def _granted(competition: Competition, team: Team | None, today: date) -> Select[int, int]:
-    """Return the query of what grants add today and in total so far, with those of merged teams."""
+    """Return the query for extra submissions today and in total, including merged teams'."""
     whose: ColumnElement[bool] = SubmissionGrant.team_id.is_(None)
     if team is not None:
         merged = select(Team.id).where(Team.merged_into_id == team.id)
@@ -283,7 +283,7 @@ def _granted(competition: Competition, team: Team | None, today: date) -> Select
 
 
 def _oldest_rejection(team: Team | None, limit: int, now: datetime) -> Select[datetime | None]:
-    """Return the query of when the limit-th newest rejection of the last hour was."""
+    """Return the query for the time of the `limit`-th newest rejection in the last hour."""
     return (
         select(Submission.finished_at)
         .where(

@@ -6,20 +6,20 @@ from grader.errors import ParticipantError
 
 MAX_LENGTH = 254
 
-# What HTML's input takes: nothing in it can end a header or start a second address.
+# The rule of HTML's e-mail input: nothing that it accepts can end a header or start a second address.
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _ADDRESS = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*", re.ASCII)
 
 
 class InvalidAddress(ParticipantError):
-    """A text that is not an e-mail address."""
+    """The text is not an e-mail address."""
 
     public_name = "invalid_address"
-    message = "This is not an e-mail address such as ada@example.org."
+    message = "Enter a valid e-mail address, such as ada@example.org."
 
 
 def clean_address(address: str) -> str:
-    """Return a stripped address with its domain in ASCII; raise InvalidAddress."""
+    """Return an address without surrounding spaces, its domain in ASCII; raise InvalidAddress."""
     local, _, domain = address[: 4 * MAX_LENGTH].strip().rpartition("@")
     try:
         plain = f"{local}@{domain.encode('idna').decode()}"

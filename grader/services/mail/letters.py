@@ -39,21 +39,22 @@ def send(
     now: datetime,
     **values: Any,
 ) -> None:
-    """Write an e-mail to each of these people, as `outbox.notify` does."""
+    """Queue an e-mail to each of these users, as `outbox.notify` does."""
     about, text = subject(letter, **values), body(letter, **values)
     for user in users:
         outbox.notify(session, user=user, kind=kind, key=key, subject=about, body=text, now=now)
 
 
 def send_to_address(session: Session, letter: str, address: str, /, *, now: datetime, **values: Any) -> None:
-    """Write an e-mail about an account, which nobody can switch off."""
+    """Queue an e-mail about an account, which users cannot switch off."""
     about, text = subject(letter, **values), body(letter, **values)
     outbox.write(session, to_address=address, subject=about, body=text, now=now)
 
 
 @cache
 def _templates() -> "Environment":
-    from jinja2 import DictLoader, Environment, StrictUndefined  # no start of a scoring process waits for it
+    # A top-level import would slow down the start of every scoring process.
+    from jinja2 import DictLoader, Environment, StrictUndefined
 
     letters = tomllib.loads(TEXTS.read_text(encoding="utf-8"))
     texts = {f"{name}.{part}": text for name, letter in letters.items() for part, text in letter.items()}

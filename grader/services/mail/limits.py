@@ -12,16 +12,16 @@ from grader.services.counting import DAY, HOUR, Limit
 from grader.services.mail import addresses
 
 TO_ADDRESS = (Limit(5, HOUR), Limit(20, DAY))
-INVITATIONS = (Limit(20, DAY),)  # of a team
-INVITATIONS_OF_PERSON = (Limit(40, DAY),)  # also of one who makes a team again and again
+INVITATIONS = (Limit(20, DAY),)  # per team
+INVITATIONS_OF_PERSON = (Limit(40, DAY),)  # applies even if the person keeps creating teams
 LINKS = (Limit(50, DAY),)
 MERGE_REQUESTS = (Limit(10, DAY),)
 MERGE_REQUESTS_OF_PERSON = (Limit(20, DAY),)
-TO_PERSON = (Limit(3, DAY),)  # from one person, whatever was withdrawn
+TO_PERSON = (Limit(3, DAY),)  # from the same sender, including withdrawn messages
 
 
 class TooMuchMail(ParticipantError):
-    """A reached limit; `retry_after` is the time until the next message."""
+    """A limit was reached; `retry_after` is the time until the next message is possible."""
 
     public_name = "too_much_mail"
     kind = ErrorKind.LIMITED
@@ -32,36 +32,39 @@ class TooMuchMail(ParticipantError):
 
 
 def count_for_address(session: Session, *, address: str, now: datetime) -> None:
-    """Count a mail with a link to an address; raise InvalidAddress, TooMuchMail."""
+    """Count an e-mail with a link to an address; raise InvalidAddress, TooMuchMail."""
     key = addresses.key(addresses.clean_address(address))
     whose = hashlib.sha256(key.encode()).hexdigest()
-    sentence = "{} mails with a link went to this address within {}, the most that may."
+    sentence = "This address has reached its limit of {} e-mails with a link in {}."
     _count(session, "mail.address", whose, TO_ADDRESS, sentence, now)
 
 
 def count_invitation(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
-    """Count an invitation, also if it is withdrawn later; raise TooMuchMail."""
-    sentence = "Your team has made {} invitations within {}, the most that it may, with withdrawn ones."
+    """Count an invitation, even if it is withdrawn later; raise TooMuchMail."""
+    sentence = "Your team has reached its limit of {} invitations in {}. Withdrawn invitations count."
     _count(session, "invite.team", f"{team.id}", INVITATIONS, sentence, now)
-    sentence = "You have made {} invitations within {}, the most that one person may."
+    sentence = "You have reached your limit of {} invitations in {}."
     _count(session, "invite.person", f"{by.id}", INVITATIONS_OF_PERSON, sentence, now)
-    sentence = f"You have invited {to.name.replace('{', '{{').replace('}', '}}')} {{}} times within {{}}."
+    sentence = (
+        f"You have invited {to.name.replace('{', '{{').replace('}', '}}')} {{}} times in {{}}, "
+        "which is the limit."
+    )
     _count(session, "invite.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
 
 
 def count_link(session: Session, *, team: Team, now: datetime) -> None:
     """Count a new invitation link of a team; raise TooMuchMail."""
-    sentence = "Your team has made {} links within {}, the most that it may."
+    sentence = "Your team has reached its limit of {} invitation links in {}."
     _count(session, "link.team", f"{team.id}", LINKS, sentence, now)
 
 
 def count_merge_request(session: Session, *, team: Team, by: User, to: User, now: datetime) -> None:
-    """Count a merge request, also if it is withdrawn or refused later; raise TooMuchMail."""
-    sentence = "Your team has sent {} merge requests within {}, the most that it may, with withdrawn ones."
+    """Count a merge request, even if it is withdrawn or rejected later; raise TooMuchMail."""
+    sentence = "Your team has reached its limit of {} merge requests in {}. Withdrawn requests count."
     _count(session, "merge.team", f"{team.id}", MERGE_REQUESTS, sentence, now)
-    sentence = "You have sent {} merge requests within {}, the most that one person may."
+    sentence = "You have reached your limit of {} merge requests in {}."
     _count(session, "merge.person", f"{by.id}", MERGE_REQUESTS_OF_PERSON, sentence, now)
-    sentence = "You have asked the leader of this team {} times within {}."
+    sentence = "You have sent {} merge requests to the leader of this team in {}, which is the limit."
     _count(session, "merge.to", f"{by.id} {to.id}", TO_PERSON, sentence, now)
 
 

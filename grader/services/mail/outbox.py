@@ -1,6 +1,6 @@
 """Mail outbox: queue, claims, retries, retention.
 
-An e-mail with the key of an earlier one is not written.
+An e-mail whose key was used before is not queued.
 """
 
 import enum
@@ -23,13 +23,14 @@ LEASE = timedelta(minutes=5)
 PAUSES = Backoff(first=timedelta(minutes=1), longest=timedelta(hours=4))
 GIVEN_UP_AFTER = timedelta(days=2)
 KEPT = timedelta(days=30)
-SITE = "{site}"  # in a body: the public address of the site, put in by the mailer
+# The mailer replaces this placeholder in bodies with the public URL of the site.
+SITE = "{site}"
 
 _NOTICE_FOOTER = f"\n\n-- \nChoose which e-mails you get: {SITE}/account\n"
 
 
 class Notice(enum.StrEnum):
-    """The kinds of e-mail that a person can switch off."""
+    """The kinds of e-mail that users can switch off."""
 
     SCORED = "scored"
     TEAM = "team"
@@ -52,10 +53,10 @@ class Letter:
 def notify(
     session: Session, *, user: User, kind: Notice | str, key: str, subject: str, body: str, now: datetime
 ) -> None:
-    """Write an e-mail to a person with a verified address who did not switch its kind off.
+    """Queue an e-mail to a user with a verified address who has not switched off its kind.
 
-    `key` is unique for the person and the event, such as `scored:17`. `mail.SITE` in the body becomes the
-    address of the site.
+    `key` is unique for the user and the event, such as `scored:17`. `SITE` in the body is replaced with the
+    public URL of the site.
     """
     if _wants(user, kind):
         write(
@@ -78,7 +79,7 @@ def notify_each(
     subject: str,
     now: datetime,
 ) -> int:
-    """Write e-mails with a body for each person, unless their key was used; return their number."""
+    """Queue e-mails with a body for each user, unless their key was used; return their number."""
     rows = [
         {
             "key": f"{user.id}:{key}",
@@ -110,7 +111,7 @@ def write(
     key: str | None = None,
     user: User | None = None,
 ) -> None:
-    """Write an e-mail, unless its key was used before."""
+    """Queue an e-mail, unless its key was used before."""
     insert_new(
         session,
         Mail,
@@ -133,7 +134,7 @@ def something_waits(session: Session, *, now: datetime) -> bool:
 
 
 def claim(session: Session, *, now: datetime) -> Letter | None:
-    """Claim the oldest due e-mail, None without one."""
+    """Claim the oldest due e-mail, or None if there is none."""
     query = _waiting(now).order_by(Mail.available_at, Mail.id).limit(1)
     mail = session.scalar(query.with_for_update(skip_locked=True))
     if mail is None:
@@ -144,7 +145,7 @@ def claim(session: Session, *, now: datetime) -> Letter | None:
 
 
 def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
-    """Record that the mail server accepted an e-mail, and delete its body, which may hold a link."""
+    """Record that an e-mail was sent, and delete its body, which may contain a link."""
     mail = session.get(Mail, letter.id, with_for_update=True)
     if mail is not None and mail.sent_at is None:
         mail.sent_at, mail.body, mail.error = now, "", None
@@ -152,7 +153,7 @@ def record_sent(session: Session, *, letter: Letter, now: datetime) -> None:
 
 
 def record_failed(session: Session, *, letter: Letter, error: str, is_final: bool, now: datetime) -> None:
-    """Record the error of an e-mail; the next pause is twice as long, and a final error ends it."""
+    """Record the error of an e-mail, which is retried after a pause unless the error is final."""
     mail = leased_rows.hold_letter(session, Mail, letter_id=letter.id, attempt=letter.attempt)
     if mail is not None:
         mail.error = one_line(error, 500)
@@ -161,7 +162,7 @@ def record_failed(session: Session, *, letter: Letter, error: str, is_final: boo
 
 
 def forget_old(session: Session, *, now: datetime) -> None:
-    """Delete e-mails that were sent or abandoned a month ago."""
+    """Delete e-mails that were written a month ago."""
     session.execute(delete(Mail).where(Mail.created_at <= now - KEPT))
 
 

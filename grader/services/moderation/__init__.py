@@ -1,1 +1,1 @@
-"""Moderation: disqualify, mark, disputes, search submissions and teams."""
+"""Moderation: disqualifications, marks, disputes, search for submissions and teams."""

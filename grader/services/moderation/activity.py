@@ -31,10 +31,10 @@ REASON_COUNT = 8
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many people and teams there are, files by status, and the files' bytes.
+    """The numbers of people, teams and files by status, and the total size of the files.
 
-    For an organizer wait those who ask to join, questions, appeals of disqualified teams among them, and
-    data files that are held back.
+    `asking`, `questions` and `held` count the open tasks of organizers: requests to join, open questions, and
+    held-back data files. `appeals` counts the open questions of disqualified teams.
     """
 
     people: int
@@ -58,9 +58,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Files of the last days, the oldest first, the reasons of their rejections, and the best score by day.
+    """Files of the last days, oldest first, reasons for rejections, and the best score by day.
 
-    `best` has a point for each day on which the best shown score rose, of the teams that are now first.
+    `best` has a point for each day on which the best displayed score of the current top teams rose.
     """
 
     days: tuple[Day, ...]
@@ -94,7 +94,7 @@ def counts(session: Session, *, competition: Competition) -> Counts:
 
 
 def _waiting(competition: Competition) -> Select[Any]:
-    """Return the statement that counts what waits for an organizer."""
+    """Return the statement that counts the open tasks of organizers."""
     is_asked = (Dispute.competition_id == competition.id, Dispute.answered_at.is_(None))
     count = select(func.count())
     counted = (
@@ -107,7 +107,7 @@ def _waiting(competition: Competition) -> Select[Any]:
 
 
 def of(session: Session, *, competition: Competition, now: datetime) -> Activity:
-    """Return what happened in the last days; the database puts the days together."""
+    """Return the activity of the last days; the database groups it by day."""
     today = now.astimezone(UTC).date()
     first = today - timedelta(days=DAYS - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
@@ -134,7 +134,7 @@ def of(session: Session, *, competition: Competition, now: datetime) -> Activity
 
 
 def _of_day(competition: Competition, since: datetime, number: int) -> Select[int, int, int]:
-    """Return the statement that counts a day's files; an index has all it needs."""
+    """Return the statement that counts a day's files; an index covers it."""
     begins = since + timedelta(days=number)
     is_rejected = Submission.status == SubmissionStatus.REJECTED
     return select(literal(number), func.count(), func.count().filter(is_rejected)).where(

@@ -1,4 +1,4 @@
-"""Disqualify or reinstate a team; mark a submission as ranked, benchmark or test."""
+"""Moderation decisions: disqualify or reinstate a team, mark a submission."""
 
 from grader.errors import ErrorKind, OrganizerError
 from grader.models import Submission, SubmissionKind, Team
@@ -12,10 +12,10 @@ from grader.text import one_line
 
 
 class AlreadyDisqualified(OrganizerError):
-    """The team is disqualified already."""
+    """The team is already disqualified."""
 
     public_name = "already_disqualified"
-    message = "{team.name} is disqualified already: {team.disqualification_reason}"
+    message = "{team.name} is already disqualified: {team.disqualification_reason}"
 
 
 class NotDisqualified(OrganizerError):
@@ -26,17 +26,17 @@ class NotDisqualified(OrganizerError):
 
 
 class OnlyATest(OrganizerError):
-    """The organizers do not compete."""
+    """A test submission of the organizers cannot compete."""
 
     public_name = "only_atest"
     message = (
-        "Submission #{submission_id} is a test of the organizers: it can be a benchmark or hidden, "
-        "and never ranks."
+        "Submission #{submission_id} is a test submission of the organizers. It can be a benchmark or "
+        "hidden, but it cannot have a rank."
     )
 
 
 class UnknownSubmissionHere(OrganizerError):
-    """A competition has no submission of this id."""
+    """The competition has no submission with this id."""
 
     public_name = "unknown_submission_here"
     kind = ErrorKind.NOT_FOUND
@@ -44,7 +44,7 @@ class UnknownSubmissionHere(OrganizerError):
 
 
 def disqualify(act: Act, *, team: str, reason: str) -> Team:
-    """Remove a team from every leaderboard. It cannot submit, and it can be reinstated.
+    """Remove a team from every leaderboard; it cannot submit until it is reinstated.
 
     Raises UnknownTeam, ReasonNeeded, AlreadyDisqualified.
     """
@@ -55,7 +55,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
     if found.disqualified_at is not None:
         raise AlreadyDisqualified(team=found)
     found.disqualified_at, found.disqualification_reason = act.now, reason
-    # Everybody reads why final standings changed; the reason is the team's and the organizers'.
+    # Everyone can see why the final standings changed. Only the team and the organizers see the reason.
     _show(act, found.id, reason=f"{found.name} was disqualified.")
     mail.disqualified(act.session, competition=act.competition, team=found, now=act.now)
     act.record(
@@ -70,7 +70,7 @@ def disqualify(act: Act, *, team: str, reason: str) -> Team:
 
 
 def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
-    """Put a disqualified team back where its files place it; raise UnknownTeam, NotDisqualified."""
+    """Return a disqualified team to the leaderboards; raise UnknownTeam, NotDisqualified."""
     found = moderation.find(act, team)
     if found.disqualified_at is None:
         raise NotDisqualified(team=found)
@@ -90,9 +90,10 @@ def reinstate(act: Act, *, team: str, reason: str = "") -> Team:
 
 
 def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
-    """Make a submission one that ranks its team, a benchmark that is shown unranked, or a hidden one.
+    """Mark a submission as ranked, as a benchmark without a rank, or as hidden.
 
-    Benchmarks and hidden ones use no quota and cannot be selected. Raises UnknownSubmissionHere, OnlyATest.
+    Benchmarks and hidden submissions do not count towards the limits and cannot be selected. Raises
+    UnknownSubmissionHere, OnlyATest.
     """
     submission = act.session.get(Submission, submission_id)
     if submission is None or submission.competition_id != act.competition.id:
@@ -114,17 +115,17 @@ def mark(act: Act, *, submission_id: int, kind: SubmissionKind) -> Submission:
 
 
 def _told(submission: Submission, before: SubmissionKind) -> str:
-    """Return what everybody reads about another kind of submission."""
+    """Return the public text about the changed kind of a submission."""
     if submission.kind is before:
         return ""
     name = f"Submission #{submission.id}"
     match submission.kind:
         case SubmissionKind.BENCHMARK:
-            return f"{name} is a benchmark now: it is shown without a rank."
+            return f"{name} is now a benchmark: it is shown without a rank."
         case SubmissionKind.HIDDEN:
             return f"{name} is no longer on any leaderboard."
         case _:
-            return f"{name} ranks its team now."
+            return f"{name} now competes for its team."
 
 
 def _show(act: Act, team_id: int, *, reason: str) -> None:

@@ -1,6 +1,6 @@
-"""Diagnosis of a submission: organizers request it, read it and may publish it after the reveal.
+"""Diagnoses of submissions, which organizers request and may publish after the reveal.
 
-A diagnosis belongs to the scoring version that was live when it was asked for.
+A diagnosis belongs to the scoring version that was live when it was requested.
 """
 
 from sqlalchemy import select
@@ -28,7 +28,7 @@ from grader.visibility import Phase, Viewer
 
 
 class DiagnosisParameters(StoredJson):
-    """Which submission is diagnosed, beside which other, and under which scoring version."""
+    """Parameters of a diagnosis: the submission, another for comparison, the scoring version."""
 
     submission_id: int
     against_id: int | None
@@ -37,21 +37,21 @@ class DiagnosisParameters(StoredJson):
 
 
 class NotScored(OrganizerError):
-    """Only what has a score can be diagnosed."""
+    """A submission without a score cannot be diagnosed."""
 
     public_name = "not_scored"
     message = "Submission #{submission_id} has no score, so there is nothing to diagnose."
 
 
 class NothingToCompareWith(OrganizerError):
-    """A submission is compared with another one."""
+    """A submission cannot be compared with itself."""
 
     public_name = "nothing_to_compare_with"
-    message = "Name another submission to compare with, not the same one."
+    message = "A submission cannot be compared with itself. Choose another submission."
 
 
 class NoDiagnosis(OrganizerError):
-    """There is no diagnosis to show."""
+    """The submission has no diagnosis."""
 
     public_name = "no_diagnosis"
     kind = ErrorKind.NOT_FOUND
@@ -59,21 +59,21 @@ class NoDiagnosis(OrganizerError):
 
 
 class NotPublishable(OrganizerError):
-    """A diagnosis that cannot be shown to everybody."""
+    """The diagnosis cannot be published."""
 
     public_name = "not_publishable"
 
 
 class DiagnosisNotPublished(ParticipantError):
-    """The organizers have published no diagnosis of a submission."""
+    """The organizers have not published a diagnosis of the submission."""
 
     public_name = "diagnosis_not_published"
     kind = ErrorKind.NOT_FOUND
-    message = "No diagnosis of submission {submission_id} is published."
+    message = "No diagnosis of submission {submission_id} has been published."
 
 
 def request(act: Act, *, submission_id: int, against_id: int | None) -> OrganizerJob:
-    """Have a submission diagnosed under the live scoring version, and compared with another if one is named.
+    """Request a diagnosis under the live scoring version, optionally with a comparison.
 
     Raises UnknownSubmissionHere, NotScored, NothingToCompareWith.
     """
@@ -102,13 +102,13 @@ def request(act: Act, *, submission_id: int, against_id: int | None) -> Organize
 
 
 def publish(act: Act, *, submission_id: int) -> None:
-    """Let everybody see the newest diagnosis of a submission that counted: there is no way back.
+    """Publish the newest diagnosis of a submission that counted; this cannot be undone.
 
     Raises NotPublishable, NoDiagnosis, NotCounted.
     """
     session, competition = act.session, act.competition
     if competition.revealed_at is None:
-        raise NotPublishable("A diagnosis can be published once the private leaderboard is revealed.")
+        raise NotPublishable("A diagnosis can be published after the private leaderboard is revealed.")
     submission_results.get_counted(
         session,
         competition=competition,
@@ -120,9 +120,12 @@ def publish(act: Act, *, submission_id: int) -> None:
     if job is None or job.state is not JobState.DONE:
         raise NoDiagnosis(submission_id=submission_id)
     if asked_of(job).against_id is not None:
-        raise NotPublishable("It compares with another submission. Diagnose this one alone, then publish it.")
+        raise NotPublishable(
+            "This diagnosis compares two submissions. Diagnose this submission without a comparison, then "
+            "publish the result."
+        )
     if is_published(job):
-        raise NotPublishable("This diagnosis is published already.")
+        raise NotPublishable("This diagnosis is already published.")
     job.result = job.result | {"published_at": act.now.isoformat()}
     submission = get(session, competition=competition, submission_id=submission_id)
     what = f"submission #{submission_id} of {log.mention(submission.team)}"
@@ -130,7 +133,7 @@ def publish(act: Act, *, submission_id: int) -> None:
 
 
 def is_published(job: OrganizerJob) -> bool:
-    """Return whether everybody may see a diagnosis."""
+    """Return whether a diagnosis is public."""
     return "published_at" in job.result
 
 
@@ -149,7 +152,7 @@ def get(session: Session, *, competition: Competition, submission_id: int) -> Su
 def newest(
     session: Session, *, competition: Competition, submission_id: int, is_published: bool = False
 ) -> OrganizerJob | None:
-    """Return the newest job that diagnoses a submission, of all or of those that are published."""
+    """Return the newest diagnosis job of a submission, optionally only a published one."""
     query = select(OrganizerJob).where(
         OrganizerJob.competition_id == competition.id,
         OrganizerJob.kind == OrganizerJobKind.DIAGNOSE,
@@ -167,17 +170,17 @@ def newest(
 
 
 def asked_of(job: OrganizerJob) -> DiagnosisParameters:
-    """Return what a job was asked for."""
+    """Return the parameters of a job."""
     return DiagnosisParameters.from_dict(job.parameters)
 
 
 def is_current(job: OrganizerJob, competition: Competition) -> bool:
-    """Return whether a diagnosis is of the scoring version that is live."""
+    """Return whether a diagnosis belongs to the live scoring version."""
     return asked_of(job).scoring_version_id == competition.live_scoring_version_id
 
 
 def reports(storage: Storage, job: OrganizerJob | None) -> dict[str, Analysis]:
-    """Return what a job has found, by split; empty where it has not ended well."""
+    """Return the results of a job by split; empty unless it succeeded."""
     if job is None or job.state is not JobState.DONE:
         return {}
     return formats.from_bytes(storage.read(job.result["sha256"]))

@@ -1,4 +1,4 @@
-"""Disputes: a team questions its score, an organizer answers; how many may be open."""
+"""Disputes: teams' questions about their scores, and the organizers' answers."""
 
 from datetime import datetime
 
@@ -19,42 +19,42 @@ from grader.services.submissions import accepting
 from grader.text import plain_text
 
 TEXT_MAX_LENGTH = 5_000
-MAX_OPEN = 5  # of one team
+MAX_OPEN = 5  # per team
 
 
 class InvalidQuestion(ParticipantError):
-    """A question that cannot be asked."""
+    """The question is empty or too long."""
 
     public_name = "invalid_question"
 
 
 class AlreadyAsked(ParticipantError):
-    """The question about this submission waits for its answer."""
+    """The team's question about this submission has not been answered yet."""
 
     public_name = "already_asked"
     kind = ErrorKind.CONFLICT
     message = (
-        "Your team has questioned the score of #{submission_id} already. The organizers have not "
-        "answered yet."
+        "Your team has already asked about the score of #{submission_id}. The organizers have not answered "
+        "yet."
     )
 
 
 class TooManyOpen(ParticipantError):
-    """As many questions as a team may have open wait for their answers."""
+    """The team has the maximum number of open questions."""
 
     public_name = "too_many_open"
     kind = ErrorKind.CONFLICT
-    message = f"Your team has {MAX_OPEN} questions that are not answered yet. Please wait for an answer."
+    message = f"Your team has {MAX_OPEN} open questions. Wait until the organizers have answered one of them."
 
 
 class InvalidAnswer(OrganizerError):
-    """An answer that cannot be given."""
+    """The answer is empty or too long."""
 
     public_name = "invalid_answer"
 
 
 class UnknownDispute(OrganizerError):
-    """A competition has no such dispute."""
+    """The competition has no question with this id."""
 
     public_name = "unknown_dispute"
     kind = ErrorKind.NOT_FOUND
@@ -64,7 +64,7 @@ class UnknownDispute(OrganizerError):
 def ask(
     session: Session, *, user: User, submission_id: int, question: str, now: datetime | None = None
 ) -> Dispute:
-    """Ask about the score of an own submission; organizers get an e-mail.
+    """Ask about the score of one of the user's submissions, and e-mail the organizers.
 
     Raises UnknownSubmission, InvalidQuestion, AlreadyAsked, TooManyOpen.
     """
@@ -92,7 +92,7 @@ def ask(
 
 
 def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
-    """Answer a question, or replace the answer; its team gets a notification and an e-mail.
+    """Answer a question or replace its answer, and notify and e-mail the team.
 
     Raises UnknownDispute, InvalidAnswer.
     """
@@ -114,13 +114,13 @@ def answer(act: Act, *, dispute_id: int, answer: str) -> Dispute:
 
 
 def of_submission(session: Session, *, submission: Submission) -> list[Dispute]:
-    """Return what a team asked about a submission, the oldest first."""
+    """Return a team's questions about a submission, oldest first."""
     query = select(Dispute).where(Dispute.submission_id == submission.id).order_by(Dispute.id)
     return list(session.scalars(query.options(joinedload(Dispute.asked_by))))
 
 
 def page_of(session: Session, *, competition: Competition, page: int = 1) -> Page[Dispute]:
-    """Return a page of the disputes: the open ones by their age, then the answered ones, the newest first."""
+    """Return a page of disputes: open ones, oldest first, then answered ones, newest first."""
     query = _of(competition).order_by(
         Dispute.answered_at.is_not(None), Dispute.answered_at.desc(), Dispute.asked_at, Dispute.id
     )
@@ -128,13 +128,13 @@ def page_of(session: Session, *, competition: Competition, page: int = 1) -> Pag
 
 
 def slice_of(session: Session, *, competition: Competition, part: Part) -> Slice[Dispute]:
-    """Return a part of the disputes, the newest first."""
+    """Return a slice of the disputes, newest first."""
     key = Dispute.__table__.c.id
     return slice_of_query(session, _of(competition), key=key, part=part)
 
 
 def count_open(session: Session, *, competition: Competition) -> int:
-    """Return how many questions wait for an answer."""
+    """Return the number of open questions."""
     return session.scalar(_open(competition).with_only_columns(func.count(Dispute.id))) or 0
 
 
@@ -159,7 +159,7 @@ def _checked(text: str, fault: type[InvalidQuestion] | type[InvalidAnswer], word
     if not text:
         raise fault(f"Write the {word} first.")
     if len(text) > TEXT_MAX_LENGTH:
-        raise fault(f"The {word} has {len(text):,} characters; at most {TEXT_MAX_LENGTH:,} are kept.")
+        raise fault(f"The {word} has {len(text):,} characters. Shorten it to at most {TEXT_MAX_LENGTH:,}.")
     return text
 
 

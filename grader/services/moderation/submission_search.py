@@ -1,7 +1,7 @@
-"""Organizers' list of all submissions: filter, search, sort; identical files of several teams.
+"""Organizers' list of all submissions: filter, search, sort; identical files.
 
-A page stays quick at 130,000 submissions: filters go by indexed columns, teams and people are found first and
-then asked for by id, and what a line shows beside the submission is read for the lines of one page.
+A page loads quickly with 130,000 submissions: filters use indexed columns, matching teams and people are
+found first and then looked up by id, and additional columns are read only for the rows of one page.
 """
 
 import enum
@@ -34,7 +34,7 @@ MAX_SENDERS = 50
 
 
 class Sort(enum.StrEnum):
-    """The columns that the list can be sorted by."""
+    """The sortable columns of the list."""
 
     ID = "id"
     SUBMITTED_AT = "submitted_at"
@@ -47,9 +47,9 @@ class Sort(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which submissions are asked for.
+    """The requested submissions: filters, order and page.
 
-    `text` is in a team's, person's or file's name or in a description, or is an id or the hash of a file.
+    `text` is part of the name of a team, person or file or of a description, an id, or the hash of a file.
     """
 
     status: SubmissionStatus | None = None
@@ -63,7 +63,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A submission with its displayed scores under the live version, and how often scoring was tried."""
+    """A submission with its displayed scores under the live version and its scoring attempts."""
 
     submission: Submission
     scores: Mapping[Split, str]
@@ -71,7 +71,7 @@ class Line:
 
 
 def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[Line]:
-    """Return a page of the submissions that are asked for; a page past the end is empty."""
+    """Return a page of the requested submissions; a page past the end is empty."""
     conditions = _conditions(session, competition, wanted)
     count = session.scalar(select(func.count()).select_from(Submission).where(*conditions)) or 0
     place = paging(count, page=wanted.page, page_size=PAGE_SIZE)
@@ -82,7 +82,7 @@ def find(session: Session, *, competition: Competition, wanted: Wanted) -> Page[
 
 
 def find_after(session: Session, *, competition: Competition, wanted: Wanted, part: Part) -> Slice[Line]:
-    """Return a part of the submissions that are asked for, the newest first."""
+    """Return a slice of the requested submissions, newest first."""
     query = select(Submission.id).where(*_conditions(session, competition, wanted))
     key = Submission.__table__.c.id
     found = slice_of_query(session, query, key=key, part=part)
@@ -121,7 +121,10 @@ def _holds(session: Session, competition: Competition, text: str) -> ColumnEleme
 
 
 def _named(session: Session, query: Select[int, str], text: str) -> list[int]:
-    """Return the ids of those whose name holds a text, whatever the case: databases fold only ASCII."""
+    """Return the ids of rows whose name contains a text, ignoring case.
+
+    The comparison is done here because databases fold only ASCII characters.
+    """
     wanted = folded(text)
     found = (row_id for row_id, name in session.execute(query) if wanted in folded(name))
     return [row_id for row_id, _ in zip(found, range(MAX_FOUND_NAMES), strict=False)]
@@ -186,7 +189,7 @@ def _lines(session: Session, competition: Competition, ids: list[int]) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A team that sent the bytes, with the first submission of them."""
+    """A team that submitted the same bytes, with its first such submission."""
 
     team: Team
     submission_id: int
@@ -196,7 +199,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A file that several teams sent; `is_sample` marks the sample submission."""
+    """A file that several teams submitted; `is_sample` marks the sample submission."""
 
     sha256: str
     size_bytes: int
@@ -206,7 +209,7 @@ class Group:
 
 
 def equal_files(session: Session, *, competition: Competition) -> list[Group]:
-    """Return the files that more than one team sent, those of the most teams first."""
+    """Return the files that several teams submitted, by descending number of teams."""
     rows = session.execute(
         select(
             Submission.sha256,

@@ -15,7 +15,7 @@ from grader.text import folded
 
 
 class UnknownTeamId(OrganizerError):
-    """A competition has no team of this id."""
+    """The competition has no team with this id."""
 
     public_name = "unknown_team_id"
     kind = ErrorKind.NOT_FOUND
@@ -24,7 +24,7 @@ class UnknownTeamId(OrganizerError):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A team, who is in it, and how many of its submissions are in each state."""
+    """A team, its members, and its numbers of submissions by status."""
 
     team: Team
     members: tuple[User, ...]
@@ -40,7 +40,7 @@ def find(
     disqualified_only: bool = False,
     page: int = 1,
 ) -> Page[Line]:
-    """Return a page of the teams whose name, or a member's name, holds `text`; merged ones are no teams."""
+    """Return a page of teams whose name or member's name contains `text`, without merged teams."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     found = page_of_list(ids, page=page, page_size=PAGE_SIZE)
     return found.with_rows(_lines(session, found.rows))
@@ -54,7 +54,7 @@ def find_after(
     disqualified_only: bool = False,
     part: Part,
 ) -> Slice[Line]:
-    """Return a part of the teams that `find` finds, the newest first."""
+    """Return a slice of the teams that `find` returns, newest first."""
     ids = _ids(session, competition, folded(text.strip()), disqualified_only)
     found = slice_of_list(ids, key=int, part=part)
     return found.with_rows(_lines(session, found.rows))
@@ -66,7 +66,7 @@ def get(session: Session, *, competition: Competition, team_id: int) -> Line:
 
 
 def get_team(session: Session, *, competition: Competition, team_id: int) -> Team:
-    """Return the row of one team; raise UnknownTeamId."""
+    """Return one team; raise UnknownTeamId."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
         raise UnknownTeamId(team_id=team_id)

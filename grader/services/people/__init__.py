@@ -1,1 +1,1 @@
-"""People: names."""
+"""Names of users and teams."""

@@ -1,9 +1,9 @@
-"""Names of users and teams: characters, length, reserved, look-alike and taken names.
+"""Validation of user and team names; detection of reserved, look-alike and taken names.
 
-Two names are the same if they differ only in case, look-alikes, punctuation and spaces. `name_key` folds the
-case and replaces each character by its prototype, like the skeleton of Unicode Technical Standard 39.
-`name_shape` is the key of the name without punctuation and spaces. The table of look-alikes is Unicode's,
-from the package confusable-homoglyphs.
+Two names count as the same if they differ only in case, look-alike characters, punctuation and spaces.
+`name_key` folds the case and replaces each character with its prototype, like the skeleton algorithm of
+Unicode Technical Standard 39. `name_shape` is the key of the name without punctuation and spaces. The
+package confusable-homoglyphs provides Unicode's table of look-alikes.
 """
 
 import hashlib
@@ -22,19 +22,20 @@ from grader.models import Competition, Team, User
 from grader.services import counting
 from grader.text import folded
 
-MAX_LENGTH = 64  # characters as a reader counts them (grapheme clusters)
+MAX_LENGTH = 64  # grapheme clusters
 MAX_CODE_POINTS = 256
 KEY_LENGTH = 256
 MARKS_LIMIT = 8
 LENGTH_LOOKED_AT = 4096
 
-_WRONG_LENGTH = f"A name has 1 to {MAX_LENGTH} characters; this one has {{:,}}."
-# Controls, direction characters, spaces but the usual one, and whatever else is drawn as nothing.
+_WRONG_LENGTH = f"The name has {{:,}} characters. Use 1 to {MAX_LENGTH}."
+# Control and direction characters, all spaces except the ordinary one, and other invisible characters.
 _HIDDEN = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800--\ ]", regex.VERSION1)
 _EMOJI_STYLES = regex.compile("[\ufe0e\ufe0f]")
-# They change what a name says (C, C++ and C#); other punctuation is what look-alikes are decorated with.
+# These marks distinguish names (C, C++ and C#). Other punctuation is ignored, because it is often used to
+# decorate look-alike names.
 _SAYING_MARKS = frozenset("#%&+@")
-_DECORATIONS = frozenset({"Sm", "Sk"})  # beside all punctuation and spaces: | ~ ^ and accents on their own
+_DECORATIONS = frozenset({"Sm", "Sk"})  # symbols such as | ~ ^ and standalone accents
 
 _OFFICES = (
     "admin",
@@ -66,20 +67,20 @@ _NOBODYS = (
 
 
 class InvalidName(ParticipantError):
-    """A text that cannot be a name."""
+    """The text cannot be used as a name."""
 
     public_name = "invalid_name"
 
 
 class ReservedName(InvalidName):
-    """A name that people could take for one of the site's own."""
+    """The name could be mistaken for an official name of the site."""
 
     public_name = "reserved_name"
-    message = "The name {name!r} is reserved: people could take it for one of the site's own."
+    message = "The name {name!r} is reserved because it looks official. Choose another one."
 
 
 class UnknownUser(ParticipantError):
-    """A name without an account."""
+    """No account has this name."""
 
     public_name = "unknown_user"
     kind = ErrorKind.NOT_FOUND
@@ -87,7 +88,7 @@ class UnknownUser(ParticipantError):
 
 
 def clean_name(name: str) -> str:
-    """Return the shown form of a name: NFKC, single spaces; raise InvalidName."""
+    """Return the display form of a name, in NFKC with single spaces; raise InvalidName."""
     if len(name) > LENGTH_LOOKED_AT:
         raise InvalidName(_WRONG_LENGTH.format(len(name)))
     plain = _EMOJI_STYLES.sub("", unicodedata.normalize("NFKC", name))
@@ -98,22 +99,24 @@ def clean_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the form of a clean name that look-alike names share."""
+    """Return the key of a clean name, which look-alike names share."""
     seen = _skeleton(name)
-    if (
-        not seen.isascii()
-    ):  # a name of another script: its case first, for capitals have look-alikes of their own
+    if not seen.isascii():
+        # In other scripts, capitals have their own look-alikes, so the case is folded first.
         seen = _skeleton(name.casefold())
-    key = _skeleton(seen.casefold()).replace("i", "l")  # a capital i is drawn like a small L
+    key = _skeleton(seen.casefold()).replace("i", "l")  # A capital i looks like a lower-case L.
     return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
 
 
 def name_shape(name: str) -> str:
-    """Return the key of a clean name without punctuation and spaces: `Team-Alpha` for `·Team Alpha`."""
+    """Return the key of a clean name without punctuation and spaces.
+
+    `Team-Alpha` and `·Team Alpha` have the same shape.
+    """
     kept: list[str] = []
     is_decoration = False
     for char in unicodedata.normalize("NFD", name):
-        if not unicodedata.category(char).startswith("M"):  # a mark goes with what it is on
+        if not unicodedata.category(char).startswith("M"):  # Combining marks stay with their base character.
             is_decoration = _is_decoration(char)
         if not is_decoration:
             kept.append(char)
@@ -121,7 +124,7 @@ def name_shape(name: str) -> str:
 
 
 def numbered(name: str, number: int) -> str:
-    """Return `Ada (2)`, cut to the length of a name."""
+    """Return a name with a number, such as `Ada (2)`, cut to the maximum length."""
     suffix = f" ({number})"
     kept = regex.findall(r"\X", name)[: MAX_LENGTH - len(suffix)]
     while len("".join(kept)) + len(suffix) > MAX_CODE_POINTS:
@@ -130,12 +133,12 @@ def numbered(name: str, number: int) -> str:
 
 
 def of_deleted(user_id: int) -> str:
-    """Return the name of a deleted account, which is reserved."""
+    """Return the reserved name of a deleted account."""
     return f"deleted-{user_id}"
 
 
 def is_reserved(name: str, *, is_admin: bool = False) -> bool:
-    """Return whether a clean name is reserved; administrators may have the name of an office."""
+    """Return whether a clean name is reserved; administrators may use names of offices."""
     patterns = _reserved_shapes()
     return bool(patterns.nobodys.fullmatch(shape := name_shape(name))) or (
         not is_admin and bool(patterns.offices.fullmatch(shape))
@@ -143,25 +146,25 @@ def is_reserved(name: str, *, is_admin: bool = False) -> bool:
 
 
 def require_unreserved(name: str, *, is_admin: bool = False) -> None:
-    """Raise ReservedName where `is_reserved`."""
+    """Raise ReservedName if a clean name is reserved."""
     if is_reserved(name, is_admin=is_admin):
         raise ReservedName(name=name)
 
 
 def hold_accounts(session: Session) -> None:
-    """Lock the names of accounts until the transaction ends."""
+    """Lock all account names until the transaction ends."""
     counting.hold_lock(session, "names of accounts")
 
 
 def is_taken(session: Session, *, name: str) -> bool:
-    """Return whether an account has this or a look-alike name, under `hold_accounts`."""
+    """Return whether an account has this or a look-alike name; requires `hold_accounts`."""
     return bool(session.scalar(select(exists().where(_is_alike(User, name)))))
 
 
 def is_taken_by_team(
     session: Session, *, competition: Competition, name: str, but_for: Team | None = None
 ) -> bool:
-    """Return whether a team of a locked competition, except `but_for`, has this or a look-alike name."""
+    """Return whether a team except `but_for` has a similar name; requires a locked competition."""
     alike = (Team.competition_id == competition.id) & _is_alike(Team, name)
     if but_for is not None:
         alike &= Team.id != but_for.id
@@ -169,7 +172,7 @@ def is_taken_by_team(
 
 
 def get_user(session: Session, *, name: str) -> User:
-    """Return the account with a name, in any case; raise UnknownUser."""
+    """Return the account with a name, ignoring case; raise UnknownUser."""
     user = find_user(session, name=name)
     if user is None:
         raise UnknownUser(name=name)
@@ -177,7 +180,7 @@ def get_user(session: Session, *, name: str) -> User:
 
 
 def find_user(session: Session, *, name: str) -> User | None:
-    """Return the account with a name, in any case; None without one."""
+    """Return the account with a name, ignoring case, or None."""
     try:
         key = folded(clean_name(name))
     except InvalidName:
@@ -188,21 +191,21 @@ def find_user(session: Session, *, name: str) -> User | None:
 def _problem(name: str) -> str | None:
     hidden = next(iter(_HIDDEN.findall(name)), None)
     if hidden is not None:
-        return f"A name cannot hold the invisible character U+{ord(hidden):04X}."
+        return f"The name contains the invisible character U+{ord(hidden):04X}. Remove it."
     characters = regex.findall(r"\X", name)
     if not 1 <= len(characters) <= MAX_LENGTH:
         return _WRONG_LENGTH.format(len(characters))
     if max(len(name), len(folded(name))) > MAX_CODE_POINTS or max(map(len, characters)) > MARKS_LIMIT:
-        return "A name cannot carry that many marks on its characters."
+        return "The name has too many combining marks on its characters. Remove some."
     if unicodedata.category(name[0]).startswith("M"):
-        return "A name cannot begin with a mark that belongs on another character."
+        return "The name starts with a combining mark. Start it with another character."
     if not any(char.isalnum() for char in name):
-        return "A name needs at least one letter or digit."
+        return "The name needs at least one letter or digit."
     return None
 
 
 class _Reserved(NamedTuple):
-    """Patterns of shapes that nobody can choose, and those that only an administrator can."""
+    """Patterns of reserved shapes; administrators may use those that match `offices`."""
 
     nobodys: re.Pattern[str]
     offices: re.Pattern[str]
@@ -217,7 +220,7 @@ def _reserved_shapes() -> _Reserved:
         named = f"(?:{before})*(?:{'|'.join(map(name_shape, words))})s?(?:{after})*"
         return re.compile("|".join((named, *more)))
 
-    # The shape of a digit may be a letter: 0 is o, and 1 is l.
+    # In a shape, the digit 0 becomes the letter o and 1 becomes l.
     deleted = f"(?:{name_shape('Team of')})?{name_shape('deleted')}[ol2-9]+"
     return _Reserved(nobodys=pattern(_NOBODYS, deleted), offices=pattern(_OFFICES))
 
@@ -228,7 +231,7 @@ def _is_decoration(char: str) -> bool:
         return char not in _SAYING_MARKS
     if kind[0] != "L":
         return False
-    seen = _prototypes().get(char, char)  # a letter that is drawn as a dot or a dash
+    seen = _prototypes().get(char, char)  # Some letters look like a dot or a dash.
     return all(unicodedata.category(each)[0] in "PZ" for each in seen)
 
 
@@ -242,8 +245,9 @@ def _skeleton(text: str) -> str:
 def _prototypes() -> dict[str, str]:
     """Return the prototype of each look-alike character.
 
-    The package lists each pair of Unicode's table in both directions: the prototype of several characters is
-    the one that they share; of two that name only each other, it is the longer one, else the lower one.
+    The package lists each pair of Unicode's table in both directions. If several characters list the same
+    one, it is their prototype. If two characters list only each other, the prototype is the longer text or,
+    with equal lengths, the one with the lower code point.
     """
     alike = {
         _bare(char): [_bare(each["c"]) for each in others]
@@ -261,7 +265,7 @@ def _precedes(one: str, other: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    return text.strip("\u200e")  # the table writes right-to-left characters between direction marks
+    return text.strip("\u200e")  # The table encloses right-to-left characters in direction marks.
 
 
 def _is_alike(table: type[User] | type[Team], name: str) -> ColumnElement[bool]:

@@ -1,1 +1,1 @@
-"""Rescoring: prepare, difference, publish, roll back a scoring version."""
+"""Rescoring: prepare, compare, publish or roll back a scoring version."""

@@ -1,7 +1,7 @@
-"""Difference of two scoring versions: scores, ranks, CSV files, summary for the confirmation.
+"""Difference of two scoring versions: scores, ranks, CSV files, confirmation summary.
 
-The comparison itself is pure, see `ranking.comparison`. It includes late, benchmark and hidden submissions
-and those of disqualified teams.
+The comparison itself is a pure function in `ranking.comparison`. It includes late, benchmark and hidden
+submissions and those of disqualified teams.
 """
 
 import hashlib
@@ -43,11 +43,11 @@ _SIDES = tuple((side, split) for side in ("before", "after") for split in Split)
 
 
 class NothingToCompare(OrganizerError):
-    """A first scoring version has no predecessor."""
+    """The first scoring version has no predecessor."""
 
     public_name = "nothing_to_compare"
     kind = ErrorKind.NOT_FOUND
-    message = "Scoring version {version.number} replaced no other one: there is no difference."
+    message = "Scoring version {version.number} replaced no other version, so there is no difference to show."
 
 
 class Compared(NamedTuple):
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Missing results of a scoring version, and scores that it loses."""
+    """The number of missing results of a scoring version, and the number of lost scores."""
 
     unfinished: int
     lost: int
@@ -66,9 +66,9 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The complete difference of two versions, with the teams' names.
+    """The complete difference of two versions, with team names.
 
-    `term_means` has each term's mean before and after, over the submissions with scores under both versions.
+    `term_means` contains each term's mean before and after, over the submissions scored under both versions.
     """
 
     versions: Compared
@@ -79,7 +79,7 @@ class Preview:
 
     @property
     def term_changes(self) -> dict[Split, dict[str, float]]:
-        """Mean change of each term."""
+        """The mean change of each term."""
         return {
             split: {term: after - before for term, (before, after) in means.items()}
             for split, means in self.term_means.items()
@@ -92,7 +92,7 @@ class Preview:
 
 
 def versions_of(session: Session, *, competition: Competition, version: ScoringVersion) -> Compared | None:
-    """Return this version and the live or the replaced one; None for a first version."""
+    """Return this version and the live or replaced version; None for a first version."""
     live = lookup.live(competition)
     if version.state is not ScoringVersionState.LIVE:
         return Compared(live, version)
@@ -102,7 +102,7 @@ def versions_of(session: Session, *, competition: Competition, version: ScoringV
 
 
 def preview(session: Session, *, competition: Competition, versions: Compared) -> Preview:
-    """Compute everything that differs between two versions, on complete leaderboards."""
+    """Compute all differences between two versions, on complete leaderboards."""
     return Preview(
         versions=versions,
         difference=comparison.compare(
@@ -141,7 +141,7 @@ def _term_means(
 
 
 def state(session: Session, *, competition: Competition, versions: Compared) -> str:
-    """Return a digest of the inputs of `preview`; scores only change with the end of a job."""
+    """Return a digest of the inputs of `preview`; scores change only when a job ends."""
     jobs = (
         select(ScoringJob.scoring_version_id, ScoringJob.state, func.count())
         .where(ScoringJob.scoring_version_id.in_([version.id for version in versions]))
@@ -160,7 +160,7 @@ def state(session: Session, *, competition: Competition, versions: Compared) -> 
 
 
 def gaps(session: Session, *, competition: Competition, version: ScoringVersion) -> Gaps:
-    """Return the numbers of submissions without a result and of those that would lose their scores."""
+    """Return the numbers of submissions without a result and of those that would lose scores."""
     job = and_(ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id)
     unfinished, lost = session.execute(
         select(
@@ -180,7 +180,7 @@ def gaps(session: Session, *, competition: Competition, version: ScoringVersion)
 def _listed(
     session: Session, competition: Competition, model: type[Submission] | type[Team], *names: str
 ) -> str | None:
-    """Return some columns of a competition's rows as one text, aggregated by the database."""
+    """Return some columns of a competition's rows as text, aggregated by the database."""
     columns = [model.id, *(getattr(model, name) for name in names)]
     line = columns[0].cast(String)
     for column in columns[1:]:
@@ -192,7 +192,7 @@ def _listed(
 def pairs(
     session: Session, *, competition: Competition, versions: Compared
 ) -> Iterator[tuple[str, ScorePair]]:
-    """Return each submission that has scores, with its team's name, in the order of ids."""
+    """Yield each scored submission with its team's name, in the order of ids."""
     rows = session.execute(_query(competition, versions).execution_options(yield_per=CHUNK))
     for row in rows:
         *known, team = row[:-6]
@@ -251,7 +251,7 @@ def _query(competition: Competition, versions: Compared) -> Select[*tuple[Any, .
 
 
 def submissions_csv(session: Session, *, competition: Competition, versions: Compared) -> Iterator[str]:
-    """Return every submission's displayed scores under both versions as CSV, piece by piece."""
+    """Yield every submission's displayed scores under both versions as CSV."""
     numbers = tuple(f"v{version.number}" for version in versions)
     yield csv_lines(
         [
@@ -272,7 +272,7 @@ def submissions_csv(session: Session, *, competition: Competition, versions: Com
 
 
 def teams_csv(found: Preview) -> Iterator[str]:
-    """Return every team's rank on both leaderboards under both versions as CSV."""
+    """Yield every team's rank on both leaderboards under both versions as CSV."""
     numbers = tuple(f"v{version.number}" for version in found.versions)
     columns = [f"{name}_{number}" for name in ("rank", "score", "submission") for number in numbers]
     yield csv_lines([["board", "team_id", "team", *columns, "rank_change", "score_change"]])
@@ -295,7 +295,7 @@ def teams_csv(found: Preview) -> Iterator[str]:
 
 
 def selections_csv(found: Preview) -> Iterator[str]:
-    """Return the submissions that enter or leave the private leaderboard as CSV."""
+    """Yield the submissions that enter or leave the private leaderboard as CSV."""
     yield csv_lines([["team_id", "team", "submission", "change"]])
     yield csv_lines(
         [each.team_id, found.teams[each.team_id], submission_id, words]
@@ -306,7 +306,7 @@ def selections_csv(found: Preview) -> Iterator[str]:
 
 
 def change_text(units: int | None) -> str | None:
-    """Return a change of a displayed score with its sign, such as ``+0.00120``; None where unknown."""
+    """Return a change of a displayed score with its sign, such as ``+0.00120``; None if unknown."""
     return None if units is None else order.signed_text(units)
 
 
@@ -336,7 +336,7 @@ def _submission_cells(team: str, pair: ScorePair) -> tuple[object, ...]:
 class Summary:
     """The changes of a publication, and a digest that changes with them.
 
-    The digest covers the two versions, all moving teams with their ranks, the leaders and the largest change.
+    The digest covers both versions, the ranks of all teams that move, the leaders and the largest change.
     """
 
     sentences: tuple[str, ...]
@@ -344,7 +344,7 @@ class Summary:
 
     @classmethod
     def of(cls, found: Preview) -> "Summary":
-        """Sum up a difference."""
+        """Summarize a difference."""
         return cls(tuple(_sentences(found)), hashlib.sha256(repr(_parts(found)).encode()).hexdigest())
 
     @property
@@ -358,14 +358,14 @@ def _sentences(found: Preview) -> Iterator[str]:
     public, private = difference.public, difference.private
     is_same = difference.scored_before == difference.scored_after and not difference.changed
     if is_same and not (public.moved or private.moved or difference.selections):
-        yield "Nothing changes: every submission keeps its displayed scores, and every team its rank."
+        yield "Nothing changes. Every submission keeps its displayed scores, and every team keeps its rank."
         return
     if public.moved or private.moved:
         moves = f"{_moving(public)} on the public leaderboard and {_moving(private)} on the private one"
     else:
         moves = "No team moves on either leaderboard"
     leaders = [*_leaders(found, public, "public"), *_leaders(found, private, "private")]
-    yield f"{moves}; {'; '.join(leaders) or 'first place stays the same on both'}."
+    yield f"{moves}; {'; '.join(leaders) or 'the leader stays the same on both leaderboards'}."
     yield _score_sentence(found)
     if difference.selections:
         competes = "competes" if len(difference.selections) == 1 else "compete"
@@ -380,9 +380,9 @@ def _moving(board: BoardChange) -> str:
 def _leaders(found: Preview, board: BoardChange, name: str) -> Iterator[str]:
     before, after = _leader(board, "before"), _leader(board, "after")
     if before != after:
-        old = found.teams[before] if before is not None else "nobody"
-        new = found.teams[after] if after is not None else "nobody"
-        yield f"first place of the {name} one goes from {old} to {new}"
+        old = found.teams[before] if before is not None else "no team"
+        new = found.teams[after] if after is not None else "no team"
+        yield f"the leader of the {name} leaderboard changes from {old} to {new}"
 
 
 def _leader(board: BoardChange, side: str) -> int | None:
@@ -396,7 +396,8 @@ def _score_sentence(found: Preview) -> str:
     if more:
         verb = "has" if abs(more) == 1 else "have"
         gained = (
-            f" {counted(abs(more), 'submission')} {verb} a score only {'after' if more > 0 else 'before'} it."
+            f" {counted(abs(more), 'submission')} {verb} a score only "
+            f"{'after' if more > 0 else 'before'} the rescoring."
         )
     else:
         gained = ""

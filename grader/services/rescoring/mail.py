@@ -1,4 +1,4 @@
-"""E-mail to teams about a published rescoring: the message, and each file's old and new score."""
+"""E-mail to teams about a published rescoring: the message, and old and new scores."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -29,7 +29,7 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True, slots=True)
 class OldAndNew:
-    """One submission's displayed public scores, None without a score, `NOT_SHOWN` for a hidden one."""
+    """One submission's displayed public scores: None without a score, `NOT_SHOWN` if hidden."""
 
     submission_id: int
     file_name: str
@@ -40,7 +40,7 @@ class OldAndNew:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The publication behind the live leaderboards, with its message or reason."""
+    """The publication of the live scoring version, with its message or reason."""
 
     number: int
     replaced_number: int
@@ -49,7 +49,7 @@ class Published:
 
 
 def latest(competition: Competition) -> Published | None:
-    """Return the last publication that replaced a scoring version, None if there was none."""
+    """Return the last publication that replaced a scoring version, or None if there is none."""
     version = competition.live_scoring_version
     if version is None or version.replaced_number is None or version.published_at is None:
         return None
@@ -59,7 +59,7 @@ def latest(competition: Competition) -> Published | None:
 
 
 def news(competition: Competition) -> Published | None:
-    """Return the last publication, unless the reveal came after it."""
+    """Return the last publication, or None if the reveal came after it."""
     published, revealed_at = latest(competition), competition.revealed_at
     return None if published and revealed_at and published.published_at < revealed_at else published
 
@@ -71,7 +71,7 @@ def of_team(
     team: Team,
     submission_ids: Collection[int] | None = None,
 ) -> list[OldAndNew]:
-    """Return a team's public scores before and after the last publication, newest submission first."""
+    """Return a team's public scores before and after the last publication, newest first."""
     published = latest(competition)
     if published is None:
         return []
@@ -96,7 +96,7 @@ def write(
     before: ScoringVersion,
     now: datetime,
 ) -> int:
-    """E-mail the message once to each member of a team with scored files; return their number."""
+    """E-mail the message to each member of a team with scored files; return the number sent."""
     readers = session.execute(
         select(User, TeamMember.team_id)
         .join(TeamMember, TeamMember.user_id == User.id)

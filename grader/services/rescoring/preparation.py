@@ -1,6 +1,6 @@
-"""Rescorings in preparation: corrected solution or new metric settings, progress, cancellation.
+"""Preparation of rescorings: corrected solution or metric settings, progress, cancellation.
 
-The leaderboards do not change before the publication, see `publication`.
+The leaderboards do not change until the version is published; see `publication`.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ CREATED_BY_MAX_LENGTH = 64
 
 
 class RescoringUnderWay(OrganizerError):
-    """A competition prepares one scoring version at a time."""
+    """The competition is already preparing another scoring version."""
 
     public_name = "rescoring_under_way"
     message = (
@@ -49,14 +49,17 @@ class RescoringUnderWay(OrganizerError):
 
 
 class NotPreparing(OrganizerError):
-    """Only a scoring version that is being prepared can be published or dropped."""
+    """Only a scoring version in preparation can be published or cancelled."""
 
     public_name = "not_preparing"
-    message = "Scoring version {version.number} is {version.state}, not being prepared."
+    message = (
+        "Scoring version {version.number} is {version.state}. Only a version in preparation can be published "
+        "or cancelled."
+    )
 
 
 class UnknownScoringVersion(OrganizerError):
-    """A competition has no scoring version of this number."""
+    """The competition has no scoring version with this number."""
 
     public_name = "unknown_scoring_version"
     kind = ErrorKind.NOT_FOUND
@@ -64,10 +67,10 @@ class UnknownScoringVersion(OrganizerError):
 
 
 class ReasonNeeded(OrganizerError):
-    """Participants see the reason of a rescoring."""
+    """A rescoring requires a reason, which participants see."""
 
     public_name = "reason_needed"
-    message = "Give the reason of the rescoring; participants see it."
+    message = "Enter a reason for the rescoring. Participants will see it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class SolutionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Jobs of a scoring version by state; `per_second` is None if no job ended in the last minute."""
+    """Numbers of jobs by state; `per_second` is None if no job ended in the last minute."""
 
     total: int
     done: int
@@ -90,17 +93,17 @@ class Progress:
 
     @property
     def open(self) -> int:
-        """Unfinished jobs."""
+        """The number of unfinished jobs."""
         return self.total - self.finished
 
     @property
     def finished(self) -> int:
-        """Finished jobs."""
+        """The number of finished jobs."""
         return self.done + self.rejected + self.failed
 
 
 def columns(competition: Competition) -> SolutionColumns:
-    """Return the columns of a corrected solution."""
+    """Return the columns that a corrected solution must have."""
     report = lookup.live(competition).solution.report
     return SolutionColumns(report["label"], tuple(line["name"] for line in report["identities"]))
 
@@ -115,10 +118,10 @@ def prepare(
     changes: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Add a scoring version with a job for every submission; raise ReasonNeeded, RescoringUnderWay.
+    """Add a scoring version and all its jobs; raise ReasonNeeded, RescoringUnderWay.
 
-    Rejected files stay rejected: all solutions of a competition have the same row ids. New submissions get a
-    job under both versions. `changes` are kept with the solution's report.
+    Rejected files stay rejected because all solutions of a competition have the same row ids. New submissions
+    get a job under both versions. `changes` are stored with the solution's report.
     """
     reason = checked_reason(reason)
     competition = lookup.lock(session, competition_id=competition.id)
@@ -144,7 +147,7 @@ def prepare(
 
 
 def begun(session: Session, *, competition: Competition, solution: StoredSolution) -> ScoringVersion | None:
-    """Return the open or published version of this same rescoring after an interruption, else None."""
+    """Return the version of this same rescoring after an interruption, or None if there is none."""
     version = open_version(session, competition=competition)
     if version is None and lookup.live(competition).replaced_number is not None:
         version = lookup.live(competition)
@@ -169,7 +172,7 @@ def begin_again(
 
 
 def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime) -> None:
-    """Add the missing jobs of a scoring version; retry its failed ones."""
+    """Add the missing jobs of a scoring version, and retry its failed jobs."""
     has_job = select(ScoringJob.id).where(
         ScoringJob.submission_id == Submission.id, ScoringJob.scoring_version_id == version.id
     )
@@ -195,7 +198,7 @@ def add_missing_jobs(session: Session, *, version: ScoringVersion, now: datetime
 
 
 def list_all(session: Session, *, competition: Competition) -> list[ScoringVersion]:
-    """Return the scoring versions of a competition with their solutions, the newest first."""
+    """Return the scoring versions of a competition with their solutions, newest first."""
     query = _of(competition).order_by(ScoringVersion.number.desc())
     return list(session.scalars(query))
 
@@ -209,7 +212,7 @@ def get(session: Session, *, competition: Competition, number: int) -> ScoringVe
 
 
 def open_version(session: Session, *, competition: Competition) -> ScoringVersion | None:
-    """Return the scoring version that is being prepared, None if there is none."""
+    """Return the scoring version that is being prepared, or None if there is none."""
     return session.scalar(_of(competition).where(ScoringVersion.state == ScoringVersionState.PREPARING))
 
 
@@ -251,7 +254,7 @@ def progress(session: Session, *, scoring_version_id: int, now: datetime | None 
 def drop(
     session: Session, *, scoring_version_id: int, actor: Actor, now: datetime | None = None
 ) -> ScoringVersion:
-    """Cancel a scoring version in preparation, keep its scores; raise NotPreparing."""
+    """Cancel a scoring version in preparation, but keep its scores; raise NotPreparing."""
     version, competition = lock_preparing(session, scoring_version_id)
     was_live = version.published_at is not None
     version.state = ScoringVersionState.RETIRED if was_live else ScoringVersionState.DROPPED
@@ -270,7 +273,7 @@ def _record(act: Act, action: str, version: ScoringVersion) -> None:
 
 
 def lock_preparing(session: Session, scoring_version_id: int) -> tuple[ScoringVersion, Competition]:
-    """Lock the competition of a version in preparation; raise NotPreparing."""
+    """Lock and return a version in preparation and its competition; raise NotPreparing."""
     version = session.get_one(ScoringVersion, scoring_version_id)
     competition = lookup.lock(session, competition_id=version.competition_id)
     session.refresh(version)

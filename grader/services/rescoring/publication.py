@@ -1,8 +1,8 @@
 """Publication and rollback of a scoring version, with compensation for participants.
 
-One transaction under the competition's lock changes the live version, the statuses of submissions, the
-standings, the final standings, the notices and the compensation: extra submissions, a longer deadline, a
-reopened selection.
+A single transaction under the competition's lock updates the live version, the statuses of submissions, the
+standings, the final standings, the notices and the compensation: extra submissions, a later close, a reopened
+selection.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,17 +48,17 @@ ROLL_BACK = "rescoring.roll_back"
 
 
 class InvalidPublication(SeveralProblems, OrganizerError):
-    """The compensation of a publication is not possible."""
+    """The compensation of a publication is invalid."""
 
     public_name = "invalid_publication"
 
 
 @dataclass(frozen=True, slots=True)
 class Amends:
-    """Compensation with a publication; by default none.
+    """The compensation that accompanies a publication; none by default.
 
-    The `notice` is mailed and shown with the old and new public scores of a team's submissions. `extra_day`
-    is by default the day of the publication (UTC).
+    The `notice` is e-mailed and shown with the old and new public scores of a team's submissions. `extra_day`
+    defaults to the day of the publication (UTC).
     """
 
     notice: str = ""
@@ -72,11 +72,11 @@ NO_AMENDS = Amends()
 
 
 def _notice(act: Act, amends: Amends) -> str:
-    """Return the organizer's message with the compensation, blank without a message."""
+    """Return the organizer's message with the compensation; blank without a message."""
     words = plain_text(amends.notice)
     if len(words) > NOTICE_MAX_LENGTH:
         raise InvalidPublication(
-            [f"The message has at most {NOTICE_MAX_LENGTH:,} characters; this one has {len(words):,}."]
+            [f"The message has {len(words):,} characters. Shorten it to at most {NOTICE_MAX_LENGTH:,}."]
         )
     given = " ".join(_sentences(act, amends))
     return f"{words}\n\n{given}" if words and given else words
@@ -90,14 +90,14 @@ def _sentences(act: Act, amends: Amends) -> Iterator[str]:
         until = grants.ends_at(act.competition, day=day, closes_at=closes_at)
         yield f"Every team gets {submissions} on {day:%Y-%m-%d} (UTC), until {until:%Y-%m-%d %H:%M} UTC."
     if amends.closes_at is not None and amends.closes_at != act.competition.closes_at:
-        yield f"The competition closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC now."
+        yield f"The competition now closes at {amends.closes_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC."
     if amends.selection_deadline is not None:
         until = amends.selection_deadline.astimezone(UTC)
         yield f"The final selection can be changed until {until:%Y-%m-%d %H:%M} UTC."
 
 
 def _compensate(act: Act, amends: Amends, version: ScoringVersion) -> None:
-    """Apply the compensation; raise InvalidPublication with every part that cannot be applied."""
+    """Apply the compensation; raise InvalidPublication with all parts that cannot be applied."""
     reason = f"Scoring version {version.number} was published."
     given: dict[str, Any] = {
         "competition": act.competition,
@@ -147,20 +147,21 @@ class RescoringLosesScores(OrganizerError):
     public_name = "rescoring_loses_scores"
 
     def __init__(self, count: int) -> None:
-        noun = "submission that has a score would lose it" if count == 1 else "submissions would lose scores"
+        noun = "submission would lose its score" if count == 1 else "submissions would lose their scores"
         super().__init__(
-            f"{count:,} {noun}: scoring under the new version broke. The log has their incident ids."
+            f"{count:,} {noun} because scoring failed under the new version. The log contains the "
+            "incident ids."
         )
         self.count = count
 
 
 class NotRetired(OrganizerError):
-    """Only a version that was live before can be rolled back to."""
+    """Only a version that was live before can be restored."""
 
     public_name = "not_retired"
     message = (
-        "Scoring version {version.number} is {version.state}; only a version that was live before can "
-        "be rolled back to."
+        "Scoring version {version.number} is {version.state}. You can only roll back to a version that was "
+        "live before."
     )
 
 
@@ -173,9 +174,9 @@ def publish(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make a prepared scoring version live in this transaction; final standings get the next number.
+    """Make a prepared scoring version live; existing final standings get the next number.
 
-    Pending submissions do not prevent it, or a stream of new files would postpone it for ever. Raises
+    Pending submissions do not prevent it, because a stream of new files could postpone it forever. Raises
     NotPreparing, RescoringIncomplete, RescoringLosesScores (unless `lose_scores`), DataUnchecked and
     InvalidPublication.
     """
@@ -200,10 +201,11 @@ def roll_back(
     lose_scores: bool = False,
     now: datetime | None = None,
 ) -> ScoringVersion:
-    """Make an earlier version live again, at once if it has a result for every submission.
+    """Make an earlier version live again, immediately if every submission has a result.
 
-    Otherwise it is prepared again with jobs for the missing results; the state of the returned version tells
-    which. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay, RescoringLosesScores, ReasonNeeded and
+    Otherwise, the version is prepared again with jobs for the missing results; the state of the returned
+    version distinguishes the two cases. Raises UnknownScoringVersion, NotRetired, RescoringUnderWay,
+    RescoringLosesScores, ReasonNeeded and
     InvalidPublication.
     """
     reason = preparation.checked_reason(reason)
@@ -282,7 +284,7 @@ def _count_unfinished(session: Session, version: ScoringVersion) -> int:
 
 
 def _jobs_that_change_a_status(session: Session, version: ScoringVersion) -> Sequence[ScoringJob]:
-    """Return the new version's jobs whose outcome differs from their submission's status."""
+    """Return the new version's jobs whose result differs from their submission's status."""
     differs = [
         and_(ScoringJob.state == state, Submission.status != status)
         for state, status in jobs.STATUS_OF.items()

@@ -1,4 +1,4 @@
-"""Scoring versions: add one, create a draft's first, take over a checked or copied solution."""
+"""Scoring versions: add one, create a draft's first, use a checked or copied solution."""
 
 from datetime import datetime
 
@@ -34,7 +34,7 @@ def add(
     created_by: str,
     now: datetime,
 ) -> ScoringVersion:
-    """Add a competition's next solution and scoring version; the same content keeps its commitment."""
+    """Add a competition's next solution and scoring version; equal content keeps its commitment."""
     commitment, canaries = _apart_of_equal(session, competition, solution)
     stored = Solution(
         competition_id=competition.id,
@@ -71,7 +71,7 @@ def add(
 def set_first(
     session: Session, *, competition: Competition, solution: StoredSolution, actor: Actor, now: datetime
 ) -> ScoringVersion:
-    """Make a checked solution the live version of a draft, which takes over its metric; raise NotDraft."""
+    """Make a checked solution the live version of a draft, with its metric; raise NotDraft."""
     draft = drafts.lock(session, competition)
     before = draft.live_scoring_version
     if before is not None:
@@ -115,7 +115,7 @@ def set_first(
 def accept_check(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
-    """Make a checked solution the draft's; raise NotAcceptable with the reason."""
+    """Use a checked solution for a draft; raise NotAcceptable with the reason."""
     solution = solution_checks.accepted(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
@@ -123,7 +123,7 @@ def accept_check(
 def accept_settings(
     session: Session, *, competition: Competition, job_id: int, actor: Actor, now: datetime
 ) -> None:
-    """Score a draft by another metric that was checked with its solution; raise NotAcceptable, NotDraft."""
+    """Use a metric that was checked with a draft's solution; raise NotAcceptable, NotDraft."""
     solution = solution_checks.accepted_settings(session, competition=competition, job_id=job_id)
     set_first(session, competition=competition, solution=solution, actor=actor, now=now)
 
@@ -131,7 +131,7 @@ def accept_settings(
 def copy_solution(
     session: Session, *, source: Competition, draft: Competition, actor: Actor, now: datetime
 ) -> None:
-    """Give a draft the live solution of another competition, if that has one; the blobs are shared."""
+    """Copy the live solution of another competition, if any, to a draft; the blobs are shared."""
     version = source.live_scoring_version
     if version is not None:
         set_first(session, competition=draft, solution=_as_stored(version), actor=actor, now=now)
@@ -140,7 +140,7 @@ def copy_solution(
 def _apart_of_equal(
     session: Session, competition: Competition, solution: StoredSolution
 ) -> tuple[Commitment | None, str | None]:
-    """Return the commitment and the list of canary rows of the same content, else the solution's own."""
+    """Return the commitment and canary rows of stored equal content, or those of the solution."""
     found = session.execute(
         select(Solution.nonce, Solution.commitment, Solution.canaries)
         .where(
@@ -166,7 +166,7 @@ def _next_number(
 
 
 def _as_stored(version: ScoringVersion) -> StoredSolution:
-    """Return the solution of a scoring version as it would come from its file."""
+    """Return the solution of a scoring version as if it were read from its file."""
     solution = version.solution
     return StoredSolution(
         row_ids_sha256=solution.row_ids_sha256,
@@ -178,7 +178,8 @@ def _as_stored(version: ScoringVersion) -> StoredSolution:
         rules=Rules.from_dict(version.metric_settings),
         metric_code_version=version.metric_code_version,
         report=solution.report,
-        # With other random digits, for the nonce comes of them.
+        # The text gets new random digits because the nonce is derived from them.
         canaries=canary_rows.as_text(canary_rows.read(solution.canaries)),
-        digest=solution.digest,  # without its commitment: equal ones would tell that the labels are too
+        # The commitment is not copied: equal commitments would disclose that the labels are equal.
+        digest=solution.digest,
     )

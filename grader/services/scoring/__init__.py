@@ -1,1 +1,1 @@
-"""Scoring jobs: claim, retry, record a submission score; the queue."""
+"""Scoring: jobs, batches, retries, stored scores, the health of the queue."""

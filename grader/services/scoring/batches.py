@@ -1,6 +1,7 @@
-"""Scoring jobs of a rescoring in batches: claim many under one lease, record them together.
+"""Batches of rescoring jobs: claim many under one lease and record them together.
 
-Jobs that lost a lease are claimed in smaller batches and then alone, so that no file fails its neighbours.
+Jobs that lost a lease are claimed in smaller batches and then individually, so that no file makes its
+neighbors fail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,14 +23,16 @@ from grader.services.scoring import jobs as scoring
 from grader.services.scoring.jobs import Claim, Mode, Outcome
 from grader.services.solutions import intake
 
-# A lost batch is tried again in so many parts: file by file a hundred would take longer than their lease.
+# A lost batch is retried in this many parts. Retrying a hundred files one by one would take longer than
+# their lease.
 LOST_SHARE = 10
-# Implied by `leased_rows.is_free`; in this form the index of a version's jobs finds the open ones at once.
+# `leased_rows.is_free` implies this condition. In this form, the index on a version's jobs finds the open
+# jobs directly.
 _IS_OPEN = ScoringJob.state.in_(leased_rows.OPEN_STATES)
 
 
 def unattended(session: Session, *, older_than: timedelta, now: datetime) -> int | None:
-    """Return a scoring version whose jobs wait longer than `older_than` while nobody works on any of them."""
+    """Return a scoring version with jobs older than `older_than` that no worker is processing."""
     jobs = select(ScoringJob.id).where(ScoringJob.scoring_version_id == ScoringVersion.id)
     is_worked_on = jobs.where(ScoringJob.state == JobState.CLAIMED, ScoringJob.lease_until > now).exists()
     return session.scalar(
@@ -53,10 +56,10 @@ def claim(
     now: datetime,
     holder: str | None = None,
 ) -> list[Claim]:
-    """Claim up to `limit` jobs of a version in preparation under one token; none if there is nothing to do.
+    """Claim up to `limit` jobs of a version in preparation under one token; empty without jobs.
 
-    Jobs with one earlier attempt are claimed in tenths of that, others one at a time. With a ladder, pending
-    files are left to the live version, which keeps their order.
+    Jobs with one earlier attempt are claimed in batches of a tenth of `limit`, jobs with more attempts one at
+    a time. In ladder mode, pending files are left to the live version, which scores them in order.
     """
     version = session.get(ScoringVersion, scoring_version_id)
     if version is None:
@@ -66,7 +69,7 @@ def claim(
     if mode.is_ladder:
         jobs = jobs.join(ScoringJob.submission).where(Submission.status != SubmissionStatus.PENDING)
     for attempts, count in ((0, limit), (1, limit // LOST_SHARE)):
-        # In any order: sorting all that wait would cost each batch more than its claim.
+        # The order is arbitrary, because sorting all waiting jobs would take longer than claiming a batch.
         found = session.scalars(
             jobs.where(_IS_OPEN, ScoringJob.attempt_count == attempts)
             .options(joinedload(ScoringJob.submission))
@@ -84,7 +87,7 @@ def claim(
 def record(
     session: Session, *, claims: Sequence[Claim], outcomes: Mapping[int, Outcome], now: datetime
 ) -> int:
-    """Write the outcomes by job, return the number of held jobs; jobs without an outcome wait again."""
+    """Record outcomes by job id and return their number; jobs without an outcome wait again."""
     held = scoring.hold(session, job_ids=[each.job_id for each in claims], token=claims[0].token)
     if held is None:
         return 0

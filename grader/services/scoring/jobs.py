@@ -1,6 +1,6 @@
 """Scoring jobs: add, claim under a lease, record the outcome, show it.
 
-Scoring the same file twice gives the same bits, so that every job has exactly one result.
+Scoring the same file twice produces the same bits, so every job has exactly one result.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ Data = Sequence[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The file could be scored."""
+    """The outcome of a file that could be scored."""
 
     results: Results
     notes: Data
@@ -63,7 +63,7 @@ Outcome = Scores | Unfinished
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to record one job's result, and all that is needed to compute it."""
+    """The right to record one job's result, with the data needed to compute it."""
 
     job_id: int
     token: str
@@ -75,12 +75,12 @@ class Claim:
     prepared_sha256: str
     rules: Rules
     other_labels: tuple[str, ...] = ()
-    known_problems: tuple[dict[str, Any], ...] | None = None  # of a file whose bytes were deleted
-    basis_key: bytes | None = None  # where the mode of feedback needs more of a file than its score
+    known_problems: tuple[dict[str, Any], ...] | None = None  # set if the file's bytes were deleted
+    basis_key: bytes | None = None  # set if the feedback mode stores more than the score
 
 
 def add_job(session: Session, *, submission_id: int, scoring_version_id: int, now: datetime) -> ScoringJob:
-    """Add the job of scoring a submission under a scoring version."""
+    """Add a job that scores a submission under a scoring version."""
     job = ScoringJob(
         submission_id=submission_id,
         scoring_version_id=scoring_version_id,
@@ -96,10 +96,7 @@ def add_job(session: Session, *, submission_id: int, scoring_version_id: int, no
 def add_jobs(
     session: Session, *, submission: Submission, competition: Competition, now: datetime
 ) -> tuple[int, ...]:
-    """Add a job under the live scoring version and one under the version that is being prepared, if any.
-
-    Returns their ids.
-    """
+    """Add jobs under the live version and any version in preparation; return their ids."""
     is_preparing = ScoringVersion.state == ScoringVersionState.PREPARING
     versions = select(ScoringVersion.id).where(
         ScoringVersion.competition_id == competition.id,
@@ -113,7 +110,7 @@ def add_jobs(
 
 
 def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
-    """Return the columns of a job that waits, for an INSERT that selects the other columns."""
+    """Return the columns of a waiting job, for an INSERT that selects the other columns."""
     values = {
         "state": JobState.WAITING,
         "created_at": now,
@@ -131,9 +128,9 @@ def waiting_job(now: datetime, **others: Any) -> dict[str, ColumnElement[Any]]:
 def claim(
     session: Session, *, job_id: int, lease: timedelta, now: datetime, holder: str | None = None
 ) -> Claim | None:
-    """Claim a job that waits or whose lease ran out; None if there is nothing to do.
+    """Claim a job that is waiting or whose lease has expired; None if it is not available.
 
-    A job that lost its last lease fails instead. With a ladder a file waits for earlier files of its team.
+    A job that lost its last lease fails instead. In ladder mode, a file waits for its team's earlier files.
     """
     job = session.get(
         ScoringJob,
@@ -161,7 +158,7 @@ def claim(
 
 
 class Mode(NamedTuple):
-    """What the scoring of a file has to know of its competition's feedback."""
+    """The feedback settings of a competition that scoring requires."""
 
     feedback: Feedback
     key: str | None
@@ -173,12 +170,12 @@ class Mode(NamedTuple):
 
     @property
     def basis_key(self) -> bytes | None:
-        """The secret of what is kept of a file beside its score; None where the score is enough."""
+        """The key of the data stored in addition to a score; None if the score is enough."""
         return (self.key or "").encode() if self.feedback in (Feedback.LADDER, Feedback.NOISED) else None
 
 
 def mode_of(session: Session, *, competition_id: int) -> Mode:
-    """Return the mode of feedback of a competition, and its key."""
+    """Return the feedback mode of a competition and its key."""
     found = session.execute(
         select(Competition.feedback, Competition.feedback_key).where(Competition.id == competition_id)
     ).one()
@@ -188,7 +185,7 @@ def mode_of(session: Session, *, competition_id: int) -> Mode:
 def claim_of(
     job: ScoringJob, *, token: str, attempt: int, other_labels: tuple[str, ...], mode: Mode
 ) -> Claim:
-    """Return the claim on a job that was just taken under a token."""
+    """Return the claim on a job that was just claimed under a token."""
     version = job.scoring_version
     return Claim(
         job_id=job.id,
@@ -207,7 +204,7 @@ def claim_of(
 
 
 def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
-    """Return the jobs of later files of a team that had to wait for this one: on a ladder, else none."""
+    """Return the team's next job that waited for this one in ladder mode, if there is one."""
     earlier, sent = aliased(ScoringJob), aliased(Submission)
     query = (
         select(ScoringJob.id)
@@ -231,7 +228,7 @@ def next_in_turn(session: Session, *, job_id: int, now: datetime) -> list[int]:
 def waiting(
     session: Session, *, older_than: timedelta, limit: int, now: datetime, with_rescorings: bool = True
 ) -> list[int]:
-    """Return the ids of jobs that wait longer than `older_than` or lost their lease, live version first."""
+    """Return the ids of overdue jobs and jobs with a lost lease, live version first."""
     states = [ScoringVersionState.PREPARING] if not with_rescorings else []
     query = (
         select(ScoringJob.id)
@@ -244,7 +241,7 @@ def waiting(
 
 
 def oldest_pending(session: Session) -> datetime | None:
-    """Return since when the oldest pending submission waits, without rescorings and retries."""
+    """Return since when the oldest pending submission waits, ignoring rescorings and retries."""
     return session.scalar(
         select(func.min(ScoringJob.created_at))
         .join(ScoringJob.scoring_version)
@@ -258,14 +255,14 @@ def oldest_pending(session: Session) -> datetime | None:
 
 
 def hand_back(session: Session, *, job_id: int, token: str) -> None:
-    """Let a claimed job wait again as if it had not been claimed; nothing if the token is not current."""
+    """Return a claimed job to the queue as if it was never claimed; ignore an outdated token."""
     for job in leased_rows.hold(session, ScoringJob, job_ids=[job_id], token=token):
         leased_rows.wait(job, is_counted=False)
     session.flush()
 
 
 def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: datetime) -> bool:
-    """Write what came of a job; False if the token is not current."""
+    """Record the outcome of a job; return False if the token is not current."""
     held = hold(session, job_ids=[job_id], token=token)
     if held is None:
         return False
@@ -277,7 +274,7 @@ def record(session: Session, *, job_id: int, token: str, outcome: Outcome, now: 
 def hold(
     session: Session, *, job_ids: Sequence[int], token: str
 ) -> tuple[Competition, Sequence[ScoringJob]] | None:
-    """Lock the competition, so that no publication intervenes, and the jobs that are still held."""
+    """Lock the competition, so that no publication intervenes, and the jobs still held."""
     competition = session.scalar(
         select(Competition)
         .join(ScoringVersion, ScoringVersion.competition_id == Competition.id)
@@ -299,7 +296,7 @@ def write_outcomes(
     outcomes: Sequence[tuple[ScoringJob, Outcome]],
     now: datetime,
 ) -> None:
-    """Write what came of held jobs of one scoring version: scores, the jobs' ends, the teams' standings."""
+    """Record the outcomes of held jobs of one version: scores, job states, standings."""
     for job, outcome in outcomes:
         job.notes = []
         if isinstance(outcome, Scores):
@@ -320,7 +317,7 @@ def write_outcomes(
 
 
 def show_result(job: ScoringJob) -> None:
-    """Give a submission the status, the problems and the notes of its finished job under the live version."""
+    """Copy the outcome of a finished job under the live version to its submission."""
     submission = job.submission
     submission.status = STATUS_OF[job.state]
     submission.finished_at = job.finished_at
@@ -342,7 +339,7 @@ def _give_up(session: Session, job: ScoringJob, *, now: datetime) -> bool:
 
 
 def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> None:
-    """Show, send and tell webhooks the end of a job, if it was scored under the live version."""
+    """Show the end of a job under the live version, with its e-mails and webhook events."""
     if job.finished_at is None or competition.live_scoring_version_id != job.scoring_version_id:
         return
     show_result(job)
@@ -359,7 +356,7 @@ def _tell_end(session: Session, competition: Competition, job: ScoringJob) -> No
 
 
 def _send_mail(session: Session, *, submission: Submission, now: datetime) -> None:
-    """Send the result to the submitter, and failures to organizers; no mail contains a score."""
+    """E-mail the result to the submitter, and failures to organizers; never include a score."""
     competition = submission.competition
     count = len(submission.problems)
     letters.send(

@@ -1,4 +1,4 @@
-"""Retry failed submissions: on request, or every hour for a day; position in the scoring queue."""
+"""Retries of failed submissions, on request or hourly for a day; positions in the queue."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ class NothingFailed(OrganizerError):
     public_name = "nothing_failed"
 
     def __init__(self, submission_id: int | None = None) -> None:
-        what = "No submission" if submission_id is None else f"Submission #{submission_id} has not failed: it"
+        what = "" if submission_id is None else f"Submission #{submission_id} has not failed, so it"
         super().__init__(
             "No submission has failed." if submission_id is None else f"{what} cannot be retried."
         )
 
 
 def retry(act: Act, *, submission_id: int) -> list[int]:
-    """Reset the attempts of a failed submission; return its jobs for hints; raise NothingFailed."""
+    """Reset the attempts of a failed submission; return its job ids; raise NothingFailed."""
     jobs = _restart(act, ScoringJob.submission_id == submission_id)
     if not jobs:
         raise NothingFailed(submission_id)
@@ -37,7 +37,7 @@ def retry(act: Act, *, submission_id: int) -> list[int]:
 
 
 def retry_all(act: Act) -> list[int]:
-    """Reset the attempts of all failed submissions; return the jobs for hints; raise NothingFailed."""
+    """Reset the attempts of all failed submissions; return the job ids; raise NothingFailed."""
     jobs = _restart(act)
     if not jobs:
         raise NothingFailed
@@ -95,7 +95,7 @@ RETRIED_FOR = timedelta(hours=24)
 
 
 def queue_position(session: Session, *, submission: Submission, now: datetime) -> int | None:
-    """Return a submission's position among those waiting, None if it does not wait for ten seconds yet."""
+    """Return a submission's queue position; None if it has not waited for ten seconds yet."""
     if now - submission.submitted_at <= TOLD_AFTER:
         return None
     waits = (ScoringVersion.state == ScoringVersionState.LIVE, ScoringJob.state.in_(leased_rows.OPEN_STATES))
@@ -126,15 +126,15 @@ def is_being_scored(session: Session, *, submission: Submission) -> bool:
 
 
 def is_retry_due(session: Session, *, now: datetime) -> bool:
-    """Return whether `retry_failed` has something to do."""
+    """Return whether `retry_failed` would retry a job."""
     return session.scalar(_failed_jobs(now).with_only_columns(ScoringJob.id).limit(1)) is not None
 
 
 def retry_failed(session: Session, *, now: datetime) -> int:
-    """Retry jobs that failed by our fault, each hour for a day; return their number.
+    """Retry jobs that failed on the server, hourly for a day; return their number.
 
-    The submission stays `failed` until an attempt succeeds. Each retry has one attempt, so that a file on
-    which scoring always breaks causes no loop.
+    The submission stays `failed` until an attempt succeeds. Each retry allows one attempt, so that a file
+    that always breaks scoring causes no loop.
     """
     jobs = session.scalars(_failed_jobs(now).with_for_update(of=ScoringJob, skip_locked=True)).all()
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Store the scores of a submission on both splits and enter it among the standings."""
+"""Storage of a submission's scores on both splits, and its entry into the standings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -34,10 +34,10 @@ def enter_standings(
     scored: Sequence[tuple[ScoringJob, Results]],
     ended: Sequence[ScoringJob],
 ) -> None:
-    """Update the standings with scored files of one version that are the best of their teams.
+    """Update the standings with those scored files of one version that are their teams' best.
 
-    A coarse mode of feedback recomputes the teams of all `ended` files: others may have waited for a file
-    without a score.
+    In a coarse feedback mode, the teams of all `ended` files are recomputed because other files may have
+    waited for a file without a score.
     """
     if competition.feedback.is_coarse:
         _work_out(session, competition, ended)
@@ -47,14 +47,14 @@ def enter_standings(
         return
     version_id = scored[0][0].scoring_version_id
     rows.enter(session, entries=entries, scoring_version_id=version_id)
-    # The private standings of a version that is being prepared are written with its publication.
+    # The private standings of a version in preparation are written when it is published.
     if competition.settled_at is not None and version_id == competition.live_scoring_version_id:
         teams = {entry.team_id for entry in entries}
         rows.rebuild(session, competition=competition, team_ids=teams)
 
 
 def _work_out(session: Session, competition: Competition, jobs: Sequence[ScoringJob]) -> None:
-    """Write the standings of teams; in a version in preparation only when all their files have ended."""
+    """Write the teams' standings; for a version in preparation, only once all their files ended."""
     teams = {job.submission.team_id for job in jobs if job.submission.kind in shown_scores.KINDS}
     if not teams:
         return
@@ -96,6 +96,6 @@ def _entry(job: ScoringJob, results: Results) -> Entry:
     submission = job.submission
     score = results[Split.PUBLIC][1].score
     if score is None:
-        raise ValueError("A scoring version without undefined cells gave no score.")
+        raise ValueError("A scoring version without undefined cells returned no score.")
     units = order.score_units(score)
     return Entry(submission.team_id, submission.id, units, submission.submitted_at)

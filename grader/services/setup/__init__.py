@@ -1,1 +1,1 @@
-"""Set up a competition: drafts, cloning, settings file, publish, archive."""
+"""Setup of competitions: drafts, copies, settings files, publication and archiving."""

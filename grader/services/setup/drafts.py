@@ -1,7 +1,7 @@
-"""Draft competitions: create, clone and delete one; title and address (slug).
+"""Creation, copying and deletion of draft competitions.
 
-The row of a deleted draft stays, empty and without an address: the append-only audit log names it, and no
-later competition may get its number.
+The row of a deleted draft is kept without content and slug, because the append-only audit log refers to it
+and its id must not be reused.
 """
 
 import re
@@ -47,7 +47,7 @@ from grader.services.competitions.settings_problems import Fault, InvalidCompeti
 from grader.services.data_files import checks, files
 from grader.services.figures import figures
 
-# In an order in which no row is deleted before those that name it.
+# In deletion order: rows with a foreign key come before the rows to which they refer.
 STORED: tuple[type[Base], ...] = (
     AnnouncedUpload,
     ApiToken,
@@ -66,24 +66,24 @@ STORED: tuple[type[Base], ...] = (
 
 
 class NotDraft(OrganizerError):
-    """Only a draft can be treated like this."""
+    """The competition is not a draft."""
 
     public_name = "not_draft"
-    message = "{competition.slug} is published: to change its solution or metric, start a rescoring."
+    message = "{competition.slug} is already published. To change its solution or metric, start a rescoring."
 
 
 def may_create(session: Session, *, user: User) -> bool:
-    """Return whether a person may create competitions: administrators and owners of a competition may."""
+    """Return whether a user may create competitions: administrators and owners of a competition."""
     owned = select(Organizer.id).where(Organizer.user_id == user.id, Organizer.role == Role.OWNER)
     return user.is_admin or session.scalar(owned.limit(1)) is not None
 
 
 def proposed_slug(session: Session, *, title: str) -> str:
-    """Return a free slug made from a title; raise InvalidCompetition if no letter or digit fits."""
+    """Return a free slug for a title; raise InvalidCompetition if no character is usable."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36].strip("-")
     if title and not slug:
-        raise InvalidCompetition(["Enter an address: the title has no letter a to z and no digit."])
+        raise InvalidCompetition(["The title has no letter a to z and no digit. Enter an address."])
     numbered = (slug, *(f"{slug}-{number}" for number in range(2, 100)))
     return next((each for each in numbered if not lookup.slug_problems(session, each)), slug)
 
@@ -97,7 +97,7 @@ def create(
     actor: Actor,
     now: datetime,
 ) -> Competition:
-    """Make a draft, owned by `owner`, else by the actor; raise InvalidCompetition with all problems."""
+    """Create a draft owned by `owner` or, by default, by the actor; raise InvalidCompetition."""
     draft = Competition(
         slug=slug, title=settings.title, state=CompetitionState.DRAFT, created_at=now, draft_metric=None
     )
@@ -118,13 +118,13 @@ def create(
 
 
 def problems(session: Session, *, slug: str, settings: CompetitionSettings) -> list[Fault]:
-    """Return everything that keeps a draft from being made like this."""
+    """Return all problems that prevent the creation of a draft with this slug and settings."""
     found = [Fault(sentence, ("slug",)) for sentence in lookup.slug_problems(session, slug)]
     return found + settings_problems.problems(competition_settings.cleaned(settings), is_draft=True)
 
 
 def lock(session: Session, competition: Competition) -> Competition:
-    """Lock a draft and return it as it is now; raise NotDraft."""
+    """Lock a draft and return its current row; raise NotDraft."""
     draft = lookup.lock(session, competition_id=competition.id)
     if draft.state is not CompetitionState.DRAFT:
         raise NotDraft(competition=draft)
@@ -142,10 +142,10 @@ def clone(
     actor: Actor,
     now: datetime,
 ) -> Competition:
-    """Make a draft with the texts, limits, metric and feedback of another competition, but without dates.
+    """Create a draft with the settings of another competition, but without its dates.
 
-    The figures of its texts come along, its data files where asked for; people, teams and submissions do
-    not, and the solution only by `versions.copy_solution`. Raises InvalidCompetition.
+    The figures are copied and, if `with_data` is true, also the data files. Users, teams and submissions are
+    not copied; `versions.copy_solution` copies the solution. Raise InvalidCompetition.
     """
     undated: dict[str, Any] = dict.fromkeys(DATES)
     settings = competition_settings.of(source).changed(title=title or source.title, **undated)
@@ -173,28 +173,28 @@ def clone(
 
 
 class HasSubmissions(OrganizerError):
-    """A draft with files in it stays: what somebody sent is never deleted."""
+    """A draft with submissions cannot be deleted, because submissions are never deleted."""
 
     public_name = "has_submissions"
 
     def __init__(self, count: int) -> None:
         files = "1 submission" if count == 1 else f"{count:,} submissions"
         super().__init__(
-            f"The draft has {files} (organizers' tests and benchmarks count too), and submissions are never "
-            "deleted. You can leave it as it is; only its organizers see it."
+            f"The draft cannot be deleted because it has {files} (organizers' tests and benchmarks count). "
+            "You can leave it as it is: only its organizers see it."
         )
 
 
 def count_submissions(session: Session, *, competition: Competition) -> int:
-    """Return how many files there are that keep a draft from being deleted."""
+    """Return the number of submissions, which prevent the deletion of a draft."""
     query = select(func.count()).select_from(Submission).where(Submission.competition_id == competition.id)
     return session.scalar(query) or 0
 
 
 def delete_draft(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Delete a draft with all that is stored for it; raise NotDraft, HasSubmissions.
+    """Delete a draft with all its data; raise NotDraft, HasSubmissions.
 
-    The bytes of its files are deleted with the next collection of orphans. A check under way ends unrecorded.
+    Its blobs are deleted when orphaned blobs are next collected. A check in progress ends without a result.
     """
     draft = lock(session, competition)
     count = count_submissions(session, competition=draft)

@@ -1,4 +1,4 @@
-"""Leak budget of a competition in each feedback mode, and proposed feedback for each audience."""
+"""Leak budgets of a competition by feedback mode, and recommended modes by audience."""
 
 import enum
 from collections.abc import Mapping
@@ -19,17 +19,17 @@ from grader.visibility import Feedback, Step
 
 DAY = timedelta(days=1)
 USUAL_ERROR, LARGEST_ERROR = 0.004, 0.01
-# Five files of a team: the gain over the first in standard errors, and the secret noise of each.
+# Five example files of a team: the gain over the first in standard errors, and the secret noise.
 _EXAMPLE = ((0.0, 0.7), (0.6, -1.1), (5.0, 0.6), (4.0, -0.4), (9.0, 1.2))
-_OPEN = "Participants see the terms and identity tables of their files, and so what to improve. "
+_OPEN = "The terms and identity tables show participants what to improve. "
 
 
 @dataclass(frozen=True, slots=True)
 class Leaks:
-    """What a team can learn: the files that it may send in all and from now on, and each mode's budget.
+    """A team's leak budget in each feedback mode, and the number of files that it may submit.
 
-    Without limits, or a close, `files` and `files_from_now` are None. Without a solution, or files that can
-    be counted, `budgets` is empty.
+    `files` counts all files and `files_from_now` the remaining ones. Both are None if the number is
+    unlimited. `budgets` is then empty, as it is without a solution.
     """
 
     settings: CompetitionSettings
@@ -39,12 +39,12 @@ class Leaks:
 
     @property
     def chosen(self) -> LeakBudget | None:
-        """The budget of the mode that is set."""
+        """The budget of the selected mode."""
         return self.budgets.get(self.settings.feedback)
 
 
 def of(competition: Competition, settings: CompetitionSettings, *, now: datetime) -> Leaks:
-    """Return what a team can learn under `settings`."""
+    """Return the leak budgets of a competition under `settings`."""
     opens = (settings.opens_at or now).date()
     files = _files(settings, since=opens)
     version = competition.live_scoring_version
@@ -86,7 +86,7 @@ def _public(name: str, counts: Mapping[str, int]) -> PublicRows:
 
 
 def _files(settings: CompetitionSettings, *, since: date) -> int | None:
-    """Return how many files a team may send from a day to the close; None where nothing limits it."""
+    """Return how many files a team may submit from a day until the close; None if unlimited."""
     limits = [settings.max_total_submissions]
     if settings.max_daily_submissions is not None and settings.closes_at is not None:
         days = max(0, (settings.closes_at.date() - since) // DAY + 1)
@@ -95,7 +95,7 @@ def _files(settings: CompetitionSettings, *, since: date) -> int | None:
 
 
 class Audience(enum.StrEnum):
-    """Who takes part in a competition."""
+    """The audiences of a competition."""
 
     CLASS = "class"
     ANYBODY = "anybody"
@@ -103,19 +103,23 @@ class Audience(enum.StrEnum):
 
 
 _REASONS = {
-    (Audience.CLASS, Feedback.OPEN): f"{_OPEN}People who trust each other need no protection from probing.",
-    (Audience.ANYBODY, Feedback.OPEN): f"{_OPEN}The private rows decide, so labels that a team learns from "
-    "the public leaderboard win nothing there.",
-    (Audience.PRIZES, Feedback.TIERED): "Participants see the band of each score. That shows more progress "
-    "than a ladder, and few public labels can be learned with so few files.",
-    (Audience.PRIZES, Feedback.LADDER): "Participants see a score only after a clear improvement, so that "
-    "probing for public labels hardly pays.",
+    (Audience.CLASS, Feedback.OPEN): f"{_OPEN}A class that trusts its members needs no protection from "
+    "probing.",
+    (Audience.ANYBODY, Feedback.OPEN): f"{_OPEN}The private rows decide the final ranks, so public labels "
+    "derived from the leaderboard are no advantage.",
+    (Audience.PRIZES, Feedback.TIERED): "Participants see the band of each score. This shows more progress "
+    "than a ladder, and the number of files is too small to derive many public labels.",
+    (Audience.PRIZES, Feedback.LADDER): "Participants see a score only after a clear improvement, so "
+    "probing for public labels is hardly worthwhile.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The feedback for an audience; without a solution `step` is the saved one and `budget` is None."""
+    """The recommended feedback mode for an audience.
+
+    Without a solution, `step` is the saved step and `budget` is None.
+    """
 
     audience: Audience
     feedback: Feedback
@@ -124,12 +128,12 @@ class Proposal:
 
     @property
     def reason(self) -> str:
-        """The reason for this mode."""
+        """The reason for the recommended mode."""
         return _REASONS[self.audience, self.feedback]
 
     @property
     def changes(self) -> dict[str, Feedback | Step]:
-        """The settings that adopt the proposal; a mode without a step leaves the step as it is."""
+        """The settings of the proposal; a mode without a step does not change the step."""
         found: dict[str, Feedback | Step] = {"feedback": self.feedback}
         return found | {"feedback_step": self.step} if self.feedback.has_step else found
 
@@ -137,7 +141,7 @@ class Proposal:
 def feedback_proposals(
     competition: Competition, settings: CompetitionSettings, *, now: datetime
 ) -> Mapping[Audience, Proposal]:
-    """Return the proposal for each audience: a coarse mode with the safe step only if prizes are at stake."""
+    """Return the proposals by audience; only the audience with prizes gets a coarse mode."""
     safe = settings_warnings.proposed_step(competition)
     step = safe.step if safe else settings.feedback_step
     budgets = of(competition, settings.changed(feedback_step=step), now=now).budgets
@@ -150,9 +154,10 @@ def feedback_proposals(
 def feedback_example(
     competition: Competition, feedback: Feedback, step: Step
 ) -> list[tuple[int, int | None]]:
-    """Return the exact score of five invented files of a team and what a coarse mode shows of each, in units.
+    """Return the exact and displayed scores of five example files in a coarse mode, in units.
 
-    The files differ by the standard errors that two good models have on the competition's public rows.
+    The files differ by multiples of the random difference of two good models on the competition's public
+    rows.
     """
     safe = settings_warnings.proposed_step(competition)
     error = min(safe.by_chance, LARGEST_ERROR) if safe else USUAL_ERROR

@@ -1,6 +1,6 @@
-"""Publish a draft competition, with suggestions before it; archive and unarchive it.
+"""Publishing, archiving and unarchiving competitions, with suggestions before publication.
 
-Scheduled, open and closed follow from the time; the reveal is a step of the close, see `closing`.
+The phases scheduled, open and closed are derived from the time. The reveal is part of `closing`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,14 +24,14 @@ SOLUTION = "solution"
 
 
 class AlreadyPublished(OrganizerError):
-    """Only a draft is published."""
+    """The competition is already published."""
 
     public_name = "already_published"
-    message = "{competition.slug} is published already."
+    message = "{competition.slug} is already published."
 
 
 class NotReady(SeveralProblems, OrganizerError):
-    """A draft lacks something that a published competition needs."""
+    """The draft cannot be published because something is missing or invalid."""
 
     public_name = "not_ready"
 
@@ -41,39 +41,42 @@ class NotReady(SeveralProblems, OrganizerError):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """All problems, each with the fields that it is about."""
+        """All problems with their fields."""
         return {"problems": [each.as_problem() for each in self._faults]}
 
 
 class NotArchivable(OrganizerError):
-    """A draft was never there for others: it has nothing to archive."""
+    """A draft cannot be archived."""
 
     public_name = "not_archivable"
-    message = "Only a published competition can be archived; this one is a draft."
+    message = "A draft cannot be archived. Publish it first or delete it."
 
 
 class NotArchived(OrganizerError):
-    """Only an archived competition comes back from the archive."""
+    """The competition is not archived."""
 
     public_name = "not_archived"
     message = "{competition.slug} is not archived."
 
 
 def missing(competition: Competition, *, now: datetime) -> list[Fault]:
-    """Return everything that keeps a draft from being published, about settings or the `SOLUTION`."""
+    """Return the problems with settings and the `SOLUTION` that prevent a draft's publication."""
     found = []
     if competition.live_scoring_version is None:
-        found.append(Fault("The solution is missing. Upload it, read its report and accept it.", (SOLUTION,)))
+        found.append(Fault("The solution is missing. Upload it, and accept it after its check.", (SOLUTION,)))
     return found + unpublishable(competition_settings.of(competition), now=now)
 
 
 def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault]:
-    """Return what keeps a draft with these settings from being published."""
+    """Return the problems with settings that prevent the publication of a draft."""
     found = []
     closes_at = settings.closes_at
     if closes_at is not None and closes_at <= now:
         found.append(
-            Fault(f"The close must be in the future; it is {closes_at:%Y-%m-%d %H:%M} UTC.", ("closes_at",))
+            Fault(
+                f"The close, {closes_at:%Y-%m-%d %H:%M} UTC, is in the past. Choose a future date.",
+                ("closes_at",),
+            )
         )
     as_published = settings.changed(opens_at=settings.opens_at or now)
     return found + problems(as_published, is_draft=False)
@@ -82,9 +85,9 @@ def unpublishable(settings: CompetitionSettings, *, now: datetime) -> list[Fault
 def publish(
     session: Session, *, competition: Competition, actor: Actor, now: datetime | None = None
 ) -> Competition:
-    """Show a draft to everybody; it opens at its time, else at once. Dates that nobody gave follow.
+    """Publish a draft, which opens at its opening time or immediately without one.
 
-    Raises AlreadyPublished, and NotReady with everything that is missing.
+    Missing dates are derived from the close. Raise AlreadyPublished, NotReady.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
@@ -101,9 +104,9 @@ def publish(
 
 
 def archive(act: Act, *, reason: str = "") -> Competition:
-    """Put a competition away: it stays readable and takes no files any more.
+    """Archive a competition, which keeps it visible but closes it to submissions.
 
-    Raises NotArchivable, Archived.
+    Raise NotArchivable, Archived.
     """
     if act.competition.state is CompetitionState.DRAFT:
         raise NotArchivable
@@ -115,7 +118,7 @@ def archive(act: Act, *, reason: str = "") -> Competition:
 
 
 def unarchive(act: Act, *, reason: str = "") -> Competition:
-    """Bring a competition back from the archive to the state it had; raise NotArchived."""
+    """Return an archived competition to its previous state; raise NotArchived."""
     if act.competition.state is not CompetitionState.ARCHIVED:
         raise NotArchived(competition=act.competition)
     state = CompetitionState.REVEALED if act.competition.revealed_at else CompetitionState.PUBLISHED
@@ -137,20 +140,20 @@ def _change(act: Act, state: CompetitionState, action: str, told: str, *, reason
 
 
 def settings_suggestions(settings: CompetitionSettings) -> Iterator[Fault]:
-    """Return the suggestions on settings, each with the names of the settings it is about."""
+    """Yield suggestions about settings with the names of the settings."""
     if not settings.overview:
-        yield Fault("The overview is empty, so people see a default text.", ("overview",))
+        yield Fault("The overview is empty, so participants see a default text.", ("overview",))
     if not settings.contact:
         yield Fault("There is no contact for questions.", ("contact",))
     if settings.closes_at is None:
-        words = "It has no closing date, so entry, mergers and the reveal have no dates either."
+        words = "There is no closing date, so entry, mergers and the reveal have no dates either."
         yield Fault(words, ("closes_at",))
     if not settings.rules:
-        yield Fault("There are no rules: people join with their first submission.", ("rules",))
+        yield Fault("There are no rules, so participants join with their first submission.", ("rules",))
 
 
 def data_suggestions(session: Session, *, competition: Competition, lacks_baseline: bool) -> Iterator[Fault]:
-    """Return the suggestions on what participants can download and compare with."""
+    """Yield suggestions about data files and the baseline."""
     if not files.list_all(session, competition=competition):
         yield Fault("There are no data files to download.", (files.DATA,))
     if lacks_baseline:

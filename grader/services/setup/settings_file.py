@@ -1,4 +1,4 @@
-"""Competition settings as a TOML file: write it, read it, report all its errors with lines."""
+"""Reading and writing competition settings as a TOML file."""
 
 import math
 import tomllib
@@ -30,9 +30,9 @@ ORDINARY = CompetitionSettings()
 
 @dataclass(frozen=True, slots=True)
 class CompetitionFile:
-    """Content of a settings file: settings by name, and paths of files as written there.
+    """The content of a settings file: settings by name, and paths as written in the file.
 
-    `problems` has a sentence for everything that cannot be read, `unread` the names of those settings.
+    `problems` contains a message for each error, `unread` the names of the affected settings.
     """
 
     slug: str | None
@@ -47,35 +47,35 @@ class CompetitionFile:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The paths of all files that it names."""
+        """The paths of all files in the settings file."""
         return tuple(path for path in (self.solution, self.baseline, *self.data) if path)
 
     def require_readable(self) -> None:
-        """Raise InvalidCompetition with everything that cannot be read."""
+        """Raise InvalidCompetition if the file has problems."""
         if self.problems:
             raise InvalidCompetition(self.problems)
 
 
 class _Unreadable(ValueError):
-    """A value of another kind than the key takes; the message ends the sentence "… must be"."""
+    """A value has the wrong type for its key; the message completes the sentence "… must be"."""
 
 
 def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFile:
-    """Read a file and list its errors in `problems`; raise InvalidCompetition if it is not TOML.
+    """Parse a settings file; list errors in `problems`; raise InvalidCompetition if not TOML.
 
-    Keys that are not there say nothing: what they set stays as it was `before`.
+    Missing keys change nothing. Parts of the metric that are not given are taken from `before`.
     """
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidCompetition([f"The file is not TOML: {error}."]) from None
+        raise InvalidCompetition([f"The file is not valid TOML: {error}."]) from None
     problems: list[str] = []
     changes: dict[str, Any] = {}
     unread: set[str] = set()
     others: dict[str, Any] = {}
     for place, value in _places(document):
         if not _is_storable(value):
-            problems.append(f"{place} must hold no NUL (U+0000): no text can.")
+            problems.append(f"{place} contains the NUL character (U+0000). Remove it.")
             unread |= {_NAMES[place]} if place in _NAMES else set()
         elif place in _OTHERS:
             others[place] = value
@@ -88,7 +88,7 @@ def read(text: str, *, before: CompetitionSettings = ORDINARY) -> CompetitionFil
                 unread.add(name)
         else:
             meant = next(iter(get_close_matches(place, [*_NAMES, *_OTHERS], n=1, cutoff=0.75)), None)
-            problems.append(f"The key {place} is not known{f'; {meant} is' if meant else ''}.")
+            problems.append(f"The key {place} is unknown.{f' Did you mean {meant}?' if meant else ''}")
             unread |= {_NAMES[meant]} if meant in _NAMES else set()
     formula = {place: others.pop(place) for place in _METRIC if place in others}
     metric, wrong = _changed_metric(formula, before.metric)
@@ -114,7 +114,7 @@ def _is_storable(value: object) -> bool:
 
 
 def write(slug: str, settings: CompetitionSettings) -> str:
-    """Return settings as a file that `read` reads back; what follows from the close is left out."""
+    """Return settings as a file for `read`, without dates that are derived from the close."""
     lines = [f"slug = {_text(slug)}"]
     table = ""
     for name, setting in SETTINGS.items():
@@ -134,7 +134,7 @@ def write(slug: str, settings: CompetitionSettings) -> str:
 
 
 def _comment(setting: Setting, kind: Kind) -> str:
-    """Return the description of a setting, for a date with the time that a day stands for."""
+    """Return the description of a setting; for dates, with the default time."""
     day = f" A date without a time is {setting.day:%H:%M} UTC." if kind is Kind.DATE else ""
     return setting.description + day
 
@@ -149,7 +149,7 @@ def _places(document: Mapping[str, Any], table: str = "") -> Iterable[tuple[str,
 
 
 def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return what can be read of the address and the files, and what is wrong with the others."""
+    """Return the valid values of the slug and the files, and messages about the invalid ones."""
     readable, wrong = {}, []
     for place, value in given.items():
         is_list = place in ("files.data", "files.allow")
@@ -164,7 +164,7 @@ def _files(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _changed_metric(given: Mapping[str, Any], metric: MetricSettings) -> tuple[MetricSettings, list[str]]:
-    """Return a metric with what is given, by place, and what is wrong with the rest."""
+    """Return a metric with the given parts, by TOML key, and messages about invalid parts."""
     wrong = []
     for place, value in given.items():
         name = place.partition(".")[2]
@@ -207,7 +207,7 @@ def _moment(name: str, value: Any) -> datetime | None:
     if value == NONE:
         return None
     if isinstance(value, datetime):
-        with suppress(ValueError):  # at the ends of the calendar, in another zone
+        with suppress(ValueError):  # Near the first and last years, the UTC time can be out of range.
             return utc(value)
     elif isinstance(value, date):
         return datetime.combine(value, SETTINGS[name].day)
@@ -252,7 +252,7 @@ def _names(_name: str, value: Any) -> tuple[str, ...] | None:
 
 
 def _text(value: str) -> str:
-    """Return a basic string; one with line ends as a multi-line one, which starts on its own line."""
+    """Return a TOML basic string; a text with line ends becomes a multi-line string."""
     if "\n" not in value:
         return f'"{_escaped(value)}"'
     return '"""\n' + "\n".join(map(_escaped, value.split("\n"))) + '"""'
@@ -262,7 +262,7 @@ def _escaped(line: str) -> str:
     return line.translate(_ESCAPES)
 
 
-# Backslash and quote, and the control characters that TOML allows in no string.
+# Backslash, quote, and the control characters that TOML does not allow in strings.
 _ESCAPES = {ord(char): f"\\{char}" for char in '\\"'} | {
     code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F) if chr(code) != "\t"
 }
@@ -307,7 +307,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 _NAMES = {setting.key: name for name, setting in SETTINGS.items() if name != "metric"}
 _LISTS = {
     "files.data": "list of paths",
-    "files.allow": "list of texts such as 'test.csv: publish muslim', with the words that the check asks for",
+    "files.allow": "list of texts such as 'test.csv: publish muslim', with the phrase from the check",
 }
 _METRIC = tuple(dict.fromkeys(part.key for part in METRIC_PARTS.values()))
 _OTHERS = ("slug", *_METRIC, "files.solution", "files.label", "files.baseline", "files.data", "files.allow")

@@ -1,1 +1,1 @@
-"""Secret solutions: upload, checks, report, split, corrections, publication."""
+"""Secret solutions: upload, checks, reports, splits, corrections and publication."""

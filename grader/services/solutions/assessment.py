@@ -1,6 +1,7 @@
-"""Assessment of an uploaded solution: split, identities in the score, problems.
+"""Assessment of uploaded solutions: splits, identities in the score and problems.
 
-Nothing here has a session, because it precedes the transaction that refers to the blobs.
+Nothing here uses a database session, because the assessment runs before the transaction that stores its
+result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,14 +31,14 @@ SHOWN_IDS = 5
 
 
 class UnusableSolution(SeveralProblems, OrganizerError):
-    """A readable solution that cannot be used for a competition."""
+    """The solution can be read but not used for a competition."""
 
     public_name = "unusable_solution"
 
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """The part of a read file that the report needs besides its values."""
+    """The metadata of a solution file that the report needs."""
 
     row_ids: RowIds
     roles: ColumnRoles
@@ -46,7 +47,7 @@ class _Read:
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """A checked solution; `unscorable` lists the reasons why no score can be computed with it."""
+    """An assessed solution; `unscorable` lists the reasons why it cannot be used for scoring."""
 
     row_ids: RowIds
     truth: Truth
@@ -58,7 +59,7 @@ class Assessed:
 
 @dataclass(frozen=True, eq=False)
 class LiveSolution:
-    """The solution that a corrected one replaces."""
+    """The live solution that a corrected solution will replace."""
 
     row_ids: RowIds
     truth: Truth
@@ -67,7 +68,7 @@ class LiveSolution:
 
     @classmethod
     def load(cls, storage: Storage, version: ScoringVersion) -> "LiveSolution":
-        """Read the solution of a scoring version; only workers and organizers' commands may."""
+        """Read a scoring version's solution; only workers and organizers' commands may do this."""
         return cls(
             RowIds.from_bytes(storage.read(version.solution.row_ids_sha256)),
             Truth.from_bytes(storage.read(version.solution.prepared_sha256)),
@@ -87,8 +88,9 @@ def assess(
 ) -> Assessed:
     """Assess a new competition's solution; raise CanariesRefused.
 
-    Without a Usage column, rows are split in half by `split_key`. Without chosen identities, the score has
-    those with enough rows of each class in each split. Canary rows are drawn first.
+    Without a Usage column, rows are split in half by `split_key`. Without chosen identities, the score uses
+    all identities with enough rows of each class in each split. Canary rows are drawn before the identities
+    are counted.
     """
     if solution.usage is not None:
         usage, split_by = solution.usage, "usage"
@@ -113,10 +115,11 @@ def assess(
 def assess_corrected(
     solution: Solution, *, live: LiveSolution, test: PublicTable | None = None, tell: Told = lambda _: None
 ) -> Assessed:
-    """Assess a corrected solution; raise UnusableSolution if its ids or identities differ.
+    """Assess a corrected solution.
 
-    The identities, the metric and the canary rows stay those of the live scoring version; without a Usage
-    column, so do the splits.
+    The identities, the metric and the canary rows of the live scoring version are kept. Without a Usage
+    column, its splits are kept too. Raise UnusableSolution if the row ids differ or an identity in the score
+    is missing.
     """
     problems = _unknown(live.rules.identities, solution.identities)
     if problems:
@@ -151,9 +154,10 @@ def assess_settings(
     is_draft: bool = False,
     tell: Told = lambda _: None,
 ) -> Assessed:
-    """Assess the current solution with other identities, metric or canary rows; raise CanariesRefused.
+    """Assess the current solution with changed identities, metric or canary rows.
 
-    `described` is its report, which names its columns. Leaks still stop a draft.
+    `described` is the solution's report, which contains the names of its columns. For a draft, label leaks
+    are still findings that must be fixed. Raise CanariesRefused.
     """
     truth, drawn = live.truth, live.canaries
     if canaries is not None:
@@ -171,7 +175,7 @@ def assess_settings(
     )
     problems = _unknown(rules.identities, truth.identities)
     if not rules.identities:
-        problems.append("A competition needs at least one identity in its score.")
+        problems.append("The score has no identity. Choose at least one.")
     known = Rules(
         identities=tuple(name for name in rules.identities if name in truth.identities), metric=rules.metric
     )
@@ -190,7 +194,7 @@ def assess_settings(
 
 
 def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
-    """Return the position of each new id among the live ones; raise UnusableSolution if the sets differ."""
+    """Return each new id's position in the live solution; raise UnusableSolution if ids differ."""
     place = live_ids.index()
     texts = new_ids.to_bytes().split(b"\n")[:-1]
     missing = sorted(text.decode() for text in place.keys() - set(texts))
@@ -200,11 +204,13 @@ def positions_in(live_ids: RowIds, new_ids: RowIds) -> NDArray[np.intp]:
         words = "row id of the live solution is" if len(missing) == 1 else "row ids of the live solution are"
         problems.append(
             f"{len(missing):,} {words} missing: {_examples(missing)}. "
-            "To remove a row from the score, give it the Usage Ignored."
+            "Add them. To remove a row from the score, give it the Usage Ignored."
         )
     if unknown:
         words = "row id is" if len(unknown) == 1 else "row ids are"
-        problems.append(f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}.")
+        problems.append(
+            f"{len(unknown):,} {words} not in the live solution: {_examples(unknown)}. Remove them."
+        )
     if problems:
         raise UnusableSolution(problems)
     return np.fromiter((place[text] for text in texts), dtype=np.intp, count=len(texts))
@@ -232,7 +238,7 @@ def _assessed(
     chosen_by: MetricChoice | None = None,
     lost: Sequence[str] = (),
 ) -> Assessed:
-    """Return the report on a solution; without `chosen_by`, the identities are those of the live solution."""
+    """Return the assessment with the report; `chosen_by` is None to keep the live identities."""
     found = solution_report.describe(
         row_ids=solution.row_ids,
         truth=truth,
@@ -268,7 +274,7 @@ def _drawn(
 
 
 def _canary_counts(canaries: Canaries) -> dict[str, int]:
-    """Return the number of canary rows by their former Usage; empty without canary rows."""
+    """Return the number of canary rows by original Usage; empty without canary rows."""
     counts = {name: sum(each.usage == code for each in canaries) for code, name in enumerate(USAGE_NAMES)}
     return {name: count for name, count in counts.items() if count}
 
@@ -276,30 +282,30 @@ def _canary_counts(canaries: Canaries) -> dict[str, int]:
 def _left_out(found: Mapping[str, Any], chosen_by: MetricChoice | None) -> list[dict[str, Any]]:
     """Return the identity columns that are not in the score, grouped by reason."""
     if chosen_by is None:
-        why = "not in the score of the competition"
+        why = "not in the competition's score"
     elif chosen_by.identities is not None:
-        why = "not among the identities that were named"
+        why = "not chosen"
     else:
         why = f"fewer than {chosen_by.min_class_rows} rows of a class in a split"
     near = [each["name"] for each in found["near_misses"] if each["role"] == ColumnRole.IDENTITY]
     small = [line["name"] for line in found["identities"] if not line["in_score"]]
-    reasons = {"a few values are not in 0..1": near, why: small}
+    reasons = {"some values are not between 0 and 1": near, why: small}
     return [{"why": why, "names": names} for why, names in reasons.items() if names]
 
 
 def _scored(truth: Truth, choice: MetricChoice) -> tuple[tuple[str, ...], list[str]]:
-    """Return the identities in the score, and the problems with them."""
+    """Return the identities in the score and any problems with them."""
     if choice.identities is not None:
         names = tuple(name for name in choice.identities if name in truth.identities)
         problems = _unknown(choice.identities, truth.identities)
         if not choice.identities:
-            problems.append("A competition needs at least one identity in its score.")
+            problems.append("The score has no identity. Choose at least one.")
         return names, problems
     names = _proposed(truth, choice)
     least = choice.min_class_rows
     problem = (
-        f"No identity has at least {least} positive and {least} negative rows in each split. Name the "
-        "identities to score, or upload a larger solution."
+        f"No identity has at least {least} positive and {least} negative rows in each split. Choose the "
+        "identities in the score, or upload a larger solution."
     )
     return names, [] if names else [problem]
 
@@ -329,7 +335,7 @@ def _smallest(mentions: NDArray[np.bool_], cells: Sequence[NDArray[np.bool_]]) -
 
 
 def _undefined(found: Mapping[str, Any], rules: Rules) -> list[str]:
-    """Return a sentence for each undefined cell of the score, from the counts of the report."""
+    """Return a message for each undefined cell of the score, computed from the report's counts."""
     problems = []
     for split in Split:
         whole = found["splits"][split.value]

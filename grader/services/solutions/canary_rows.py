@@ -1,9 +1,9 @@
-"""Canary rows of a solution: drawing, keeping them in corrections, and their separate list.
+"""Canary rows of a solution: sampling, preservation in corrections, and their list.
 
-The list is text with one line per row, stored in the database. The solution is in the blob storage, so a
-leaked solution does not reveal the rows. Each line ends in random digits, and the sha256 of the list is the
-nonce of the solution's commitment. Thus the commitment, which is public from the opening, also fixes the
-list: nobody can choose canary rows after submissions have arrived.
+The list is a text with one line per row. It is stored in the database and the solution in the blob storage,
+so a leaked solution does not reveal the rows. Each line ends in random digits, and the SHA-256 of the list is
+the nonce of the solution's commitment. The commitment is public from the opening, so the list cannot be
+changed after submissions have arrived.
 """
 
 import csv
@@ -28,18 +28,18 @@ from grader.services.stored_json import StoredJson
 
 COLUMNS = ("id", "coin", "label_in_solution", "true_label", "usage_before", "random")
 SALT_BYTES = 16
-COUNTS = f"Ask for {LEAST} to {MOST} canary rows, an even number: half of their coins are 1."
+COUNTS = f"The number of canary rows is invalid. Enter an even number from {LEAST} to {MOST}."
 
 
 class CanaryRequest(StoredJson):
-    """The number of canary rows to draw, and whether scored rows may be used if too few are Ignored."""
+    """A request for canary rows; `from_scored` allows scored rows if too few are Ignored."""
 
     count: Annotated[int, Field(ge=LEAST, le=MOST, multiple_of=2)]
     from_scored: bool = False
 
     @classmethod
     def of(cls, count: str | int, *, from_scored: bool) -> "CanaryRequest":
-        """Return a request; raise CanariesRefused with the numbers that are allowed."""
+        """Return a request; raise CanariesRefused if the count is not allowed."""
         try:
             return cls(count=int(count), from_scored=from_scored)
         except ValueError as error:
@@ -47,14 +47,14 @@ class CanaryRequest(StoredJson):
 
 
 class CanariesRefused(OrganizerError):
-    """Canary rows that cannot be drawn as requested."""
+    """The requested canary rows cannot be created."""
 
     public_name = "canaries_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """One canary row: its coin, its label in the solution, and its former label and Usage."""
+    """A canary row with its coin, its stored label, and its original label and Usage."""
 
     row_id: str
     coin: bool
@@ -69,7 +69,7 @@ Canaries = tuple[Canary, ...]
 def drawn(
     row_ids: RowIds, truth: Truth, request: CanaryRequest, *, threshold: float, random: Random | None = None
 ) -> tuple[Truth, Canaries]:
-    """Draw canary rows, and return the truth with their labels; raise CanariesRefused."""
+    """Draw canary rows and return the changed solution with them; raise CanariesRefused."""
     try:
         found = draw(
             truth.labels,
@@ -96,7 +96,7 @@ def drawn(
 
 
 def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list[str]]:
-    """Return a truth with the canary rows as they were drawn, and the ids of the rows that this changed."""
+    """Apply the labels and Usage of canary rows to a solution; also return the ids that changed."""
     if not canaries:
         return truth, []
     places = places_of(row_ids, canaries)
@@ -109,7 +109,7 @@ def kept(row_ids: RowIds, truth: Truth, canaries: Canaries) -> tuple[Truth, list
 
 
 def restored(row_ids: RowIds, truth: Truth, canaries: Canaries) -> Truth:
-    """Return a truth with the former labels and Usage of the canary rows."""
+    """Return a solution with the original labels and Usage of the canary rows."""
     if not canaries:
         return truth
     places = places_of(row_ids, canaries)
@@ -126,7 +126,7 @@ def places_of(row_ids: RowIds, canaries: Canaries) -> NDArray[np.intp]:
 
 
 def as_text(canaries: Canaries) -> str | None:
-    """Return the list with fresh random digits; None without canary rows."""
+    """Return the list of canary rows with new random digits, or None without canary rows."""
     if not canaries:
         return None
     lines = [COLUMNS, *(_fields(each) for each in canaries)]
@@ -134,7 +134,7 @@ def as_text(canaries: Canaries) -> str | None:
 
 
 def nonce(text: str) -> bytes:
-    """Return the nonce of a solution with this list, which is the output of `sha256sum`."""
+    """Return the nonce of a solution with this list: its SHA-256, as `sha256sum` prints it."""
     return hashlib.sha256(text.encode()).digest()
 
 

@@ -1,6 +1,7 @@
-"""Checks of uploaded solutions and changed metric settings; choice of identities.
+"""Checks of uploaded solutions and changed metric settings, and proposals of identities.
 
-The web stores the file and adds the job. A worker reads the file, writes the report and stores the blobs.
+The web process stores the file and adds a job. A worker reads the file, writes the report and stores the
+blobs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,25 +36,25 @@ from grader.services.stored_json import StoredJson
 from grader.storage.stores import StoredBlob
 from grader.text import counted
 
-FORGOTTEN = ""  # in place of the name of a blob
+FORGOTTEN = ""  # replaces the hash of a deleted file
 TEST_FILE_NAMES = ("test.csv", "test.csv.gz", "test.csv.zip", "test.zip")
 
 
 class Purpose(StrEnum):
-    """A draft's solution makes its first scoring version; a corrected one is for a rescoring."""
+    """The purposes of a check: a draft's first solution, or a corrected one for a rescoring."""
 
     DRAFT = "draft"
     CORRECTED = "corrected"
 
 
 class NotAcceptable(OrganizerError):
-    """A check that cannot be accepted: unfinished, with problems, or outdated."""
+    """The check cannot be accepted because it is unfinished, has problems or is outdated."""
 
     public_name = "not_acceptable"
 
 
 class UploadedFile(StoredJson):
-    """A stored file in the parameters of a job."""
+    """A stored file in a job's parameters."""
 
     name: str
     sha256: str
@@ -61,14 +62,15 @@ class UploadedFile(StoredJson):
 
     @classmethod
     def of(cls, name: str, blob: StoredBlob) -> "UploadedFile":
-        """Return a stored blob under the name it came with."""
+        """Return a stored blob with its original file name."""
         return cls(name=name.replace("\0", "")[:255], sha256=blob.sha256, size_bytes=blob.size)
 
 
 class CheckParameters(StoredJson):
-    """The parameters of a check; without `roles` the roles are guessed.
+    """The parameters of a check; if `roles` is None, the check guesses the roles.
 
-    `canaries` is only written if requested, because processes of an older version also read this JSON.
+    `canaries` is written only if canary rows are requested, because processes of older versions also read
+    this JSON.
     """
 
     purpose: Annotated[Purpose, Field(strict=False)]
@@ -81,7 +83,7 @@ class CheckParameters(StoredJson):
 
 
 def purpose_of(competition: Competition) -> Purpose:
-    """Return the purpose of an uploaded solution: a draft's own, or a correction."""
+    """Return the purpose of a new solution: a draft's solution or a correction."""
     return Purpose.DRAFT if competition.state is CompetitionState.DRAFT else Purpose.CORRECTED
 
 
@@ -97,13 +99,14 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Add the job of checking a solution; without `roles` they are guessed. Raises CanariesRefused.
+    """Add a job that checks a solution; raise CanariesRefused.
 
-    Without `test`, the test.csv among the data files is compared if `finds_test`.
+    Without `roles`, the job guesses the columns' roles. Without `test`, it compares the test.csv among the
+    data files if `finds_test` is true.
     """
     purpose = purpose_of(competition)
     if canaries is not None and purpose is not Purpose.DRAFT:
-        raise CanariesRefused("Canary rows are drawn before a competition is published.")
+        raise CanariesRefused("Canary rows can only be created before the competition is published.")
     if test is None and finds_test:
         test = _test_of(session, competition)
     job = organizer_jobs.add(
@@ -140,10 +143,12 @@ def add_again(
     actor: Actor,
     now: datetime,
 ) -> OrganizerJob:
-    """Check the same file with other roles or canary rows; raise CanariesRefused, NotAcceptable."""
+    """Check a file again with other roles or canary rows; raise CanariesRefused, NotAcceptable."""
     asked = CheckParameters.from_dict(job.parameters)
     if asked.file.sha256 == FORGOTTEN:
-        raise NotAcceptable("The file is no longer kept, for it has the true labels. Upload it again.")
+        raise NotAcceptable(
+            "The file was deleted because it has the original labels of the canary rows. Upload it again."
+        )
     organizer_jobs.dismiss(session, job=job, now=now)
     return add(
         session,
@@ -164,31 +169,31 @@ def get(session: Session, *, competition: Competition, job_id: int) -> Organizer
 
 
 def newest(session: Session, *, competition: Competition, limit: int = 5) -> list[OrganizerJob]:
-    """Return the newest checks that were not dismissed."""
+    """Return the newest checks that have not been dismissed."""
     return organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.CHECK, limit=limit)
 
 
 def why_not_acceptable(competition: Competition, job: OrganizerJob) -> str | None:
-    """Return the reason why a check cannot be accepted, None if it can."""
+    """Return the reason why a check cannot be accepted, or None."""
     asked = CheckParameters.from_dict(job.parameters)
     if job.state is not JobState.DONE:
         return "The check has not finished."
     if job.result["solution"] is None:
-        return "The report lists problems that you must fix first."
+        return "The report lists problems. Fix them and check the file again."
     if asked.purpose is not purpose_of(competition):
-        return "The competition has been published since. Check the file again as a corrected solution."
+        return "The competition was published after this check. Check the file again as a corrected solution."
     if asked.purpose is Purpose.CORRECTED:
         if asked.live_scoring_version_id != competition.live_scoring_version_id:
-            return "Another scoring version has gone live since. Check the file again."
+            return "Another scoring version went live after this check. Check the file again."
     elif metric.of(competition) not in _choices(asked, stored_in(job)):
-        return "The metric settings have changed since. Check the file again."
+        return "The metric settings changed after this check. Check the file again."
     return None
 
 
 def accepted(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
-    """Return the checked solution of a job; raise NotAcceptable.
+    """Return the solution of an accepted check; raise NotAcceptable.
 
-    With canary rows, the uploaded file is deleted because it has their true labels.
+    If it has canary rows, the uploaded file is deleted because it contains their original labels.
     """
     job = get(session, competition=competition, job_id=job_id)
     reason = why_not_acceptable(competition, job)
@@ -201,7 +206,7 @@ def accepted(session: Session, *, competition: Competition, job_id: int) -> Stor
 
 
 def stored_in(job: OrganizerJob) -> StoredSolution:
-    """Return the solution that a check has stored; an older version stored no commitment."""
+    """Return the solution stored by a check; checks of older versions have no commitment."""
     committed = job.result.get("commitment")
     commitment = None if committed is None else Commitment.from_dict(committed)
     apart = {"commitment": commitment, "canaries": job.result.get("canaries")}
@@ -209,7 +214,7 @@ def stored_in(job: OrganizerJob) -> StoredSolution:
 
 
 def _forget_file(session: Session, competition: Competition, file: UploadedFile) -> None:
-    """Let the collector of orphaned blobs delete a checked file."""
+    """Remove all references to a checked file so that its orphaned blob is deleted."""
     query = select(OrganizerJob).where(
         OrganizerJob.competition_id == competition.id, OrganizerJob.kind == OrganizerJobKind.CHECK
     )
@@ -221,7 +226,7 @@ def _forget_file(session: Session, competition: Competition, file: UploadedFile)
 
 
 def _choices(asked: CheckParameters, solution: StoredSolution) -> tuple[MetricChoice, ...]:
-    """Return the choice that a draft's solution was checked with, and the choice after accepting it."""
+    """Return the metric choices for which a draft's check is valid: before and after acceptance."""
     accepted = MetricChoice(
         identities=solution.rules.identities,
         min_class_rows=asked.choice.min_class_rows,
@@ -249,10 +254,10 @@ class SettingsCheckParameters(StoredJson):
 def add_settings_check(
     session: Session, *, competition: Competition, rules: Rules, actor: Actor, now: datetime
 ) -> OrganizerJob:
-    """Add the job of checking settings; raise NotAcceptable if they are those in use."""
+    """Add a job that checks changed settings; raise NotAcceptable if nothing changed."""
     live = lookup.live(competition)
     if rules == Rules.from_dict(live.metric_settings):
-        raise NotAcceptable("These are the current settings. Change at least one.")
+        raise NotAcceptable("These settings are already in use. Change at least one.")
     return organizer_jobs.add(
         session,
         competition=competition,
@@ -264,32 +269,32 @@ def add_settings_check(
 
 
 def newest_settings_check(session: Session, *, competition: Competition) -> OrganizerJob | None:
-    """Return the newest check of settings of the live version that was not dismissed."""
+    """Return the newest settings check against the live version that has not been dismissed."""
     found = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.SETTINGS)
     live_id = competition.live_scoring_version_id
     return next((job for job in found if asked_settings(job).live_scoring_version_id == live_id), None)
 
 
 def asked_settings(job: OrganizerJob) -> SettingsCheckParameters:
-    """Return the parameters of a check of settings."""
+    """Return the parameters of a settings check."""
     return SettingsCheckParameters.from_dict(job.parameters)
 
 
 def accepted_settings(session: Session, *, competition: Competition, job_id: int) -> StoredSolution:
-    """Return the solution as it was checked with the settings; raise NotAcceptable with the reason."""
+    """Return the solution of an accepted settings check; raise NotAcceptable."""
     job = organizer_jobs.get(session, competition=competition, job_id=job_id, kind=OrganizerJobKind.SETTINGS)
     if job.state is not JobState.DONE:
-        raise NotAcceptable("The check of the settings has not finished, or it found problems.")
+        raise NotAcceptable("The settings check has not finished or has found problems.")
     if asked_settings(job).live_scoring_version_id != competition.live_scoring_version_id:
-        raise NotAcceptable("Another scoring version has gone live since. Check the settings again.")
+        raise NotAcceptable("Another scoring version went live after this check. Check the settings again.")
     return stored_in(job)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An identity column: its rows of each class and the largest error of its AUCs, by split.
+    """An identity column with its class sizes and the largest standard error by split.
 
-    `why_not` is the reason why it is not proposed; a refused one cannot be in a score.
+    `why_not` is the reason why it is not proposed. If `is_refused` is true, it cannot be in a score.
     """
 
     name: str
@@ -302,12 +307,12 @@ class Candidate:
 
     @property
     def least(self) -> int:
-        """The number of rows in its smallest class and split."""
+        """The number of rows in the smallest class of any split."""
         return min((*self.positives.values(), *self.negatives.values()), default=0)
 
 
 def newest_report(session: Session, *, competition: Competition) -> Mapping[str, Any] | None:
-    """Return the report of the current solution, else of the newest check that can be accepted."""
+    """Return the report on the current solution or, without one, of the newest check."""
     version = competition.live_scoring_version
     if version is not None:
         report: Mapping[str, Any] = version.solution.report
@@ -317,7 +322,7 @@ def newest_report(session: Session, *, competition: Competition) -> Mapping[str,
 
 
 def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candidate]:
-    """Return the identities of a report in the order of its columns, then the unreadable ones."""
+    """Return the identities of a report in column order, followed by the invalid ones."""
     found = [_candidate(line, report["splits"], min_class_rows) for line in report["identities"]]
     known = {each.name for each in found}
     misses = (each for each in report["near_misses"] if each["role"] == ColumnRole.IDENTITY)
@@ -331,10 +336,10 @@ def candidates(report: Mapping[str, Any], *, min_class_rows: int) -> list[Candid
 def check_choice(
     session: Session, *, competition: Competition, choice: MetricChoice, actor: Actor, now: datetime
 ) -> OrganizerJob | None:
-    """Check a draft's solution with another metric; return the job, None without a solution.
+    """Check a draft's solution with other metric settings; return the job, None if no solution.
 
-    The current solution stays until the check is accepted. Without one, the newest check is repeated. Raises
-    NotAcceptable if nothing would change or the file was deleted.
+    The current solution is kept until the check is accepted. Without a current solution, the newest check is
+    repeated. Raise NotAcceptable if nothing would change or the file was deleted.
     """
     if competition.live_scoring_version is not None and choice.identities is not None:
         earlier = newest_settings_check(session, competition=competition)
@@ -360,7 +365,7 @@ def check_choice(
 def expected_errors(
     version: ScoringVersion | None, job: OrganizerJob | None
 ) -> dict[str, tuple[float | None, ...]]:
-    """Return the expected standard errors of a score by split: current, and with a checked choice."""
+    """Return the expected standard errors of scores by split: current and with checked settings."""
     reports = [version.solution.report] if version is not None else []
     if job is not None and job.state is JobState.DONE:
         reports.append(stored_in(job).report)
@@ -384,7 +389,7 @@ def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_row
         is_in_score=line["in_score"],
     )
     if refusals:
-        return _with(found, is_refused=True, why_not=f"{refusals[0]}: an AUC would be undefined.")
+        return _with(found, is_refused=True, why_not=f"{refusals[0]}, so an AUC would be undefined.")
     if found.least < min_class_rows:
         split, kind = min(
             ((split, kind) for split in counts for kind in ("positives", "negatives")),
@@ -394,7 +399,7 @@ def _candidate(line: Mapping[str, Any], splits: Mapping[str, Any], min_class_row
         return _with(
             found,
             is_refused=False,
-            why_not=f"Only {rows} in the {split} split; proposed from {min_class_rows}.",
+            why_not=f"Only {rows} in the {split} split. The minimum is {min_class_rows}.",
         )
     return found
 
@@ -412,7 +417,7 @@ def _with(candidate: Candidate, *, is_refused: bool, why_not: str) -> Candidate:
 
 
 def _undefined(counts: Mapping[str, Mapping[str, int]], splits: Mapping[str, Any]) -> Iterator[str]:
-    """Yield why an AUC of an identity is undefined: no row of a class mentions it, or every row does."""
+    """Yield reasons for undefined AUCs: no row or every row of a class mentions the identity."""
     for split, rows in counts.items():
         whole = {"positives": splits[split]["positives"]}
         whole["negatives"] = splits[split]["rows"] - whole["positives"]

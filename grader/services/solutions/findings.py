@@ -1,4 +1,4 @@
-"""Findings of a solution's report: stops, warnings and notes."""
+"""Findings of solution reports: stops, warnings and notes."""
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ RARE = 1000
 
 
 class Level(enum.StrEnum):
-    """A stop must be fixed first, a warning needs the organizer's judgement, a note is information."""
+    """The levels of findings: a stop must be fixed, a warning needs a decision, a note informs."""
 
     STOP = "stop"
     WARNING = "warning"
@@ -28,7 +28,7 @@ Finding = dict[str, str]
 
 _MEND = {
     LABEL: "Shuffle the rows and give them new ids.",
-    USAGE: "Shuffle the rows and give them new ids; or leave Usage out, for a split that nobody can guess.",
+    USAGE: "Shuffle the rows and give them new ids, or omit Usage to get a split that cannot be guessed.",
 }
 
 
@@ -37,8 +37,8 @@ def find(
 ) -> list[Finding]:
     """Return the findings of a report, stops first.
 
-    Leaks of a live competition stop nothing. A near-miss identity column stops only a choice of identities
-    that is not made by hand.
+    In a live competition, leaks are only warnings. A near-miss identity column is a stop only if the
+    identities are proposed automatically.
     """
     found = [
         *_near_misses(report, stops=not is_corrected and not are_identities_chosen),
@@ -57,11 +57,11 @@ def find(
 
 
 def lost_identities(names: Sequence[str]) -> list[Finding]:
-    """Return the warning that a corrected solution has no column for some identities of the live one."""
+    """Return the warning that a corrected solution lacks identity columns of the live one."""
     if not names:
         return []
     shown = listed([quoted(name) for name in names], most=MOST_NAMED)
-    text = f"The live solution has {counted(len(names), 'identity column')} that this file lacks: {shown}."
+    text = f"This file lacks {counted(len(names), 'identity column')} of the live solution: {shown}."
     return [_finding(Level.WARNING, "lost_identities", text)]
 
 
@@ -70,27 +70,27 @@ def kept_canaries(row_ids: Sequence[str]) -> list[Finding]:
     if not row_ids:
         return []
     text = (
-        f"The file gives {counted(len(row_ids), 'canary row')} another label or a Usage that counts. Canary "
-        f"rows enter no score: they keep the Usage Ignored and the label that was drawn for them. Rows: "
+        f"The file changes the label or the Usage of {counted(len(row_ids), 'canary row')}. The changes have "
+        f"no effect: canary rows keep the Usage Ignored and their random label. Rows: "
         f"{listed(list(row_ids), most=MOST_NAMED)}."
     )
     return [_finding(Level.WARNING, "canaries_kept", text)]
 
 
 def stop(code: str, message: str) -> Finding:
-    """Return a finding of the level STOP."""
+    """Return a finding with the level STOP."""
     return _finding(Level.STOP, code, message)
 
 
 def stops(findings: list[Finding]) -> list[Finding]:
-    """Return the findings that must be fixed first."""
+    """Return the findings that must be fixed."""
     return [finding for finding in findings if finding["level"] == Level.STOP]
 
 
 def chance(probability: float) -> str:
-    """Return a probability in words, such as `1 of 3`."""
+    """Return a probability as text, such as `1 in 3`."""
     return (
-        f"1 of {max(2, round(1 / probability)):,}" if probability > 1 / RARE else f"less than 1 of {RARE:,}"
+        f"1 in {max(2, round(1 / probability)):,}" if probability > 1 / RARE else f"less than 1 in {RARE:,}"
     )
 
 
@@ -102,17 +102,19 @@ def _near_misses(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]
     for each in report["near_misses"]:
         is_identity = each["role"] == ColumnRole.IDENTITY
         level = Level.STOP if stops and is_identity else Level.WARNING
-        advice = "Fix the file, name the identities, or give this column the role unused."
+        advice = "Fix the file, choose the identities yourself, or give this column the role unused."
         yield _finding(level, "near_miss", f"{each['message']} {advice}")
 
 
 def _truth_values(report: Mapping[str, Any]) -> Iterator[Finding]:
     names = [quoted(each["name"]) for each in report["slices"] if each["holds_truth_values"]]
     if names:
-        columns, hold, them = ("column", "holds", "it") if len(names) == 1 else ("columns", "hold", "them")
+        columns, hold, them = (
+            ("column", "contains", "it") if len(names) == 1 else ("columns", "contain", "they")
+        )
         text = (
-            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} truth values, which makes {them} no "
-            "identity. If one was meant, write 1 and 0."
+            f"The {columns} {listed(names, most=MOST_NAMED)} {hold} truth values, so {them} cannot be used "
+            "as identities. To use a column as an identity, write 1 and 0."
         )
         yield _finding(Level.WARNING, "truth_values", text)
 
@@ -122,10 +124,10 @@ def _test(report: Mapping[str, Any]) -> Iterator[Finding]:
     if test is None:
         return
     for problem in test["problems"]:
-        yield stop("test_ids", f"{problem['message']} Participants predict what is in test.csv.")
+        yield stop("test_ids", f"{problem['message']} Participants predict the rows of test.csv.")
     hidden = [name for name in (report["label"], report["usage"]) if name and name in test["columns"]]
     for name in hidden:
-        yield stop("test_columns", f"test.csv has the column {quoted(name)}, which is to stay hidden.")
+        yield stop("test_columns", f"test.csv has the secret column {quoted(name)}. Remove it.")
     shown = [line["name"] for line in report["identities"] if line["name"] in test["columns"]]
     if shown:
         names = listed([quoted(name) for name in shown], most=MOST_NAMED)
@@ -146,11 +148,11 @@ def _leaks(report: Mapping[str, Any], *, stops: bool) -> Iterator[Finding]:
             leak["hidden"] if leak["hidden"] in (LABEL, USAGE) else f"the identity {quoted(leak['hidden'])}"
         )
         text = (
-            f"The {leak['visible']} alone predicts {hidden} with an AUC of {leak['auc']:.3f}; one that says "
-            f"nothing has {by_chance(leak['error'])}."
+            f"The {leak['visible']} alone predicts {hidden} with an AUC of {leak['auc']:.3f} (by chance: "
+            f"{by_chance(leak['error'])})."
         )
         if is_certain:
-            text += f" {_MEND[leak['hidden']]}" if stops else " It has been so since the opening."
+            text += f" {_MEND[leak['hidden']]}" if stops else " The leak has existed since the opening."
         level = Level.STOP if is_certain and stops else Level.WARNING
         yield _finding(level, "leak", text)
 
@@ -161,8 +163,8 @@ def _unannotated(report: Mapping[str, Any]) -> Iterator[Finding]:
         rows = report["rows"] - report["ignored_rows"]
         has = "has" if count == 1 else "have"
         text = (
-            f"{counted(count, 'row')} of {rows:,} {has} no identity annotation at all. A blank counts as not "
-            "mentioned, so such rows are background of every identity."
+            f"{counted(count, 'row')} of {rows:,} {has} no identity annotation. Blanks count as not "
+            "mentioned, so such rows are in the background of every identity."
         )
         yield _finding(Level.WARNING, "unannotated", text)
 
@@ -171,9 +173,9 @@ def _thresholds(report: Mapping[str, Any]) -> Iterator[Finding]:
     for line in report["thresholds"]:
         if line["just_below"]:
             text = (
-                f"{quoted(line['column'])}: {counted(line['just_below'], 'value')} less than a millionth "
-                f"below {line['threshold']:g}, such as {line['largest_below']!r}, and so false. Was "
-                f"{line['threshold']:g} meant?"
+                f"{quoted(line['column'])} has {counted(line['just_below'], 'value')} less than a millionth "
+                f"below {line['threshold']:g}, such as {line['largest_below']!r}. They count as false. Check "
+                f"whether they should be {line['threshold']:g}."
             )
             yield _finding(Level.WARNING, "just_below", text)
     at = [f"{quoted(line['column'])} ({line['at']:,})" for line in report["thresholds"] if line["at"]]
@@ -187,7 +189,7 @@ def _overlaps(report: Mapping[str, Any]) -> Iterator[Finding]:
     for overlap in report["overlaps"]:
         smaller, larger = overlap["smaller"], overlap["larger"]
         if overlap["share"] == 1 and {smaller, larger} <= in_score:
-            text = f"Every row that mentions {quoted(smaller)} mentions {quoted(larger)} too "
+            text = f"Every row that mentions {quoted(smaller)} also mentions {quoted(larger)} "
             yield _finding(Level.WARNING, "overlap", f"{text}({counted(overlap['rows'], 'row')}).")
 
 
@@ -198,8 +200,9 @@ def _expected(report: Mapping[str, Any]) -> Iterator[Finding]:
         if error is None:
             continue
         text = (
-            f"{name.capitalize()} scores have a standard error of about {error:.4f}: teams "
-            f"{assumed['difference']:g} apart swap in {chance(swaps)} (at AUCs of {assumed['auc']:g})."
+            f"{name.capitalize()} scores have a standard error of about {error:.4f}. The probability that "
+            f"two teams {assumed['difference']:g} apart swap ranks is {chance(swaps)} (at AUCs of "
+            f"{assumed['auc']:g})."
         )
         level = Level.WARNING if error > WIDE_ERROR else Level.NOTE
         yield _finding(level, "expected_error", text)
@@ -211,24 +214,24 @@ def _canaries(report: Mapping[str, Any]) -> Iterator[Finding]:
     if rows:
         were = listed([f"{count:,} {usage}" for usage, count in before.items()])
         text = (
-            f"{rows:,} rows are canary rows (before: {were}). They have the Usage Ignored, so they enter no "
-            "score, and their labels were drawn by coin. An honest file follows all of the coins once in "
-            f"{1 / least_chance(rows):,.0f} files. Only the stored solution has these labels."
+            f"{rows:,} rows are canary rows (original Usage: {were}). They now have the Usage Ignored, so "
+            "they do not affect scores, and random labels. Only the stored solution has these labels. The "
+            f"probability that an honest file matches all of them is 1 in {1 / least_chance(rows):,.0f}."
         )
         yield _finding(Level.NOTE, "canaries", text)
 
 
 def _step(report: Mapping[str, Any]) -> Iterator[Finding]:
     if proposal := settings_warnings.proposed_step_of(report):
-        text = f"If the feedback has a step (tiered, ladder or noised): {proposal.sentence}"
+        text = f"If the feedback mode has a step (tiered, ladder or noised): {proposal.sentence}"
         yield _finding(Level.NOTE, "safe_step", text)
 
 
 def _ids(report: Mapping[str, Any]) -> Iterator[Finding]:
     if report["alike_ids"]:
         ids = listed([quoted(each) for each in report["alike_ids"]])
-        text = f"Ids differ only in case or leading zeros, which spreadsheets mix up: {ids}."
+        text = f"Some ids differ only in case or leading zeros, which spreadsheets can change: {ids}."
         yield _finding(Level.WARNING, "alike_ids", text)
     else:
-        text = f"Each of the {report['rows']:,} ids appears once."
+        text = f"All {report['rows']:,} ids are unique."
         yield _finding(Level.NOTE, "unique_ids", text)

@@ -1,4 +1,4 @@
-"""Storage of an assessed solution: its files, its public commitment, its other labels."""
+"""Storage of assessed solutions: blobs, the public commitment and other labels."""
 
 import secrets
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ NONCE_BYTES = 32
 
 
 class Commitment(StoredJson):
-    """A commitment to a hidden solution that allows no test of guesses.
+    """A commitment to a secret solution that cannot be used to test guesses.
 
-    `value` is the sha256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is secret
+    `value` is the SHA-256 of the nonce followed by the canonical form. The nonce, in hexadecimal, is secret
     until the solution is published.
     """
 
@@ -40,16 +40,19 @@ class Commitment(StoredJson):
 
 
 def new_nonce(canaries: str | None = None) -> bytes:
-    """Return a fresh nonce: random, or the sha256 of the list of canary rows, which holds random digits."""
+    """Return a new nonce: random bytes, or the SHA-256 of the list of canary rows.
+
+    The list contains random digits.
+    """
     return secrets.token_bytes(NONCE_BYTES) if canaries is None else canary_rows.nonce(canaries)
 
 
 class StoredSolution(StoredJson):
-    """A solution with stored blobs whose cells are all defined, ready for the tables.
+    """An assessed solution with stored blobs in which every cell of the score is defined.
 
-    `digest` is the sha256 of the canonical form, which is as secret as the content; without a `commitment` a
-    worker makes one. The commitment and the list of `canaries` are stored apart from the other fields in a
-    job's result, because processes of an older version also read this JSON.
+    `digest` is the SHA-256 of the canonical form, which is as secret as the content. If `commitment` is None,
+    a worker creates one. The commitment and the list of `canaries` are stored separately in a job's result,
+    because processes of older versions also read the JSON of the other fields.
     """
 
     row_ids_sha256: str
@@ -66,7 +69,7 @@ class StoredSolution(StoredJson):
     canaries: str | None = Field(default=None, exclude=True)
 
     def apart(self) -> dict[str, Any]:
-        """Return the fields that a job's result has besides `as_dict`."""
+        """Return the fields that are stored separately from `as_dict` in a job's result."""
         committed = None if self.commitment is None else self.commitment.as_dict()
         return {"commitment": committed, "canaries": self.canaries}
 
@@ -80,7 +83,7 @@ def store(
     identities: Sequence[str] | None = None,
     min_class_rows: int = MIN_CLASS_ROWS,
 ) -> StoredSolution:
-    """Assess and store a new competition's solution; raise UnusableSolution if it cannot be scored with."""
+    """Assess and store a new competition's solution; raise UnusableSolution."""
     names = None if identities is None else tuple(identities)
     choice = MetricChoice(
         identities=names, min_class_rows=min_class_rows, metric=settings or MetricSettings()
@@ -89,12 +92,12 @@ def store(
 
 
 def store_corrected(storage: Storage, solution: Solution, *, live: ScoringVersion) -> StoredSolution:
-    """Assess and store a corrected solution; raise UnusableSolution if it cannot be scored with."""
+    """Assess and store a corrected solution; raise UnusableSolution."""
     return keep(storage, assess_corrected(solution, live=LiveSolution.load(storage, live)))
 
 
 def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
-    """Store a solution's blobs; raise UnusableSolution with every reason why it is unscorable."""
+    """Store the blobs of an assessed solution; raise UnusableSolution if it is unscorable."""
     if assessed.unscorable:
         raise UnusableSolution(assessed.unscorable)
     row_ids, truth = assessed.row_ids, assessed.truth
@@ -119,16 +122,16 @@ def keep(storage: Storage, assessed: Assessed) -> StoredSolution:
 
 
 def require_no_stop(stored: StoredSolution) -> None:
-    """Raise UnusableSolution if the report has a stop."""
+    """Raise UnusableSolution if the report contains a stop."""
     found = findings.stops(stored.report["findings"])
     if found:
         raise UnusableSolution([finding["message"] for finding in found])
 
 
 def other_labels(session: Session, *, competition_id: int) -> tuple[str, ...]:
-    """Return the names of the other labels of all solutions that the competition has had, oldest first.
+    """Return the names of the other labels in all of the competition's solutions, oldest first.
 
-    A submission may have them as columns that are not read, under every scoring version.
+    Under every scoring version, a submission may contain columns with these names. They are ignored.
     """
     reports = session.scalars(
         select(SolutionRow.report["other_labels"])

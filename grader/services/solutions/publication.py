@@ -1,6 +1,7 @@
-"""Publication of the secret solution after the reveal; its canonical form.
+"""Publication of the secret solution after the reveal, and its canonical form.
 
-The published solution is that of the live scoring version. A new live version publishes its own solution.
+The published solution belongs to the live scoring version. If another version goes live, its solution is
+published instead.
 """
 
 from collections.abc import Iterator
@@ -24,24 +25,24 @@ from grader.storage.stores import Storage
 
 
 class BundleParameters(StoredJson):
-    """The contents of a bundle; rows of the first version lack `with_results`."""
+    """The parameters of a bundle job; jobs of the first version lack `with_results`."""
 
     with_solution: bool
     with_results: bool = True
 
 
 class NotRevealed(OrganizerError):
-    """A solution cannot be published before the reveal."""
+    """The solution cannot be published before the reveal."""
 
     public_name = "not_revealed"
-    message = "The solution can be published after the private leaderboard is revealed."
+    message = "The private leaderboard has not been revealed. Reveal it before you publish the solution."
 
 
 class SolutionPublished(OrganizerError):
     """The solution is already public."""
 
     public_name = "solution_published"
-    message = "The solution was published at {at:%Y-%m-%d %H:%M:%S} UTC."
+    message = "The solution was already published at {at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 class SolutionNotPublished(ParticipantError):
@@ -49,11 +50,11 @@ class SolutionNotPublished(ParticipantError):
 
     public_name = "solution_not_published"
     kind = ErrorKind.NOT_FOUND
-    message = "The solution of this competition is not published."
+    message = "The solution of this competition has not been published."
 
 
 class SolutionNotWritten(ParticipantError):
-    """The file of a published solution is not written yet."""
+    """The file of the published solution has not been written yet."""
 
     public_name = "solution_not_written"
     kind = ErrorKind.NOT_YET
@@ -72,9 +73,9 @@ class NoCanaryRows(ParticipantError):
 def publish(
     session: Session, *, competition: Competition, actor: Actor, reason: str = "", now: datetime | None = None
 ) -> OrganizerJob:
-    """Publish the solution and the whole receipts irreversibly; return the job that writes the file.
+    """Publish the solution and complete receipts; return the job that writes the solution file.
 
-    Raises NotRevealed, SolutionPublished.
+    This is irreversible. Raise NotRevealed, SolutionPublished.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition = act.competition
@@ -99,23 +100,23 @@ def publish(
 
 
 def write_again(session: Session, *, competition: Competition, actor: Actor, now: datetime) -> None:
-    """Write the file of a new live scoring version if the solution is published."""
+    """Add a job that writes the live version's solution file if the solution is published."""
     if competition.solution_published_at is not None:
         _write(session, competition, actor, now)
 
 
 def digest(competition: Competition) -> str:
-    """Return the digest of the published solution; raise SolutionNotPublished, SolutionNotWritten."""
+    """Return the published solution's digest; raise SolutionNotPublished, SolutionNotWritten."""
     return _written(_published(competition).digest)
 
 
 def nonce(competition: Competition) -> str:
-    """Return the nonce of the published solution; raise as `digest` does."""
+    """Return the nonce of the published solution; raise the same errors as `digest`."""
     return _written(_published(competition).nonce)
 
 
 def canaries(competition: Competition) -> str:
-    """Return the list of canary rows, whose labels were altered; raise SolutionNotPublished, NoCanaryRows."""
+    """Return the published list of canary rows; raise SolutionNotPublished, NoCanaryRows."""
     found = _published(competition).canaries
     if found is None:
         raise NoCanaryRows
@@ -123,7 +124,7 @@ def canaries(competition: Competition) -> str:
 
 
 def has_canaries(competition: Competition) -> bool:
-    """Return whether the published solution has canary rows; False before it is published."""
+    """Return whether the solution is published and has canary rows."""
     version = competition.live_scoring_version
     is_published = competition.solution_published_at is not None
     return is_published and version is not None and version.solution.canaries is not None
@@ -131,7 +132,7 @@ def has_canaries(competition: Competition) -> bool:
 
 def _marked(version: ScoringVersion) -> str:
     count = len(canary_rows.read(version.solution.canaries))
-    return f" {count} of its labels were altered: solution-canaries.csv lists these rows." if count else ""
+    return f" {count} of its labels were random: solution-canaries.csv lists these rows." if count else ""
 
 
 def _published(competition: Competition) -> Solution:
@@ -177,20 +178,23 @@ def canonical_pieces(storage: Storage, *, solution: Solution) -> Iterator[bytes]
 
 
 def committed(storage: Storage, *, solution: Solution) -> tuple[str, Commitment]:
-    """Return the digest of a stored solution, and a commitment to it with a new nonce."""
+    """Return the digest of a stored solution and a commitment to it with a new nonce."""
     nonce = intake.new_nonce(solution.canaries)
     digest, value = hashes(canonical_pieces(storage, solution=solution), nonce=nonce)
     return digest, Commitment(nonce=nonce.hex(), value=value)
 
 
 def without_commitment(session: Session) -> list[Solution]:
-    """Return the solutions without a digest or commitment: clones, whose blobs only workers read."""
+    """Return the solutions without a digest or commitment.
+
+    These are copied solutions: only workers may read their blobs, so they add the commitment later.
+    """
     lacking = or_(Solution.digest.is_(None), Solution.commitment.is_(None))
     return list(session.scalars(select(Solution).where(lacking).order_by(Solution.id)))
 
 
 def keep_commitment(session: Session, *, solution: Solution, digest: str, commitment: Commitment) -> None:
-    """Store the missing digest and commitment of a solution; existing ones are never replaced."""
+    """Store the digest and commitment of a solution without replacing existing ones."""
     mine = update(Solution).where(Solution.id == solution.id).execution_options(synchronize_session=False)
     session.execute(mine.where(Solution.digest.is_(None)).values(digest=digest))
     session.execute(

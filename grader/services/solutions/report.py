@@ -1,4 +1,4 @@
-"""Report on a solution: rows, identities, label leaks, changes from the live solution."""
+"""Reports on solutions: rows, identities, label leaks and changes from the live solution."""
 
 import hashlib
 import math
@@ -31,7 +31,7 @@ from grader.text import csv_lines
 
 ROW_NUMBER, TEST_ROW_NUMBER, ID = "row number", "row number in test.csv", "id"
 MODULI = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 100)
-LARGEST_INTEGER_DIGITS = 18  # of those that fit into 64 bits for certain
+LARGEST_INTEGER_DIGITS = 18  # any integer with this many digits fits into 64 bits
 
 HASHES: dict[str, Callable[[bytes], bytes]] = {
     "MD5": lambda data: hashlib.md5(data, usedforsecurity=False).digest(),
@@ -39,11 +39,11 @@ HASHES: dict[str, Callable[[bytes], bytes]] = {
     "SHA-256": lambda data: hashlib.sha256(data).digest(),
     "CRC-32": lambda data: zlib.crc32(data).to_bytes(4, "big"),
 }
-# Of an id as the 8 bytes of a NumPy integer, by which textbooks split.
+# Textbook splits hash an id as the 8 bytes of a NumPy integer with one of these functions.
 INTEGER_HASHES = ("MD5", "CRC-32")
 SWAP_DIFFERENCE = 0.002
 MOST_OVERLAPS = 20
-LEAST_OVERLAP = 0.5  # of the smaller identity's rows: a smaller overlap is not reported
+LEAST_OVERLAP = 0.5  # share of the smaller identity's rows
 LABEL, USAGE = "the label", "Usage"
 TRUTH_VALUES = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
 Told = Callable[[str], None]
@@ -53,7 +53,7 @@ CHANGE_COLUMNS = ("id", "column", "before", "after")
 
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """A public value of some `rows`: their order by it, and its groups of rows by name."""
+    """A public value of `rows`, as an order of the rows and as named groups of rows."""
 
     name: str
     rows: NDArray[np.intp]
@@ -62,7 +62,7 @@ class Visible:
 
 
 def visible(row_ids: RowIds, scored: NDArray[np.intp], test: PublicTable | None) -> Iterator[Visible]:
-    """Yield the public values of the `scored` rows: row number, id, its hashes, row number in test.csv."""
+    """Yield the public values of scored rows: row number, id, hashes, row number in test.csv."""
     yield _numbers(ROW_NUMBER, scored, scored)
     texts = row_ids.to_bytes().split(b"\n")[:-1]
     integers = _integers(row_ids, texts)
@@ -100,17 +100,18 @@ def _numbers(name: str, values: NDArray[np.int64], rows: NDArray[np.intp]) -> Vi
 
 
 def _hashes(name: str, hashes: Iterator[bytes], rows: NDArray[np.intp]) -> Visible:
-    """Return hashes ordered by their first bytes, with their last bytes and their remainders as groups."""
+    """Return the order of hashes by their first 8 bytes, and groups by digits and remainders."""
     joined = bytearray(next(hashes))
     size = len(joined)
-    for each in hashes:  # one after the other: as objects they would take three times the memory
+    for each in hashes:  # A list of bytes objects would need three times the memory.
         joined += each
     table = np.frombuffer(joined, np.uint8).reshape(-1, size)[rows]
     first = np.zeros(rows.size, np.uint64)
     for byte in table[:, :8].T:
         first = (first << np.uint64(8)) | byte
     remainders = np.zeros(rows.size, np.int64)
-    for byte in table.T:  # as one number, modulo what all moduli divide
+    # The hash as one number, modulo a common multiple of all moduli to avoid overflow.
+    for byte in table.T:
         remainders = (remainders * 256 + byte) % math.lcm(*MODULI)
     groups = {
         **{f"{name} modulo {modulus}": remainders % modulus for modulus in MODULI},
@@ -132,11 +133,11 @@ def describe(
     test: PublicTable | None = None,
     tell: Told = lambda _: None,
 ) -> dict[str, Any]:
-    """Return the report: columns, splits, identities with expected errors, thresholds, overlaps, leaks.
+    """Return the report on a solution: columns, splits, identities, thresholds, overlaps, leaks.
 
-    `tell` receives each step in words; the leaks of a million rows take a while.
+    `tell` receives a progress message for each step, because the leak checks of a million rows take a while.
     """
-    tell("Counting the rows of every identity")
+    tell("Counting the rows of each identity")
     splits = {split: _prepared(truth, split, rules) for split in Split}
     blank = unannotated(truth.identities, len(row_ids))
     members = {name: values >= rules.metric.identity_threshold for name, values in truth.identities.items()}
@@ -173,12 +174,12 @@ def describe(
 
 
 def identity_lines(report: Mapping[str, Any]) -> list[str]:
-    """Return sentences: the number of identities in the score, and those left out with the reason."""
+    """Return sentences about the identities in the score and those left out, with the reasons."""
     names = [line["name"] for line in report["identities"] if line["in_score"]]
-    counts = "1 identity counts" if len(names) == 1 else f"{len(names)} identities count"
+    counts = "1 identity is" if len(names) == 1 else f"{len(names)} identities are"
     lines = [f"{counts} in the score" + (f": {', '.join(names)}." if names else ".")]
     for each in report.get("left_out", ()):
-        lines.append(f"Left out, {each['why']}: {', '.join(each['names'])}.")
+        lines.append(f"Left out ({each['why']}): {', '.join(each['names'])}.")
     return lines
 
 
@@ -245,7 +246,7 @@ def _errors(cell: CellCounts) -> dict[str, float | None]:
 
 
 def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> list[dict[str, Any]]:
-    """Return the label, and the columns with values at the threshold or just below it."""
+    """Return the label column and all columns with values at the threshold or just below it."""
     scored = truth.usage != IGNORED
     columns = [(roles.label, truth.labels, settings.label_threshold)]
     columns += [(name, values, settings.identity_threshold) for name, values in truth.identities.items()]
@@ -266,7 +267,7 @@ def _thresholds(truth: Truth, roles: ColumnRoles, settings: MetricSettings) -> l
 
 
 def _alike_ids(row_ids: RowIds) -> list[str]:
-    """Return ids that differ from another only in case or leading zeros, which other tools confuse."""
+    """Return ids that differ from another only in case or leading zeros, which tools may change."""
     if row_ids.are_integers:
         return []
     first: dict[str, str] = {}
@@ -286,10 +287,10 @@ def _leaks(
     test: PublicTable | None,
     tell: Told,
 ) -> Iterator[dict[str, Any]]:
-    """Yield how well public values predict hidden ones; for identities only the suspicious ones."""
+    """Yield how well public values predict hidden ones; for identities, only suspicious results."""
     label = truth.labels >= rules.metric.label_threshold
     for seen in visible(row_ids, np.flatnonzero(truth.usage != IGNORED), test):
-        tell(f"Looking whether the {seen.name} gives anything away")
+        tell(f"Checking whether the {seen.name} predicts hidden values")
         hidden = [(LABEL, label[seen.rows]), (USAGE, truth.usage[seen.rows] == PUBLIC)]
         of_identities = ((name, mentions[seen.rows]) for name, mentions in members.items())
         for subject, values in chain(hidden, of_identities):
@@ -302,7 +303,7 @@ def _leaks(
 
 
 def _by_groups(seen: Visible, hidden: NDArray[np.bool_]) -> tuple[str, Leak] | None:
-    """Return the name of the groups that predict a hidden fact best, and their leak."""
+    """Return the name and the leak of the groups that best predict a hidden value, or None."""
     leaks = ((name, groups.leak(hidden)) for name, groups in seen.groups)
     found = [(name, leak) for name, leak in leaks if leak and leak.verdict is not Verdict.CLEAN]
     return max(found, key=lambda each: round(each[1].auc, 2), default=None)
@@ -328,9 +329,10 @@ def _test(test: PublicTable) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The rows in which one column differs: their positions in the corrected solution, both values as text.
+    """The rows in which a column differs, with both values as text.
 
-    `is_decisive` is whether a change crosses the threshold; every change of Usage does.
+    `rows` are positions in the corrected solution. `is_decisive` states for each row whether the change
+    crosses the threshold; it is always true for Usage.
     """
 
     column: str
@@ -349,7 +351,7 @@ def compare(
     label: str,
     usage: str | None,
 ) -> tuple[Change, ...]:
-    """Return every changed column; `positions` are the places of the new rows in the live solution."""
+    """Return the changed columns; `positions` are the new rows' positions in the live solution."""
     found = [_number_change(label, live.labels[positions], truth.labels, settings.label_threshold)]
     for name in live.identities:
         if name in truth.identities:
@@ -362,7 +364,7 @@ def compare(
 def change_summary(
     changes: tuple[Change, ...], row_ids: RowIds, live: Truth, truth: Truth, usage: str | None
 ) -> dict[str, Any]:
-    """Return the changes as JSON: counts by column, the first ids, and the rows that change splits."""
+    """Return the changes as JSON: counts by column, the first ids and the moves between splits."""
     rows = np.unique(np.concatenate([np.empty(0, np.intp), *(change.rows for change in changes)]))
     moves = next((_moves(change) for change in changes if change.column == (usage or "Usage")), {})
     return {
@@ -388,7 +390,7 @@ def change_summary(
 
 
 def changes_csv(changes: tuple[Change, ...], row_ids: RowIds) -> bytes:
-    """Return one line per changed value: id, column, before, after."""
+    """Return a CSV file with a row for each changed value: id, column, before and after."""
     return csv_lines([CHANGE_COLUMNS, *_change_lines(changes, row_ids)], line_end="\n").encode()
 
 

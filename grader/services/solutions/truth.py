@@ -1,4 +1,4 @@
-"""Hidden labels, identities and splits of a solution as one file; the random split."""
+"""Hidden values of a solution, their stored form, and the random split."""
 
 import hashlib
 import hmac
@@ -21,11 +21,11 @@ _USAGE = {Split.PUBLIC: PUBLIC, Split.PRIVATE: PRIVATE}
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The values of the organizer's file, without thresholds applied.
+    """The hidden values of a solution, before thresholds are applied.
 
-    `labels` and each of `identities` are float64 of shape (rows,), a blank identity is NaN; `usage` is int8:
-    0 ignored, 1 public, 2 private. All are in the order of the solution's row ids. `other_labels`, `slices`
-    and `pair` enter no score and are kept for diagnosis.
+    `labels` and each of `identities` are float64 arrays of shape (rows,); a blank identity is NaN. `usage` is
+    an int8 array with 0 for ignored, 1 for public and 2 for private rows. All arrays are in the order of the
+    solution's row ids. `other_labels`, `slices` and `pair` do not affect scores; the diagnosis uses them.
     """
 
     labels: NDArray[np.float64]
@@ -37,7 +37,7 @@ class Truth:
 
     @classmethod
     def of(cls, solution: Solution, usage: NDArray[np.int8]) -> "Truth":
-        """Return the hidden part of a solution, with the split of each row."""
+        """Return the hidden values of a solution file with the split of each row."""
         return cls(
             solution.labels,
             solution.identities,
@@ -59,7 +59,10 @@ class Truth:
         settings: MetricSettings,
         in_score: Sequence[str] | None = None,
     ) -> PreparedSplit:
-        """Prepare one split with some identities; those `in_score`, by default all, are in the score."""
+        """Prepare a split for scoring with the given identities.
+
+        `in_score` lists the identities in the score; by default, all of them.
+        """
         rows = self.rows(split)
         return prepare(
             self.labels[rows],
@@ -69,7 +72,7 @@ class Truth:
         )
 
     def to_bytes(self) -> bytes:
-        """Return one blob of compressed arrays without pickle."""
+        """Return all values as one compressed NumPy archive without pickled objects."""
         blob = io.BytesIO()
         arrays: dict[str, NDArray[Any]] = {
             "names": np.frombuffer(json.dumps(list(self.identities)).encode(), dtype=np.uint8),
@@ -95,7 +98,7 @@ class Truth:
             )
 
     def _kept_for_diagnosis(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that enter no score, if there are any."""
+        """Return the arrays that do not affect scores; empty if there are none."""
         texts = {f"slice_{number}": each for number, each in enumerate(self.slices.values())}
         if self.pair is not None:
             texts["pair"] = self.pair
@@ -126,7 +129,7 @@ def _read_kept(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def key_of(secret: str, slug: str) -> bytes:
-    """Return a key for one competition, so that its split reveals nothing about other splits."""
+    """Return a competition's own key, so that its split reveals nothing about other splits."""
     return hmac.digest(secret.encode(), f"split of {slug}".encode(), hashlib.sha256)
 
 
@@ -137,16 +140,16 @@ def split_in_half(
     *,
     key: bytes,
 ) -> NDArray[np.int8]:
-    """Divide rows between the splits by a keyed hash of their id, stratified by label and identities.
+    """Split rows in half by a keyed hash of their ids, stratified by label and identities.
 
-    Rows are sorted by label, by the identities they mention (the rarest first, so that it is divided most
-    evenly) and by the hash, and dealt alternately. Every stratum is halved to within one row. Without the
-    key, neither ids nor their order reveal a row's split.
+    Rows are sorted by label, by the identities they mention and by the hash, and then assigned to the splits
+    alternately. The rarest identity is the first sort key, so it is split most evenly. Every stratum is split
+    in half to within one row. Without the key, neither the ids nor their order reveal a row's split.
     """
     digests = [hashlib.blake2b(text.encode(), digest_size=9, key=key).digest() for text in row_ids]
     hashes = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")
     rarest_first = sorted(members.values(), key=np.count_nonzero)
-    # lexsort sorts by its last key first.
+    # The last key of lexsort is the primary sort key.
     order = np.lexsort([hashes, *reversed(rarest_first), positive])
     first = digests[order[0]][8] & 1 if digests else 0
     usage = np.empty(len(digests), dtype=np.int8)

@@ -24,16 +24,16 @@ from grader.services.standings.places import Standings
 
 
 class UnknownFinalBoard(ParticipantError):
-    """A competition has no final standings of this number."""
+    """The competition has no final standings with this number."""
 
     public_name = "unknown_final_board"
     kind = ErrorKind.NOT_FOUND
-    message = "There are no final standings {number}."
+    message = "There are no final standings with the number {number}."
 
 
 @dataclass(frozen=True, slots=True)
 class FinalRow:
-    """One row of final standings, with the name and the displayed values of that time."""
+    """One row of final standings, with the name and the displayed values at that time."""
 
     rank: int
     team_id: int
@@ -43,7 +43,7 @@ class FinalRow:
 
     @property
     def rank_change(self) -> int | None:
-        """The number of places gained from the public leaderboard."""
+        """The number of ranks gained from the public leaderboard."""
         return None if self.public_rank is None else self.public_rank - self.rank
 
 
@@ -94,7 +94,7 @@ def append(session: Session, *, competition: Competition, reason: str, now: date
 
 
 def append_if_final(session: Session, *, competition: Competition, reason: str, now: datetime) -> None:
-    """Append final standings if there are some already, so that every change is documented."""
+    """Append final standings if the standings are final, so that every change is documented."""
     if competition.finalized_at is not None:
         append(session, competition=competition, reason=reason, now=now)
 

@@ -22,11 +22,11 @@ class Standings:
     split: Split
 
     def rank_of(self, entry: Entry) -> int:
-        """Return the rank that `entry` has, or would have for its team, among the other teams' entries."""
+        """Return the rank that `entry` has, or would have, among the other teams' entries."""
         return self.places_of([entry])[0]
 
     def places_of(self, entries: Sequence[Entry]) -> list[int]:
-        """Return for each entry the rank that it would have among the other teams' entries, in one query."""
+        """Return the rank of each entry among the other teams' entries, in one query."""
         if not entries:
             return []
         counts = [
@@ -36,17 +36,17 @@ class Standings:
         return [count + 1 for count in self.session.execute(select(*counts)).one()]
 
     def entry_of(self, team_id: int) -> Entry | None:
-        """Return a team's entry, None if it has none."""
+        """Return a team's entry, or None without one."""
         row = self.session.scalar(select(Standing).where(*self._rows(), Standing.team_id == team_id))
         return None if row is None else to_entry(row)
 
     def ranked_entry_of(self, team_id: int) -> tuple[Entry, int] | None:
-        """Return a team's entry and its rank, None if it has none."""
+        """Return a team's entry and its rank, or None without an entry."""
         entry = self.entry_of(team_id)
         return None if entry is None else (entry, self.rank_of(entry))
 
     def above(self, entry: Entry) -> Entry | None:
-        """Return the entry directly above one, None above the first."""
+        """Return the entry directly above another, or None above the first."""
         last_first = [
             column if each.is_highest_first else column.desc()
             for each, column in ((each, getattr(Standing, each.name)) for each in order.COLUMNS)
@@ -57,7 +57,7 @@ class Standings:
         return None if row is None else to_entry(row)
 
     def first(self) -> Entry | None:
-        """Return the entry of the leader, None without teams."""
+        """Return the entry of the leader, or None without teams."""
         row = self.session.scalar(select(Standing).where(*self._rows()).order_by(*STANDING_ORDER).limit(1))
         return None if row is None else to_entry(row)
 
@@ -72,7 +72,7 @@ class Standings:
         return count, best
 
     def ranks(self, team_ids: Collection[int] | None = None) -> dict[int, int]:
-        """Return the ranks of teams, by default of all."""
+        """Return the ranks of teams, by default all teams."""
         ranked = self.ranked_teams().subquery()
         query = select(ranked.c.team_id, ranked.c.rank)
         if team_ids is not None:
@@ -80,7 +80,7 @@ class Standings:
         return dict(self.session.execute(query).all())
 
     def ranked_teams(self) -> Select[tuple[int, int]]:
-        """Return the query of `team_id` and `rank` of all teams."""
+        """Return a query of `team_id` and `rank` of all teams."""
         rank = func.row_number().over(order_by=STANDING_ORDER).label("rank")
         return select(Standing.team_id, rank).where(*self._rows())
 
@@ -96,7 +96,7 @@ class Standings:
 
 
 def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collection[int]) -> dict[int, int]:
-    """Return the ranks of teams on several leaderboards, given by scoring version, in one query."""
+    """Return the ranks of teams on several leaderboards in one query."""
     if not boards or not team_ids:
         return {}
     own = aliased(Standing)
@@ -122,12 +122,12 @@ def ranks_on(session: Session, *, boards: Mapping[int, Split], team_ids: Collect
 
 
 def _is_above(values: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Return the condition that a standing comes before one with these values of the order's columns."""
+    """Return the condition that a standing is above one with these values of the order columns."""
     lower: list[ColumnElement[Any]] = []
     higher: list[ColumnElement[Any]] = []
     for column, own in zip(order.COLUMNS, values, strict=True):
         row = getattr(Standing, column.name)
-        # A comparison of tuples has one direction: a column whose highest value comes first changes sides.
+        # A tuple comparison has a single direction, so the operands of descending columns are swapped.
         lower.append(own if column.is_highest_first else row)
         higher.append(row if column.is_highest_first else own)
     return tuple_(*lower) < tuple_(*higher)

@@ -1,4 +1,4 @@
-"""Standing rows of teams: update and rebuild; ranks at the start of each UTC day."""
+"""Standing rows: update and rebuild; ranks at the start of each UTC day."""
 
 from collections.abc import Collection
 from datetime import UTC, date, datetime, time
@@ -29,7 +29,7 @@ _IN_USE = (ScoringVersionState.LIVE, ScoringVersionState.PREPARING)
 
 
 def without_daily_ranks(session: Session, *, now: datetime) -> list[Competition]:
-    """Return the competitions whose ranks at the start of today are missing and not empty."""
+    """Return the competitions that lack the ranks at the start of today."""
     day = now.astimezone(UTC).date()
     written = (
         select(DailyRank.id)
@@ -135,9 +135,9 @@ def to_entry(row: Standing) -> Entry:
 
 
 def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: int) -> None:
-    """Store new public entries that are their team's best; disqualified teams get none."""
+    """Store new public entries that are their teams' best, except for disqualified teams."""
     best = {entry.team_id: entry for entry in sorted(entries, key=order.order, reverse=True)}
-    # The teams' rows are the locks: of two scores recorded at once the better must stay.
+    # The teams' rows serve as locks: if two scores are recorded at once, the better one must remain.
     qualified = session.execute(
         select(Team.id, Team.disqualified_at)
         .where(Team.id.in_(best))
@@ -167,10 +167,11 @@ def enter(session: Session, *, entries: Collection[Entry], scoring_version_id: i
 
 
 def rebuild(session: Session, *, competition: Competition, team_ids: Collection[int]) -> None:
-    """Rewrite the standings of teams after a merge, a disqualification or a change of kind.
+    """Rewrite the standings of teams after a merger, a disqualification or a change of kind.
 
-    The competition is locked. Public standings exist under the live and the prepared scoring version, private
-    ones under the live version after the settling. The sweeper rewrites the daily ranks.
+    The competition must be locked. Public standings exist under the live scoring version and the one in
+    preparation, private standings only under the live version after settling. The sweeper rewrites the daily
+    ranks.
     """
     forget_daily_ranks(session, competition=competition)
     versions = session.scalars(
@@ -195,9 +196,9 @@ def write(
     splits: Collection[Split],
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Replace the standings of these teams, by default of all, on these splits.
+    """Replace the standings of these teams, by default all teams, on these splits.
 
-    Under a coarse feedback mode the shown scores are updated first.
+    In a coarse feedback mode, the displayed scores are updated first.
     """
     doomed = delete(Standing).where(
         Standing.scoring_version_id == scoring_version_id, Standing.split.in_(splits)

@@ -1,8 +1,8 @@
 """Submissions that count for ranking, and their public scores in the feedback mode.
 
-Exact modes show the score itself and store nothing. The shown score of a coarse mode is stored next to the
-score. On a ladder it depends on all files of a team in the order of their acceptance, so it is updated for
-the whole team with each score, merge and rescoring, from stored values without reading files.
+Exact modes display the score itself and store nothing. The displayed score of a coarse mode is stored next to
+the score. In ladder mode, it depends on all files of a team in the order of their acceptance. It is therefore
+updated for the whole team after each score, merger and rescoring, from stored values without reading files.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -33,14 +33,14 @@ from grader.ranking import order
 from grader.ranking.selection import Scored
 from grader.visibility import Feedback
 
-# What a team sends as a participant: one ladder for both.
+# The kinds of files that a team submits as a participant; they share one ladder.
 KINDS = (SubmissionKind.NORMAL, SubmissionKind.LATE)
 CHUNK = 1000
 _OPEN = (JobState.WAITING, JobState.CLAIMED)
 
 
 def units(competition: Competition, score: float, stored: int | None) -> int | None:
-    """Return the shown public score in units of 0.00001; None if hidden."""
+    """Return the displayed public score in units of 0.00001, or None if hidden."""
     return stored if competition.feedback.is_coarse else order.score_units(score)
 
 
@@ -51,7 +51,7 @@ def decimals(competition: Competition, split: Split = Split.PUBLIC) -> int:
 
 
 def benchmark_units(competition: Competition, score: float) -> int | None:
-    """Return the shown public score of a benchmark, rounded in a coarse mode."""
+    """Return the displayed public score of a benchmark, which is rounded in a coarse mode."""
     if competition.feedback is Feedback.BLIND:
         return None
     if not competition.feedback.is_coarse:
@@ -67,9 +67,9 @@ def work_out(
     scoring_version_id: int,
     team_ids: Collection[int] | None = None,
 ) -> None:
-    """Store the shown scores of these teams, by default of all, under a version with a coarse mode.
+    """Store the displayed scores of these teams, by default all, in a coarse feedback mode.
 
-    The teams are locked. A file after a pending one shows nothing yet.
+    The teams are locked. A file after a pending one has no displayed score yet.
     """
     rule = Rule(competition.feedback, competition.feedback_step.units)
     everybody = Team.competition_id == competition.id
@@ -84,7 +84,7 @@ def work_out(
 
 
 def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collection[int]) -> set[int]:
-    """Lock some teams, and return those with files without a result under a version."""
+    """Lock teams, and return those with files that have no result under a version."""
     _lock(session, Team.id.in_(team_ids))
     query = (
         select(Submission.team_id)
@@ -103,7 +103,7 @@ def unfinished(session: Session, *, scoring_version_id: int, team_ids: Collectio
 def out_of_turn(job: ScoringJob) -> ColumnElement[bool]:
     """Return the condition that an earlier file of the same team is pending.
 
-    On a ladder, files of a team are scored in order, so that nothing is shown out of order.
+    In ladder mode, the files of a team are scored in order, so that no score is displayed out of order.
     """
     earlier, waiting = aliased(ScoringJob), aliased(Submission)
     own = job.submission
@@ -129,7 +129,7 @@ def _lock(session: Session, which: ColumnElement[bool]) -> Sequence[int]:
 
 
 def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[Any, ...]]:
-    """Return the query of the teams' files, in the order of acceptance for each team."""
+    """Return the query for the teams' files, in the order of acceptance for each team."""
     return (
         select(
             Submission.team_id,
@@ -163,7 +163,7 @@ def _files(scoring_version_id: int, team_ids: Sequence[int]) -> Select[*tuple[An
 
 
 def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | None]]:
-    """Yield the scores of one team whose shown units differ from the stored ones."""
+    """Yield the scores of one team whose displayed units differ from the stored ones."""
     scored = [file for file in files if file.id is not None]
     in_turn = scored
     if rule.feedback is Feedback.LADDER:
@@ -175,12 +175,12 @@ def _changed(files: Sequence[Row[Any]], rule: Rule) -> Iterator[dict[str, int | 
 
 
 def _has_ended(file: Row[Any]) -> bool:
-    """Return whether later files need not wait for a file; failed files are retried out of turn."""
+    """Return whether a file no longer blocks later ones; failed files are retried out of order."""
     return file.state not in _OPEN or file.status is not SubmissionStatus.PENDING
 
 
 def _file(file: Row[Any]) -> ScoredFile:
-    # A file that was scored before the mode was chosen has no basis: on a ladder it cannot be compared.
+    # A file scored before the mode was chosen has no basis, so it cannot be compared in ladder mode.
     return ScoredFile(file.score, Basis.of(file.noise or 0.0, file.sketch))
 
 
@@ -192,7 +192,7 @@ def scored(
     kinds: Collection[SubmissionKind] = (SubmissionKind.NORMAL,),
     before: datetime | None = None,
 ) -> list[Scored]:
-    """Return the submissions with scores under a scoring version, with both scores as displayed."""
+    """Return the scored submissions of a scoring version with their scores on both splits."""
     public, private = aliased(Score), aliased(Score)
     competition = _competition(session, scoring_version_id)
     query = (

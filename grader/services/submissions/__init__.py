@@ -1,1 +1,1 @@
-"""Submissions: accept an upload, final selection, duplicate files, receipts."""
+"""Submissions: uploads, final selection, duplicate files, receipts."""

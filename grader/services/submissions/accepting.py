@@ -1,4 +1,4 @@
-"""Accept an upload as a submission; a team's own submissions."""
+"""Acceptance of uploads, and lists of a team's submissions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,19 +36,19 @@ FILE_NAME_MAX_LENGTH = 255
 
 
 class DescriptionTooLong(ParticipantError):
-    """A description has more characters than are kept."""
+    """The description is too long."""
 
     public_name = "description_too_long"
 
     def __init__(self, length: int) -> None:
         super().__init__(
-            f"A description has at most {DESCRIPTION_MAX_LENGTH} characters; this one has {length:,}."
+            f"The description has {length:,} characters. Shorten it to at most {DESCRIPTION_MAX_LENGTH}."
         )
         self.length = length
 
 
 class UnknownSubmission(ParticipantError):
-    """There is no such submission, or it is another team's."""
+    """The submission does not exist or belongs to another team."""
 
     public_name = "unknown_submission"
     kind = ErrorKind.NOT_FOUND
@@ -56,16 +56,16 @@ class UnknownSubmission(ParticipantError):
 
 
 class FileDeleted(ParticipantError):
-    """The bytes of a rejected file are not there any more."""
+    """The file of a rejected submission has been deleted."""
 
     public_name = "file_deleted"
     kind = ErrorKind.GONE
-    message = "The file of submission #{submission.id} was rejected, and is not kept any more."
+    message = "The file of submission #{submission.id} was rejected and has been deleted."
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A new submission and its jobs, to be hinted once the transaction is committed."""
+    """A new submission and its jobs, whose hints are sent after the commit."""
 
     submission: Submission
     job_ids: tuple[int, ...]
@@ -73,9 +73,9 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Entered):
-    """An accepted upload, and what its team has left after it.
+    """An accepted upload and the team's remaining submissions.
 
-    `is_new` is false when a program repeated a request that had been accepted before.
+    `is_new` is false if the request repeated an accepted one with the same idempotency key.
     """
 
     allowance: Allowance
@@ -83,7 +83,7 @@ class Accepted(Entered):
 
 
 def size_cap(competition: Competition) -> int:
-    """Return how many bytes a submission of a competition may have; raise NothingToScore."""
+    """Return the maximum size of a submission in bytes; raise NothingToScore."""
     if competition.live_scoring_version is None:
         raise NothingToScore
     return submission_size_cap(competition.live_scoring_version.solution.row_count)
@@ -102,12 +102,12 @@ def accept(
     was_checked: bool = False,
     now: datetime | None = None,
 ) -> Accepted:
-    """Take in a stored file: its submission and a job for every scoring version in use.
+    """Create a submission from a stored file, with a job for every scoring version in use.
 
-    The blob is in the storage before. The time is the database's, read under the competition's lock. A
-    repeated `idempotency_key` with the same bytes returns the earlier submission; otherwise bytes that the
-    team has sent before are taken only `again`. The files of organizers are test submissions: they come at
-    any time, use no limit, and count for nothing.
+    The blob must be stored already. The time is the database's, read under the competition's lock. A
+    repeated `idempotency_key` with the same bytes returns the earlier submission. Otherwise, bytes that the
+    team has submitted before are accepted only if `again` is true. Files from organizers are test
+    submissions: they are accepted at any time, use no submission, and never compete.
     Raises NothingToScore, CompetitionArchived, SubmissionsPaused, CompetitionNotOpen, CompetitionClosed,
     EntryRefused, DescriptionTooLong, InvalidIdempotencyKey, IdempotencyKeyReused, IdenticalFile,
     LimitReached.
@@ -143,14 +143,14 @@ def accept(
 
 
 def team_of(session: Session, *, competition: Competition, user: User, role: Role | None) -> Team | None:
-    """Return the team whose submissions are a person's own: an organizer's are those of all organizers."""
+    """Return the team that owns a user's submissions; all organizers share one team."""
     if role is not None:
         return organizers_team.find(session, competition=competition)
     return rosters.find_team(session, competition=competition, user=user)
 
 
 def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
-    """Return a submission of one of the person's teams; raise UnknownSubmission for any other."""
+    """Return a submission of one of the user's teams; raise UnknownSubmission for any other."""
     submission = session.scalar(
         select(Submission)
         .where(Submission.id == submission_id)
@@ -167,7 +167,7 @@ def get_own(session: Session, *, user: User, submission_id: int) -> Submission:
 
 
 def require_file(submission: Submission) -> None:
-    """Raise FileDeleted if the bytes of a rejected file are not kept any more."""
+    """Raise FileDeleted if the file of a rejected submission has been deleted."""
     if submission.file_deleted_at is not None:
         raise FileDeleted(submission=submission)
 
@@ -175,7 +175,7 @@ def require_file(submission: Submission) -> None:
 def list_of(
     session: Session, *, team: Team | None, page: int = 1, page_size: int = PAGE_SIZE
 ) -> Page[Submission]:
-    """Return a page of a team's submissions, the newest first; who has no team has none."""
+    """Return a page of a team's submissions, newest first; empty without a team."""
     if team is None:
         return page_of_list([], page=page, page_size=page_size)
     mine = (
@@ -187,7 +187,7 @@ def list_of(
 
 
 def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submission]:
-    """Return a part of a team's submissions, the newest first; who has no team has none."""
+    """Return a slice of a team's submissions, newest first; empty without a team."""
     if team is None:
         return Slice((), None, part.size)
     mine = select(Submission).where(Submission.team_id == team.id)
@@ -195,7 +195,7 @@ def slice_of(session: Session, *, team: Team | None, part: Part) -> Slice[Submis
 
 
 def describe(session: Session, *, user: User, submission_id: int, description: str) -> Submission:
-    """Change the description of an own submission; raise UnknownSubmission, DescriptionTooLong."""
+    """Change a submission's description; raise UnknownSubmission, DescriptionTooLong."""
     submission = get_own(session, user=user, submission_id=submission_id)
     submission.description = _checked_description(description)
     session.flush()
@@ -203,7 +203,7 @@ def describe(session: Session, *, user: User, submission_id: int, description: s
 
 
 def is_own(session: Session, *, submission: Submission, user: User) -> bool:
-    """Return whether a submission is of the person's team; organizers' tests are of all organizers."""
+    """Return whether a submission is the user's own; organizers share their test submissions."""
     if submission.team.is_organizers:
         return organizers.role_of(session, competition=submission.competition, user=user) is not None
     member = select(TeamMember.id).where(
@@ -213,7 +213,7 @@ def is_own(session: Session, *, submission: Submission, user: User) -> bool:
 
 
 def _team(session: Session, found: Situation, user: User) -> Team:
-    """Return the team of an upload that is not refused, made with its first one."""
+    """Return the team of an accepted upload; the first upload creates it."""
     if found.is_test:
         return found.team or organizers_team.require(session, competition=found.competition, now=found.now)
     return participations.team_for_upload(

@@ -1,4 +1,4 @@
-"""Add a benchmark submission to a competition: the sample submission or a baseline file."""
+"""Benchmark submissions: the sample submission and baseline files."""
 
 import os
 from datetime import datetime
@@ -25,16 +25,16 @@ DESCRIPTION_MAX_LENGTH = 64
 
 
 class NobodyToEnter(OrganizerError):
-    """A file is entered in somebody's name, and nobody organizes the competition."""
+    """The competition has no organizer to own a benchmark submission."""
 
     public_name = "nobody_to_enter"
-    message = "A baseline is entered in an organizer's name: give the draft an --owner."
+    message = "The competition has no organizer to own the baseline. Create the draft with --owner."
 
 
 def publish(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
 ) -> Entered | None:
-    """Publish a draft and enter the sample submission; raise what `lifecycle.publish` raises."""
+    """Publish a draft and add the sample submission; raise as `lifecycle.publish` does."""
     competition = lifecycle.publish(session, competition=competition, actor=actor, now=now)
     return add_sample(session, storage=storage, competition=competition, actor=actor, now=now)
 
@@ -42,9 +42,9 @@ def publish(
 def add_sample(
     session: Session, *, storage: Storage, competition: Competition, actor: Actor, now: datetime
 ) -> Entered | None:
-    """Enter the sample submission, which scores exactly 0.50000; None if it is there already.
+    """Add the sample submission, which scores exactly 0.50000; return None if it exists.
 
-    It needs somebody in whose name it is entered: without an organizer nothing happens.
+    Also returns None if there is neither an acting user nor an owner to own the submission.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     sample = _sample(storage, competition)
@@ -79,9 +79,9 @@ def add(
     actor: Actor,
     now: datetime,
 ) -> Entered:
-    """Enter a stored file as a benchmark: shown by its score, unranked, under its name.
+    """Add a stored file as a benchmark, shown under its name with its score and without a rank.
 
-    Raises NothingToScore in a draft without a solution.
+    Raises NothingToScore for a draft without a solution.
     """
     competition = lookup.lock(session, competition_id=competition.id)
     if competition.live_scoring_version is None:
@@ -114,7 +114,7 @@ def add(
 
 
 def list_all(session: Session, *, competition: Competition) -> list[Submission]:
-    """Return the benchmarks of a competition, the first entered first."""
+    """Return the benchmarks of a competition, oldest first."""
     query = select(Submission).where(
         Submission.competition_id == competition.id, Submission.kind == SubmissionKind.BENCHMARK
     )
@@ -122,14 +122,14 @@ def list_all(session: Session, *, competition: Competition) -> list[Submission]:
 
 
 def _sample(storage: Storage, competition: Competition) -> StoredBlob:
-    """Return the blob of the sample submission with its length, which no table keeps."""
+    """Return the sample submission's blob with its size, which is not stored in the database."""
     sha256 = lookup.live(competition).solution.sample_submission_sha256
     with storage.open(sha256) as file:
         return StoredBlob(sha256, file.seek(0, os.SEEK_END))
 
 
 def first_organizer(session: Session, *, competition: Competition) -> User:
-    """Return in whose name the operator's shell enters a file; raise NobodyToEnter."""
+    """Return the organizer who owns files added by the operator; raise NobodyToEnter."""
     found = organizers.list_all(session, competition=competition)
     if not found:
         raise NobodyToEnter

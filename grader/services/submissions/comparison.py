@@ -1,6 +1,6 @@
-"""Submissions that a person may compare: their own, benchmarks, competing ones after the reveal.
+"""Comparable submissions: the user's own, benchmarks, and competing ones after the reveal.
 
-What is seen of each is what its own page shows the person, of a benchmark what the leaderboard shows.
+Each submission shows the same results as on its own page, and each benchmark the same as on the leaderboard.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ OWN_COUNT = 200
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A submission to compare; `team` is empty for an own one, `name` says what it is called.
+    """A submission to compare; `team` is empty for the viewer's own, `name` is its display name.
 
-    `score_units` is what the person sees of its score, after the reveal of the private one; None for
-    nothing, and `score` its text.
+    `score_units` is the visible score, which is the private one after the reveal; None if it is hidden.
+    `score` is its text.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: the submission, and what may be seen of its results."""
+    """One side of a comparison: the submission and its visible results."""
 
     choice: Choice
     is_own: bool
@@ -52,9 +52,9 @@ class Side:
 def choices(
     session: Session, *, competition: Competition, team: Team | None, viewer: Viewer, phase: Phase
 ) -> list[Choice]:
-    """Return the newest scored submissions of a team, the benchmarks, and after the reveal the best teams'.
+    """Return the comparable submissions: own, benchmarks and, after the reveal, top teams'.
 
-    `viewer` is with whose eyes the person sees the competition; an organizer's are the same on every file.
+    `viewer` is the person's role in the competition; an organizer sees the same details of every file.
     """
     own = _own(session, competition, team, viewer, phase)
     ids = {each.id for each in own}
@@ -72,7 +72,7 @@ def side(
     viewer: Viewer,
     phase: Phase,
 ) -> Side:
-    """Return what the person may see of a submission, also of one not in `known`; raise UnknownSubmission."""
+    """Return the visible results of a submission, in `known` or not; raise UnknownSubmission."""
     version = lookup.live(competition)
     choice = next((each for each in known if each.id == submission_id), None)
     if choice is not None and choice.is_benchmark:
@@ -93,7 +93,7 @@ def side(
 
 
 def own_counted(session: Session, *, competition: Competition, team: Team | None, phase: Phase) -> int | None:
-    """Return the own submission with which other teams' are compared, None where that is not allowed."""
+    """Return the id of the team's private entry, to compare others with; None before the reveal."""
     version = competition.live_scoring_version
     if team is None or version is None or phase is not Phase.REVEALED:
         return None
@@ -168,7 +168,7 @@ def _others(
 def _benchmark(
     session: Session, competition: Competition, choice: Choice, viewer: Viewer, phase: Phase
 ) -> Mapping[Split, SplitResult]:
-    """Return a benchmark's results: what the leaderboard shows, and where all may be seen, all."""
+    """Return a benchmark's full results, or its displayed score if exact scores are hidden."""
     version = lookup.live(competition)
     allowed = visible_fields(viewer, phase, competition.feedback)
     if Field.PUBLIC_EXACT in allowed:
@@ -189,7 +189,7 @@ def _benchmark(
 def _counted(
     session: Session, competition: Competition, submission_id: int, viewer: Viewer, phase: Phase
 ) -> Side:
-    """Return what may be seen of another team's submission that counted; raise UnknownSubmission."""
+    """Return the visible results of another team's private entry; raise UnknownSubmission."""
     if phase is not Phase.REVEALED:
         raise UnknownSubmission(submission_id=submission_id)
     try:

@@ -1,6 +1,6 @@
-"""Histograms of predictions and agreement of two files, computed once and cached on disk.
+"""Histograms of predictions and agreement of two files, cached on disk.
 
-Both cover all rows of a file together and depend on no label, identity or split.
+Both use all rows of a file together and are independent of labels, identities and splits.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from grader.metrics.prepared import FloatArray
 from grader.settings import Settings
 from grader.storage.disk_cache import DiskCache
 
-# Raised whenever a file may give another histogram than before.
+# Increase this number whenever the same file could produce a different histogram.
 FORMAT = 1
 BINS = 25
-MAX_BYTES = 200_000_000  # about 50,000 of them
+MAX_BYTES = 200_000_000  # enough for about 50,000 histograms
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """What is drawn of a file; `bins` is None where its predictions are too far apart for bins."""
+    """Histogram of a file; `bins` is None if the range of its predictions is too wide to bin."""
 
     bins: Distribution | None
 
@@ -32,7 +32,8 @@ class Histogram:
 class Agreement:
     """Agreement of the row orders of two files.
 
-    `correlation` is Spearman's, None if a file is constant; `moved_rows` counts the rows whose place differs.
+    `correlation` is Spearman's coefficient, or None if a file is constant. `moved_rows` is the number of rows
+    whose ranks differ.
     """
 
     correlation: float | None
@@ -41,18 +42,18 @@ class Agreement:
 
 
 class Histograms:
-    """Histograms by the contents of a submission, and agreements by the contents of two."""
+    """Disk cache of histograms by file hash and of agreements by pairs of hashes."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     @classmethod
     def of(cls, settings: Settings) -> "Histograms":
-        """Return those that an installation keeps on this machine."""
+        """Return the cache of an installation on this machine."""
         return cls(DiskCache(settings.cache() / "histograms", max_bytes=MAX_BYTES))
 
     def get(self, sha256: str) -> Histogram | None:
-        """Return the histogram of a submission, None if it is not kept."""
+        """Return the cached histogram of a submission, or None if there is none."""
         kept = self._files.get(_key(sha256))
         if kept is None:
             return None
@@ -63,13 +64,13 @@ class Histograms:
         return Histogram(Distribution(edges, counts, bins["mean"], bins["deviation"]))
 
     def count(self, sha256: str, predictions: FloatArray) -> Histogram:
-        """Count the histogram of a submission and keep it; never raises for want of a disk."""
+        """Compute and cache the histogram of a submission; disk errors are ignored."""
         found = _counted(predictions)
         self._files.put(_key(sha256), asdict(found))
         return found
 
     def agreement(self, one: str, other: str, read: Callable[[str], FloatArray | None]) -> Agreement | None:
-        """Return the agreement of two submissions by sha256, None if `read` has no predictions of one."""
+        """Return the agreement of two files by sha256; None if `read` returns None for either."""
         kept = self._files.get(_key(one, other))
         if kept is not None:
             return Agreement(**kept.facts)

@@ -1,7 +1,8 @@
 """Analysis of a team's own submission: histogram, agreement with earlier files, diagnosis.
 
-Histogram and agreement cover all rows together and depend on no label, identity or split: a team can compute
-both from its own files. The ranking of identities uses the rounded public table that the team sees anyway.
+The histogram and the agreement use all rows together and are independent of labels, identities and splits, so
+a team can compute both from its own files. The ranking of identities uses the rounded public table that the
+team sees anyway.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,14 @@ from grader.services.leaderboards.submission_results import SplitResult, Summary
 from grader.services.submissions.histograms import Agreement, Histograms
 from grader.storage.stores import BlobDamaged, BlobMissing, Storage, StorageUnavailable
 
-# What is read while somebody waits for a page, where no worker kept the histogram of a larger file.
+# Limits for files that are read during a page request because no worker has cached their histogram.
 MAX_ROWS = 500_000
 MAX_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """An identity with its AUCs as displayed."""
+    """An identity and its displayed AUCs."""
 
     name: str
     subgroup_auc: float | None
@@ -44,10 +45,10 @@ def histogram(
     version: ScoringVersion,
     other_labels: Sequence[str],
 ) -> Distribution | None:
-    """Return how a scored file's predictions are distributed over all its rows.
+    """Return the distribution of a scored file's predictions over all its rows.
 
-    None for what has no score or whose predictions are too far apart for bins, and for what nobody has
-    counted yet and is too large or cannot be read now: the page does without.
+    Returns None for a file without a score, for predictions whose range is too wide to bin, and for a file
+    without a cached histogram that is too large or cannot be read now. The page then omits the histogram.
     """
     if submission.status is not SubmissionStatus.SCORED:
         return None
@@ -59,7 +60,7 @@ def histogram(
 
 
 def earlier(session: Session, *, summary: Summary) -> list[Submission]:
-    """Return the team's scored file before a submission and the best shown before it, newest first."""
+    """Return the team's previous scored file and its best earlier one, newest first."""
     known = Submission.id.in_((summary.previous_id, summary.best_shown_before_id))
     return list(session.scalars(select(Submission).where(known).order_by(Submission.id.desc())))
 
@@ -73,7 +74,7 @@ def agreements(
     version: ScoringVersion,
     other_labels: Sequence[str],
 ) -> list[tuple[Submission, Agreement]]:
-    """Return how the order of a file's rows agrees with each earlier file that can be read."""
+    """Return the agreement of a file's row order with each readable earlier file."""
     files = {each.sha256: each for each in (submission, *earlier)}
     read = cache(lambda sha256: _predictions(storage, files[sha256], version, other_labels))
     found = [(each, histograms.agreement(submission.sha256, each.sha256, read)) for each in earlier]
@@ -83,7 +84,7 @@ def agreements(
 def _predictions(
     storage: Storage, submission: Submission, version: ScoringVersion, other_labels: Sequence[str]
 ) -> FloatArray | None:
-    """Return a file's predictions, None if it is too large to read for a page or cannot be read now."""
+    """Return a file's predictions; None if it is too large for a page or cannot be read now."""
     if submission.size_bytes > MAX_BYTES or version.solution.row_count > MAX_ROWS:
         return None
     try:
@@ -95,7 +96,7 @@ def _predictions(
 
 
 def diagnosis(result: SplitResult | None, version: ScoringVersion) -> tuple[TermCost, ...]:
-    """Rank what a score lacks, from the displayed values; empty where the viewer sees no terms."""
+    """Return the terms by their cost to the score, from displayed values; empty if hidden."""
     if result is None:
         return ()
     lines = [

@@ -1,6 +1,6 @@
-"""Score receipts of submissions: the full one for organizers, the short one for the team.
+"""Score receipts of submissions: complete for organizers, shortened for teams.
 
-When the solution is published, the team's receipt has everything too.
+A team's receipt is also complete once the solution is published.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,16 +19,16 @@ from grader.visibility import Field, Phase, Viewer, visible
 
 CHUNK = 1000
 
-# A receipt is checked against the score itself, so it holds no score that a coarse mode of feedback shows.
+# A receipt is verified against the exact score, so it omits the scores that a coarse feedback mode displays.
 _EXACT = {Split.PUBLIC: Field.PUBLIC_EXACT, Split.PRIVATE: Field.PRIVATE_SCORE}
 
 
 class NoReceipt(ParticipantError):
-    """A submission without a score has no receipt."""
+    """The submission has no score, so there is no receipt."""
 
     public_name = "no_receipt"
     kind = ErrorKind.NOT_FOUND
-    message = "Submission #{submission_id} has no score, and so no receipt."
+    message = "Submission #{submission_id} has no score and therefore no receipt."
 
 
 class CommitmentPending(ParticipantError):
@@ -41,14 +41,14 @@ class CommitmentPending(ParticipantError):
 
 
 def whole(session: Session, *, submission: Submission, version: ScoringVersion) -> Receipt:
-    """Return the whole receipt of a submission's score; raise NoReceipt, CommitmentPending."""
+    """Return the complete receipt of a submission; raise NoReceipt, CommitmentPending."""
     return next(all_whole(session, submissions=[submission], version=version))
 
 
 def all_whole(
     session: Session, *, submissions: Sequence[Submission], version: ScoringVersion
 ) -> Iterator[Receipt]:
-    """Yield as `whole` does the receipts of any number of submissions, in their order."""
+    """Yield the complete receipts of submissions in their order; raise as `whole` does."""
     report = version.solution.report
     identities = tuple(each["name"] for each in report.get("identities", ())) or None
     for start in range(0, len(submissions), CHUNK):
@@ -68,10 +68,11 @@ def all_whole(
 def visible_to(
     session: Session, *, submission: Submission, viewer: Viewer, phase: Phase, number: int | None = None
 ) -> Receipt:
-    """Return as much of a receipt as `viewer` may see; raise NoReceipt, CommitmentPending.
+    """Return the part of a receipt that `viewer` may see; raise NoReceipt, CommitmentPending.
 
-    What the leaderboard shows of each split until the solution is published, and then everything. Organizers
-    may ask for a scoring version by its number; the receipts of all others are of the live one.
+    Until the solution is published, a team's receipt contains the displayed score of each visible split;
+    afterwards, it is complete. Organizers may request a scoring version by its number; all other receipts
+    are for the live version.
     """
     competition = submission.competition
     asked = number if viewer is Viewer.ORGANIZER else None

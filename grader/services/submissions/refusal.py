@@ -1,7 +1,7 @@
-"""Reasons to refuse an upload: closed, paused, archived, not joined, disqualified, repeated, limits.
+"""Reasons to reject an upload: phase, pause, entry, disqualification, repetition, limits.
 
-The rules read nothing: they decide about a situation, so that the submit page, the forecast before a file is
-stored, and the acceptance under the competition's lock cannot disagree.
+These functions read nothing. They decide on a situation, so the Submissions page, the forecast before a file
+is stored, and the acceptance under the competition's lock always agree.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ from grader.visibility import Phase
 
 
 class CompetitionNotOpen(ParticipantError):
-    """The competition takes no submissions yet."""
+    """The competition is not open yet."""
 
     public_name = "competition_not_open"
     kind = ErrorKind.FORBIDDEN
@@ -43,7 +43,7 @@ class CompetitionClosed(ParticipantError):
 
 
 class CompetitionArchived(ParticipantError):
-    """An archived competition takes no files, late ones and tests included."""
+    """An archived competition accepts no files, not even late submissions and tests."""
 
     public_name = "competition_archived"
     kind = ErrorKind.FORBIDDEN
@@ -55,21 +55,21 @@ class TeamDisqualified(ParticipantError):
 
     public_name = "team_disqualified"
     kind = ErrorKind.FORBIDDEN
-    message = "Your team cannot submit files, because the organizers disqualified it: {reason}"
+    message = "Your team cannot submit files because the organizers disqualified it: {reason}"
 
 
 class NothingToScore(ParticipantError):
-    """A draft without a solution cannot score a file."""
+    """A draft without a solution cannot score files."""
 
     public_name = "nothing_to_score"
     kind = ErrorKind.CONFLICT
-    message = "This competition has no solution yet, so no file can be scored."
+    message = "This competition has no solution yet, so files cannot be scored."
 
 
 def refusal(situation: Situation) -> ParticipantError | None:
-    """Return why an upload is refused; None if it is accepted, or repeats one that was accepted.
+    """Return the reason to reject an upload; None if it is accepted or repeats an accepted one.
 
-    Without a file it says why any file would be refused.
+    Without a file, return the reason to reject any file.
     """
     competition, now, file, earlier = situation.competition, situation.now, situation.file, situation.earlier
     refused = _of_competition(competition) or (repeats.refusal_of_key(file, earlier) if file else None)
@@ -89,7 +89,7 @@ def refusal(situation: Situation) -> ParticipantError | None:
 
 
 def kind(situation: Situation) -> SubmissionKind:
-    """Return what an upload that is not refused becomes: a submission, a late one, or organizers' test."""
+    """Return the kind of an accepted upload: normal, late, or an organizer's test."""
     if situation.is_test:
         return SubmissionKind.HIDDEN
     is_late = phases.phase(situation.competition, situation.now) is Phase.REVEALED
@@ -97,14 +97,14 @@ def kind(situation: Situation) -> SubmissionKind:
 
 
 def takes_files(competition: Competition, now: datetime) -> bool:
-    """Return whether teams may send files at `now`: while it is open and not paused, and after the reveal."""
+    """Return whether teams may submit files at `now`, on time or late."""
     return of_phase(competition, now) is None
 
 
 def of_phase(
     competition: Competition, now: datetime
 ) -> CompetitionNotOpen | SubmissionsPaused | CompetitionClosed | None:
-    """Return why teams may not send files at `now`, None if they may."""
+    """Return the reason why teams may not submit files at `now`, or None if they may."""
     phase = phases.phase(competition, now)
     if phase is Phase.SCHEDULED:
         return CompetitionNotOpen(competition.opens_at)

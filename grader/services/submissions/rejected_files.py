@@ -1,8 +1,8 @@
-"""Deletion of rejected files: after a day, or over the storage quota of a team or person.
+"""Deletion of rejected files: after a day, or above the storage quota of a team or person.
 
-The row stays with its problems; `file_deleted_at` says since when it does not need its blob. What no other
-row needs is deleted by the collector's rule: under the lock that excludes whoever is about to name the blob,
-and never so young that it may have been stored for an upload under way.
+The row and its problems are kept. `file_deleted_at` is the time at which the row released its blob.
+A blob that no other row needs is deleted by the collector's rule: under the lock that excludes writers about
+to reference the blob, and only if it is too old to belong to an upload in progress.
 """
 
 from datetime import datetime, timedelta
@@ -19,18 +19,18 @@ from grader.storage.stores import Storage
 KEPT_FOR = timedelta(days=1)
 QUOTA_WINDOW = timedelta(hours=1)
 QUOTA_BYTES = 200_000_000
-# From storing a file to writing its row it takes seconds, or minutes on a machine that can hardly go on.
+# Storing a file and writing its row are seconds apart, or minutes on an overloaded machine.
 UNTOUCHED_FOR = timedelta(minutes=10)
-# What was released before is an orphan as any other by now, and goes with the daily collection.
+# Blobs released earlier are ordinary orphans, which the daily collection deletes.
 REMEMBERED_FOR = timedelta(hours=3)
 MOST = 500
 
 
 def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int, now: datetime) -> bool:
-    """Give up a rejected file's bytes if its team has no room for them; return whether it did.
+    """Release a rejected file's bytes if they exceed the storage quota; return whether it did.
 
-    Files count that were rejected in the hour before and are kept, of the team or of the person: who makes
-    one team after the other has one quota. The team is locked before they are counted.
+    The quota covers the kept files that were rejected within the last hour, by team or by person, so creating
+    another team does not provide a new quota. The team is locked before its files are counted.
     """
     submission = session.scalars(
         select(Submission)
@@ -56,12 +56,12 @@ def release_over_quota(session: Session, *, submission_id: int, quota_bytes: int
 
 
 def was_over_quota(submission: Submission) -> bool:
-    """Return whether a file's bytes were given up at once, and not after a day."""
+    """Return whether a file's bytes were released immediately and not after a day."""
     return submission.file_deleted_at is not None and submission.file_deleted_at == submission.finished_at
 
 
 def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
-    """Give up the bytes of files that were rejected more than a day ago; return how many."""
+    """Release the bytes of files that were rejected over a day ago; return their number."""
     job = aliased(ScoringJob)
     is_needed = select(job.id).where(job.submission_id == Submission.id, job.state != JobState.REJECTED)
     old = (
@@ -86,7 +86,7 @@ def release_old(session: Session, *, now: datetime, limit: int = MOST) -> int:
 
 
 def delete(database: Database, storage: Storage) -> set[str]:
-    """Give up what is old, and delete the blobs that were given up and that nothing else needs."""
+    """Release old rejected files, and delete the released blobs that nothing else needs."""
     while True:
         with database.read() as session:
             now = db.now(session)
@@ -104,7 +104,7 @@ def delete(database: Database, storage: Storage) -> set[str]:
 
 
 def _is_needed_by_a_job(session: Session, submission_id: int) -> bool:
-    """Return whether a scoring version has another result for a file than rejected."""
+    """Return whether a scoring version has a result other than rejected for a file."""
     jobs = select(ScoringJob.id).where(
         ScoringJob.submission_id == submission_id, ScoringJob.state != JobState.REJECTED
     )

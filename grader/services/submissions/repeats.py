@@ -1,4 +1,4 @@
-"""Repeated uploads: the same idempotency key, or a file that the team has sent before."""
+"""Repeated uploads: the same idempotency key, or a file that the team has submitted before."""
 
 import re
 from dataclasses import dataclass
@@ -16,20 +16,23 @@ _KEY = re.compile(rf"[\x20-\x7e]{{1,{KEY_MAX_LENGTH}}}")
 
 
 class InvalidIdempotencyKey(ParticipantError):
-    """An `Idempotency-Key` that cannot be kept."""
+    """The `Idempotency-Key` is malformed."""
 
     public_name = "invalid_idempotency_key"
-    message = f"An Idempotency-Key has 1 to {KEY_MAX_LENGTH} printable ASCII characters, such as a UUID."
+    message = (
+        f"The Idempotency-Key is invalid. Use 1 to {KEY_MAX_LENGTH} printable ASCII characters, "
+        "such as a UUID."
+    )
 
 
 class IdempotencyKeyReused(ParticipantError):
-    """An `Idempotency-Key` of an earlier submission came with other bytes."""
+    """The `Idempotency-Key` belongs to an earlier submission with different bytes."""
 
     public_name = "idempotency_key_reused"
     kind = ErrorKind.MISMATCH
     message = (
         "This Idempotency-Key belongs to submission #{submission_id}, which has a different file. "
-        "No submission used; send a new file with a new key."
+        "This request used no submission. Send a new file with a new key."
     )
     submission_id: int
 
@@ -39,15 +42,17 @@ class IdempotencyKeyReused(ParticipantError):
 
 
 class IdenticalFile(ParticipantError):
-    """The team has sent the same bytes before, and they wait or have a score."""
+    """The team has submitted the same bytes before, and that submission is pending or scored."""
 
     public_name = "identical_file"
     kind = ErrorKind.CONFLICT
 
     def __init__(self, earlier: Submission) -> None:
-        waits = " It is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
+        waits = " That submission is not scored yet." if earlier.status is SubmissionStatus.PENDING else ""
         sent = f"{earlier.submitted_at:%Y-%m-%d %H:%M} UTC"
-        super().__init__(f"Identical to #{earlier.id} of {sent}, no submission used.{waits}")
+        super().__init__(
+            f"This file is identical to submission #{earlier.id} from {sent}. It used no submission.{waits}"
+        )
         self.submission_id = earlier.id
 
     @property
@@ -57,7 +62,7 @@ class IdenticalFile(ParticipantError):
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """What a request says about its file; `again` takes bytes that the team has sent before."""
+    """The file of a request; `again` accepts bytes that the team has submitted before."""
 
     sha256: str
     again: bool = False
@@ -66,7 +71,7 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A team's earlier submissions that a file may repeat: the one of its key, the newest of its bytes."""
+    """Earlier submissions: the one with the same key, and the newest one with the same bytes."""
 
     of_key: Submission | None = None
     of_bytes: Submission | None = None
@@ -78,7 +83,7 @@ NOTHING_EARLIER = Earlier()
 def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
     """Return the earlier submissions of a team that a file may repeat.
 
-    Of its bytes one counts that waits or is scored; after a failure they are a new try.
+    Only pending and scored submissions count as identical; a rejected or failed file may be sent again.
     """
     if team is None:
         return NOTHING_EARLIER
@@ -100,13 +105,13 @@ def find(session: Session, *, team: Team | None, file: SentFile) -> Earlier:
     found = session.scalars(select(Submission).where(wanted)).all()
     return Earlier(
         of_key=next((each for each in found if key is not None and each.idempotency_key == key), None),
-        # Where that of the key has these bytes, the request is a repeated one and its bytes do not matter.
+        # If this is the submission with the same key, the request repeats it and `of_bytes` is not used.
         of_bytes=next((each for each in found if each.sha256 == file.sha256), None),
     )
 
 
 def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | IdempotencyKeyReused | None:
-    """Return what is wrong with the key of a file, None if nothing is."""
+    """Return the error in a file's idempotency key, or None if the key is valid."""
     if file.idempotency_key is not None and not _is_key(file.idempotency_key):
         return InvalidIdempotencyKey()
     if earlier.of_key is not None and earlier.of_key.sha256 != file.sha256:
@@ -115,7 +120,7 @@ def refusal_of_key(file: SentFile, earlier: Earlier) -> InvalidIdempotencyKey | 
 
 
 def refusal_of_bytes(file: SentFile, earlier: Earlier) -> IdenticalFile | None:
-    """Return which earlier submission has the bytes of a file that may not come again."""
+    """Return the error for bytes that the team has submitted before; None if they are accepted."""
     if file.again or earlier.of_bytes is None:
         return None
     return IdenticalFile(earlier.of_bytes)

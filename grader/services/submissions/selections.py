@@ -1,8 +1,8 @@
-"""Final selection: a team selects the submissions for the private leaderboard, or gets its best.
+"""Final selection of submissions for the private leaderboard, by the team or automatically.
 
-A team picks up to N; places that it leaves free are filled after the close with its best true public scores.
-Picks can be changed until the close, or until a later deadline where organizers reopened the selection; never
-after the reveal. A merge keeps the picks of both teams, which may then be more than N.
+A team selects up to N submissions. After the close, its best submissions by exact public score fill the
+remaining places. The selection can be changed until the close, or until a later deadline if organizers
+reopened it, but never after the reveal. A merger keeps the selections of both teams, which may exceed N.
 """
 
 import enum
@@ -28,7 +28,7 @@ from grader.visibility import Phase
 
 
 class SelectionClosed(ParticipantError):
-    """The competition has closed, and with it the selection, or the time is over in which it was reopened."""
+    """The selection is closed, together with the competition or after it was reopened."""
 
     public_name = "selection_closed"
     kind = ErrorKind.FORBIDDEN
@@ -37,11 +37,11 @@ class SelectionClosed(ParticipantError):
         self.closed_at = closes_at(competition)
         when = f" at {self.closed_at:%Y-%m-%d %H:%M:%S} UTC" if self.closed_at else ""
         with_it = "" if self.closed_at != competition.closes_at else " with the competition"
-        super().__init__(f"The final selection was closed{with_it}{when}.")
+        super().__init__(f"The final selection closed{with_it}{when}.")
 
 
 class SelectionStays(OrganizerError):
-    """The final selection cannot be reopened like this."""
+    """The final selection cannot be reopened."""
 
     public_name = "selection_stays"
 
@@ -59,7 +59,7 @@ class NotSelectable(ParticipantError):
 
 
 class TooManySelected(ParticipantError):
-    """As many submissions as may be selected are selected."""
+    """The team has already selected as many submissions as it may."""
 
     public_name = "too_many_selected"
     kind = ErrorKind.CONFLICT
@@ -68,7 +68,7 @@ class TooManySelected(ParticipantError):
         names = ", ".join(f"#{submission_id}" for submission_id in selected_ids)
         super().__init__(
             f"You can select at most {limit} {'submission' if limit == 1 else 'submissions'}, and {names} "
-            f"{'is' if len(selected_ids) == 1 else 'are'}. Deselect one first."
+            f"{'is' if len(selected_ids) == 1 else 'are'} selected. Deselect one first."
         )
         self.limit = limit
         self.selected_ids = tuple(selected_ids)
@@ -79,7 +79,7 @@ class TooManySelected(ParticipantError):
 
 
 class Reason(enum.StrEnum):
-    """Why a submission would count."""
+    """Reasons why a submission would compete."""
 
     PICKED = "picked"
     PICKED_WAITING = "picked_waiting"
@@ -88,12 +88,13 @@ class Reason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What would count for a team if the competition closed now.
+    """The submissions of a team that would compete if the competition closed now.
 
-    `reasons` has the submissions that would count, picks first. A coarse mode hides the true public scores
-    until the reveal: then it has the picks only, and `filled_later` is how many places other files get.
-    `excess` is how many picks a team has too many after a merge: until it takes them back, its best ones by
-    public score count.
+    `reasons` contains the submissions that would compete, selected ones first. A coarse mode hides the exact
+    public scores until the reveal. `reasons` then contains only selected submissions, and `filled_later` is
+    the number of places that other submissions will fill. `excess` is the number of submissions that a team
+    has selected above the limit after a merger. Until it deselects them, its best selected ones by public
+    score compete.
     """
 
     limit: int
@@ -103,14 +104,14 @@ class Choice:
 
     @property
     def excess(self) -> int:
-        """How many submissions must be deselected."""
+        """The number of submissions that must be deselected."""
         return max(0, len(self.picked_ids) - self.limit)
 
 
 def select(
     session: Session, *, user: User, submission_id: int, is_selected: bool = True, now: datetime | None = None
 ) -> Submission:
-    """Select an own submission for the private leaderboard, or deselect it.
+    """Select a submission of the user's team for the private leaderboard, or deselect it.
 
     Raises UnknownSubmission, SelectionClosed, NotSelectable, TooManySelected.
     """
@@ -132,7 +133,7 @@ def select(
 
 
 def is_open(competition: Competition, now: datetime) -> bool:
-    """Return whether picks can be changed at `now`."""
+    """Return whether the selection can be changed at `now`."""
     match phases.phase(competition, now):
         case Phase.SCHEDULED | Phase.OPEN:
             return True
@@ -143,7 +144,7 @@ def is_open(competition: Competition, now: datetime) -> bool:
 
 
 def closes_at(competition: Competition) -> datetime | None:
-    """Return until when the selection can be changed: the close, or the selection's later deadline."""
+    """Return the time at which the selection closes: the close, or its own later deadline."""
     moments = (competition.closes_at, competition.selection_deadline)
     if competition.closes_at is None:
         return None
@@ -159,19 +160,19 @@ def reopen(
     actor: Actor,
     now: datetime | None = None,
 ) -> Competition:
-    """Reopen the selection until a time after the close; the reveal waits. Raises SelectionStays."""
+    """Reopen the selection until a later time and delay an earlier reveal; raise SelectionStays."""
     competition = lookup.lock(session, competition_id=competition.id)
     now = now or db.now(session)
     if phases.phase(competition, now) is Phase.REVEALED:
         raise SelectionStays(
-            "The private leaderboard is revealed; so the final selection cannot be reopened."
+            "The private leaderboard is revealed, so the final selection cannot be reopened."
         )
     if competition.closes_at is None:
         raise SelectionStays("The competition has no closing date, so its final selection is already open.")
     if until <= max(now, competition.closes_at):
         raise SelectionStays(
-            "The final selection can only be reopened until a time in the future and after the close, not "
-            f"until {until:%Y-%m-%d %H:%M} UTC."
+            f"The final selection cannot be reopened until {until:%Y-%m-%d %H:%M} UTC. Choose a time in the "
+            "future and after the close."
         )
     before, competition.selection_deadline = competition.selection_deadline, until
     if competition.reveals_at is not None and competition.reveals_at < until:
@@ -193,13 +194,13 @@ def reopen(
 
 
 def is_selectable(submission: Submission) -> bool:
-    """Return whether a submission may be picked: also one that is not scored yet."""
+    """Return whether a submission may be selected; it need not be scored yet."""
     is_normal = submission.kind is SubmissionKind.NORMAL
     return is_normal and submission.status is not SubmissionStatus.REJECTED
 
 
 def would_count(session: Session, *, competition: Competition, team: Team, now: datetime) -> Choice:
-    """Return which submissions of a team would count now, and why."""
+    """Return the team's submissions that would compete now, and the reasons."""
     limit = competition.selection_count
     entries = _public_entries(session, competition, team)
     picked = [submission.id for submission in shown_scores.selected(session, team=team)]
@@ -222,7 +223,7 @@ def would_count(session: Session, *, competition: Competition, team: Team, now: 
 
 
 def _public_entries(session: Session, competition: Competition, team: Team) -> list[Entry]:
-    """Return the scored submissions with their true public scores."""
+    """Return the scored submissions with their exact public scores."""
     rows = session.execute(
         select_rows(Submission.id, Score.score, Submission.submitted_at)
         .join(Score, Score.submission_id == Submission.id)

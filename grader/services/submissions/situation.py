@@ -1,4 +1,4 @@
-"""Situation: everything that deciding about an upload needs, read at one moment."""
+"""Situation: all data needed to decide on an upload, read at the same time."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,10 +19,10 @@ from grader.services.teams import organizers_team
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known at `now` about a person who sends a file, or could send one where there is no `file`.
+    """The state of a user in a competition at `now`, with the file to submit, if any.
 
-    An organizer has a role, and the organizers' team. `bound_to` is the team that a person without a team is
-    bound to.
+    For an organizer, `role` is set and `team` is the organizers' team. `bound_to` is the team to which a user
+    without a team is bound.
     """
 
     now: datetime
@@ -37,12 +37,12 @@ class Situation:
 
     @property
     def is_test(self) -> bool:
-        """Whether the file is a test submission, as those of organizers are."""
+        """Whether the file is a test submission of an organizer."""
         return self.role is not None
 
     @property
     def repeated(self) -> Submission | None:
-        """The submission that an earlier request with the same key and bytes has made."""
+        """The submission of an earlier request with the same key and bytes."""
         earlier = self.earlier.of_key
         return earlier if earlier and self.file and earlier.sha256 == self.file.sha256 else None
 
@@ -50,9 +50,9 @@ class Situation:
 def read(
     session: Session, *, slug: str, user: User, file: SentFile | None = None, now: datetime | None = None
 ) -> Situation:
-    """Return the situation of a person in a competition; it is a forecast unless the competition is locked.
+    """Return a user's situation in a competition; a forecast unless the competition is locked.
 
-    The time is the database's unless it is given. Raises UnknownCompetition.
+    `now` defaults to the database's time. Raises UnknownCompetition.
     """
     competition, role, participation, team, time = _person(session, slug, user)
     now = now or time
@@ -75,7 +75,7 @@ def read(
 def _person(
     session: Session, slug: str, user: User
 ) -> tuple[Competition, Role | None, Participation | None, Team | None, datetime]:
-    """Return a competition, a person's role, participation and team in it, and the time."""
+    """Return a competition, the user's role, participation and team in it, and the time."""
     found = session.execute(
         lookup.with_slug(slug)
         .add_columns(Organizer.role, Participation, Team, db.clock(session))

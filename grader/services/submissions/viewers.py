@@ -1,4 +1,4 @@
-"""Open one submission as its team or as an organizer, with its neighbours in time."""
+"""Access to one submission by its team or an organizer, with its neighbors in time."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from grader.visibility import Viewer
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A submission, with whose eyes the person sees it, and whether it is of the person's team."""
+    """A submission, the viewer's role, and whether it belongs to the viewer's team."""
 
     submission: Submission
     viewer: Viewer
@@ -22,9 +22,9 @@ class Opened:
 
 
 def open_submission(session: Session, *, user: User, submission_id: int) -> Opened:
-    """Return a submission for its team or for an organizer of its competition; raise UnknownSubmission.
+    """Return a submission for its team or an organizer; raise UnknownSubmission.
 
-    An organizer's eyes are an organizer's also on a file of the own team.
+    An organizer who is also a member of the submission's team sees it as an organizer.
     """
     submission = _find(session, submission_id)
     is_own = accepting.is_own(session, submission=submission, user=user)
@@ -36,7 +36,7 @@ def open_submission(session: Session, *, user: User, submission_id: int) -> Open
 
 
 def open_as_operator(session: Session, *, submission_id: int) -> Opened:
-    """Return a submission with an organizer's eyes, for a command on the machine; raise UnknownSubmission."""
+    """Return a submission as organizers see it, for the command line; raise UnknownSubmission."""
     return Opened(_find(session, submission_id), Viewer.ORGANIZER, is_own=False)
 
 
@@ -59,14 +59,14 @@ def _find(session: Session, submission_id: int) -> Submission:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The ids of the submissions before and after one, None at either end."""
+    """The ids of the previous and the next submission, None at either end."""
 
     previous: int | None
     next: int | None
 
 
 def neighbours_of(session: Session, *, submission: Submission) -> Neighbours:
-    """Return which submissions of the same team came just before and after one, in one query."""
+    """Return the ids of the team's submissions just before and after one, in one query."""
     sent_at = Submission.__table__.c.submitted_at
     own = tuple_(literal(submission.submitted_at, sent_at.type), literal(submission.id))
     time = tuple_(Submission.submitted_at, Submission.id)

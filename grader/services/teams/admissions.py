@@ -1,4 +1,4 @@
-"""Requests to join a competition that need approval: organizers admit or refuse a person."""
+"""Requests to join that need approval: organizers admit or reject a user."""
 
 from datetime import datetime
 
@@ -21,9 +21,9 @@ def decide(
     actor: Actor,
     now: datetime | None = None,
 ) -> Participation:
-    """Admit a person or refuse them, as an organizer; also somebody who has not asked, at any time.
+    """Admit or reject a person as an organizer, at any time and even without a request.
 
-    Somebody who has not asked still accepts the rules before the first upload.
+    An admitted person who has not asked to join must still accept the rules before the first upload.
     """
     act = acting.begin(session, competition=competition, actor=actor, now=now)
     competition, now = act.competition, act.now
@@ -48,12 +48,12 @@ def decide(
 
 
 def waiting(session: Session, *, competition: Competition) -> list[Participation]:
-    """Return the requests that wait for an organizer, the oldest first."""
+    """Return the requests that await an organizer's decision, oldest first."""
     return _in_state(session, competition, RequestState.OPEN)
 
 
 def refused(session: Session, *, competition: Competition) -> list[Participation]:
-    """Return whom the organizers refused, the oldest request first."""
+    """Return the rejected requests, oldest first."""
     return _in_state(session, competition, RequestState.REFUSED)
 
 

@@ -1,4 +1,4 @@
-"""Team invitations: the invite link, invitations by user name; accept, decline, withdraw."""
+"""Team invitations by link or by user name: create, accept, decline, withdraw."""
 
 import hashlib
 import secrets
@@ -17,31 +17,32 @@ from grader.services.teams.rosters import AlreadyInTeam, TeamFull, TeamRefusal, 
 
 
 class UnknownInvitation(TeamRefusal):
-    """There is no such invitation, or it has ended, or nobody can use it any more: the answer is the same."""
+    """The invitation does not exist, has ended or can no longer be used."""
 
     public_name = "unknown_invitation"
     kind = ErrorKind.NOT_FOUND
     message = (
-        "This invitation is not valid: it was used, withdrawn or replaced, or teams can no longer change."
+        "This invitation is not valid. It may have been used, withdrawn or replaced, or teams can no longer "
+        "change."
     )
 
 
 class AlreadyInvited(TeamRefusal):
-    """The team has invited this person, who has not answered."""
+    """The team has already invited this person, who has not responded."""
 
     public_name = "already_invited"
-    message = "Your team has already invited {name}; the invitation is waiting for an answer."
+    message = "Your team has already invited {name}, who has not responded yet."
 
 
 class AlreadyMember(TeamRefusal):
-    """The person is in the team."""
+    """The person is already in the team."""
 
     public_name = "already_member"
-    message = "{name} is in your team."
+    message = "{name} is already in your team."
 
 
 class MustMerge(TeamRefusal):
-    """The person's own team has submitted: only the whole team can join another."""
+    """The person's team has submitted, so only the whole team can join another."""
 
     public_name = "must_merge"
     message = (
@@ -51,16 +52,16 @@ class MustMerge(TeamRefusal):
 
 
 class MustLeave(TeamRefusal):
-    """The person is in a team with others."""
+    """The person is in a team with other members."""
 
     public_name = "must_leave"
     message = "You are in the team {team.name}. Leave it before you join another."
 
 
 def make_link(act: Act) -> str:
-    """Return the token of a new invitation link, which is shown once and replaces the team's earlier one.
+    """Create an invitation link and return its token, which is shown only once.
 
-    Raises NotInTeam, NotLeader, TeamsFrozen, TooMuchMail.
+    The link replaces the team's earlier one. Raises NotInTeam, NotLeader, TeamsFrozen, TooMuchMail.
     """
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     rosters.require_changeable(act.competition, act.now)
@@ -77,7 +78,7 @@ def make_link(act: Act) -> str:
 
 
 def revoke_link(act: Act) -> None:
-    """Make the team's invitation link useless; raise NotInTeam, NotLeader."""
+    """Revoke the team's invitation link; raise NotInTeam, NotLeader."""
     _end_links(
         act.session,
         rosters.require_led_team(act.session, competition=act.competition, user=act.user),
@@ -86,7 +87,7 @@ def revoke_link(act: Act) -> None:
 
 
 def invite(act: Act, *, name: str) -> TeamInvite:
-    """Invite a person by name; every member may.
+    """Invite a person by name; every member may do this.
 
     Raises NotInTeam, TeamsFrozen, TeamFull, UnknownUser, AlreadyMember, AlreadyInvited, TooMuchMail.
     """
@@ -107,7 +108,7 @@ def invite(act: Act, *, name: str) -> TeamInvite:
 
 
 def withdraw(act: Act, *, invite_id: int) -> None:
-    """Take back an invitation of the person's team, as its leader or as who made it.
+    """Withdraw an invitation of the person's team, as the team's leader or the sender.
 
     Raises NotInTeam, UnknownInvitation, NotLeader.
     """
@@ -122,7 +123,7 @@ def withdraw(act: Act, *, invite_id: int) -> None:
 
 
 def decline(act: Act, *, invite_id: int) -> None:
-    """Turn an invitation down; raise UnknownInvitation if it is not the person's."""
+    """Decline an invitation; raise UnknownInvitation if it is not addressed to the person."""
     _own(act.session, act.competition, act.user, invite_id).ended_at = act.now
     act.session.flush()
 
@@ -130,7 +131,7 @@ def decline(act: Act, *, invite_id: int) -> None:
 def accept(act: Act, *, invite_id: int) -> Team:
     """Join the team that invited the person by name.
 
-    Raises UnknownInvitation, and what `_enter` raises.
+    Raises UnknownInvitation and the errors of `_enter`.
     """
     invitation = _own(act.session, act.competition, act.user, invite_id)
     _enter(act.session, act.competition, invitation.team, act.user, act.now)
@@ -138,16 +139,16 @@ def accept(act: Act, *, invite_id: int) -> Team:
 
 
 def accept_link(act: Act, *, token: str) -> Team:
-    """Join the team whose link the person holds; raise UnknownInvitation, and what `_enter` raises."""
+    """Join the team of an invitation link; raise UnknownInvitation and the errors of `_enter`."""
     team = open_link(act.session, competition=act.competition, token=token, now=act.now).team
     _enter(act.session, act.competition, team, act.user, act.now)
     return team
 
 
 def open_link(session: Session, *, competition: Competition, token: str, now: datetime) -> TeamInvite:
-    """Return the link of a token with its team and who made it.
+    """Return the invitation link of a token, with its team and creator.
 
-    Raises UnknownInvitation, also where teams can no longer change: then no link leads anywhere.
+    Raises UnknownInvitation if there is no such link or teams can no longer change.
     """
     found = session.scalar(
         select(TeamInvite)
@@ -166,7 +167,7 @@ def open_link(session: Session, *, competition: Competition, token: str, now: da
 
 
 def link_of(session: Session, *, team: Team) -> TeamInvite | None:
-    """Return the team's invitation link, whose token nobody knows any more; None without one."""
+    """Return the team's invitation link, or None without one; its token is not stored."""
     return session.scalar(
         select(TeamInvite).where(
             TeamInvite.team_id == team.id, TeamInvite.user_id.is_(None), TeamInvite.ended_at.is_(None)
@@ -175,7 +176,7 @@ def link_of(session: Session, *, team: Team) -> TeamInvite | None:
 
 
 def of_team(session: Session, *, team: Team) -> list[TeamInvite]:
-    """Return the team's invitations by name that wait for an answer, the oldest first."""
+    """Return the team's open invitations by name, oldest first."""
     query = select(TeamInvite).where(
         TeamInvite.team_id == team.id, TeamInvite.user_id.is_not(None), TeamInvite.ended_at.is_(None)
     )
@@ -183,7 +184,7 @@ def of_team(session: Session, *, team: Team) -> list[TeamInvite]:
 
 
 def of_person(session: Session, *, competition: Competition, user: User) -> list[TeamInvite]:
-    """Return the invitations that wait for a person's answer in a competition, the oldest first."""
+    """Return a person's open invitations in a competition, oldest first."""
     query = (
         select(TeamInvite)
         .join(TeamInvite.team)
@@ -217,10 +218,10 @@ def end_of_members(session: Session, *, team: Team, now: datetime) -> None:
 
 
 def _enter(session: Session, competition: Competition, team: Team, user: User, now: datetime) -> None:
-    """Put a person into the team, and end what invited them.
+    """Add a person to the team, and end the team's invitation to them.
 
-    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam, TeamFull. A team that the
-    person had alone and that never submitted ends.
+    Raises TeamsFrozen, EntryRefused, AlreadyInTeam, MustMerge, MustLeave, LeftTeam, TeamFull. A team that
+    consisted only of this person and never submitted is deleted.
     """
     rosters.require_changeable(competition, now)
     participation = participations.require_joined(session, competition=competition, user=user, now=now)

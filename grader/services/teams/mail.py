@@ -1,4 +1,4 @@
-"""E-mails and notifications on teams: entry, invitations, mergers, disqualification, names."""
+"""E-mails and notifications about teams: entry, invitations, mergers, moderation."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ from grader.services.teams import rosters
 def asked_to_join(
     session: Session, *, competition: Competition, participation: Participation, user: User, now: datetime
 ) -> None:
-    """E-mail the organizers that somebody asks to join."""
+    """E-mail the organizers about a request to join."""
     letters.send(
         session,
         "asked-to-join",
@@ -32,7 +32,7 @@ def asked_to_join(
 
 
 def decided(session: Session, *, competition: Competition, user: User, admits: bool, now: datetime) -> None:
-    """Notify a person of the organizers' decision, by e-mail too."""
+    """Notify and e-mail a person about the organizers' decision."""
     kind = NotificationKind.ADMITTED if admits else NotificationKind.REFUSED
     notifications.tell(session, competition=competition, kind=kind, user=user, now=now)
     key = f"entry:{competition.id}:{now:%Y%m%dT%H%M%S}"
@@ -42,13 +42,13 @@ def decided(session: Session, *, competition: Competition, user: User, admits: b
 def invited(
     session: Session, *, competition: Competition, invitation: TeamInvite, by: User, now: datetime
 ) -> None:
-    """E-mail a person an invitation."""
+    """E-mail an invitation to a person."""
     key = f"invited:{invitation.id}"
     _send(session, "invited", [invitation.user], competition, key, now, team=invitation.team, by=by)
 
 
 def merge_asked(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """E-mail a merge request to the leader who decides."""
+    """E-mail a merge request to the leader who decides on it."""
     leader = request.to_team.leader
     _send_merger(session, "merge-asked", [leader], competition, request, now)
 
@@ -56,7 +56,7 @@ def merge_asked(session: Session, *, competition: Competition, request: MergeReq
 def merge_refused(
     session: Session, *, competition: Competition, request: MergeRequest, now: datetime
 ) -> None:
-    """Notify the team that asked of the refusal, and e-mail its leader."""
+    """Notify the requesting team of the rejection, and e-mail its leader."""
     team = request.from_team
     notifications.tell(
         session, competition=competition, kind=NotificationKind.MERGE_REFUSED, team=team, now=now
@@ -65,34 +65,34 @@ def merge_refused(
 
 
 def merged(session: Session, *, competition: Competition, request: MergeRequest, now: datetime) -> None:
-    """Notify the members of the merged team, by e-mail too."""
+    """Notify and e-mail the members of the merged team."""
     team = request.from_team
     notifications.tell(session, competition=competition, kind=NotificationKind.MERGED, team=team, now=now)
     _send_merger(session, "merged", _people(session, team), competition, request, now)
 
 
 def disqualified(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify a team, by e-mail too, that it is disqualified, why, and how to appeal."""
+    """Notify and e-mail a team about its disqualification, the reason and how to appeal."""
     _moderated(session, competition, team, NotificationKind.DISQUALIFIED, now)
 
 
 def reinstated(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify a team, by e-mail too, that it is reinstated."""
+    """Notify and e-mail a team about its reinstatement."""
     _moderated(session, competition, team, NotificationKind.REINSTATED, now)
 
 
 def renamed(session: Session, *, competition: Competition, team: Team, reason: str, now: datetime) -> None:
-    """Notify a team, by e-mail too, of its new name and the reason."""
+    """Notify and e-mail a team about its new name and the reason."""
     _moderated(session, competition, team, NotificationKind.RENAMED, now, reason=reason)
 
 
 def name_freed(session: Session, *, competition: Competition, team: Team, now: datetime) -> None:
-    """Notify a team, by e-mail too, that it can choose its name again."""
+    """Notify and e-mail a team that can choose its name again."""
     _moderated(session, competition, team, NotificationKind.NAME_FREED, now)
 
 
 def how_to_appeal(contact: str) -> str:
-    """Return the sentence that states how a team objects to what the organizers decided."""
+    """Return the sentence that explains how a team can appeal against a decision."""
     other = f", or write to the organizers: {contact}" if contact else ""
     return f"To appeal, ask a question on the page of one of your submissions{other}."
 

@@ -16,7 +16,7 @@ from grader.services.teams.rosters import TeamsFrozen
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An open merge request as one of its two teams sees it; `obstacle` is why it cannot be accepted now."""
+    """An open merge request as one of its teams sees it; `obstacle` prevents accepting it now."""
 
     request: MergeRequest
     is_ours: bool
@@ -27,7 +27,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class OwnTeam:
-    """A person's team, and what has been begun with it."""
+    """A person's team, with its open invitations and merge requests."""
 
     team: Team
     members: tuple[TeamMember, ...]
@@ -41,9 +41,9 @@ class OwnTeam:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A person's entry and team in a competition, and what has been begun about them.
+    """A person's entry and team in a competition, with open invitations and merge requests.
 
-    `max_used` is how many submissions one team could have used by now, None without limits.
+    `max_used` is the number of submissions that one team could have used so far, or None without limits.
     """
 
     entry: EntryState

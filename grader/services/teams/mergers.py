@@ -1,7 +1,7 @@
-"""Team mergers: request, accept, refuse; rules on team size and submission counts.
+"""Team mergers: request, accept, reject; rules on team size and submission counts.
 
-As on Kaggle, two teams can merge if together they have sent no more files than one team could have by now.
-Nothing may be left of a limit after it. The team that was taken in keeps its row and its name.
+As on Kaggle, two teams can merge if they have used no more submissions together than one team could have used
+so far. The merged team may have no submissions left. The absorbed team keeps its row and its name.
 """
 
 from dataclasses import dataclass
@@ -32,55 +32,55 @@ from grader.services.teams.rosters import TeamRefusal
 
 
 class UnknownTeam(TeamRefusal):
-    """The competition has no such team that could merge."""
+    """The competition has no other team of this name that can merge."""
 
     public_name = "unknown_team"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no other team {name!r} in this competition."
+    message = "There is no other team named {name!r} in this competition."
 
 
 class UnknownMergeRequest(TeamRefusal):
-    """There is no such request, or it has been decided."""
+    """The merge request does not exist or has been decided."""
 
     public_name = "unknown_merge_request"
     kind = ErrorKind.NOT_FOUND
-    message = "This merge request is not open: it was decided or withdrawn."
+    message = "This merge request is no longer open. It was decided or withdrawn."
 
 
 class AlreadyAsked(TeamRefusal):
-    """A request between the two teams is open."""
+    """The two teams already have an open request."""
 
     public_name = "already_asked"
-    message = "A merge request between your team and {name} is open already."
+    message = "A merge request between your team and {name} is already open."
 
 
 class Disqualified(TeamRefusal):
-    """A disqualified team does not merge."""
+    """A disqualified team cannot merge."""
 
     public_name = "disqualified"
     message = "The team {team.name} is disqualified and cannot merge."
 
 
 class TooManyMembers(TeamRefusal):
-    """Together the teams have more members than one may have."""
+    """Together, the teams have more members than one team may have."""
 
     public_name = "too_many_members"
-    message = "Together the teams have {count} members; a team has at most {limit} here."
+    message = "Together, the teams have {count} members. A team in this competition can have at most {limit}."
 
 
 class TooManySubmissions(TeamRefusal):
-    """Together the teams have sent more files than one team could have."""
+    """Together, the teams have used more submissions than one team could have."""
 
     public_name = "too_many_submissions"
     message = (
-        "Together the teams have used {count:,} submissions, and one team could have used at most "
-        "{limit:,} by now."
+        "Together, the teams have used {count:,} submissions. One team could have used at most {limit:,} so "
+        "far."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What two teams have together, and what one team may have; None is no limit."""
+    """The combined members and submissions of two teams, and the limits; None means no limit."""
 
     member_count: int
     max_members: int
@@ -90,7 +90,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One team's side of a merger: members, submissions, used submissions, selected submissions."""
+    """One team's side of a merger: members, submissions, used and selected submissions."""
 
     name: str
     leader: str
@@ -103,7 +103,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What accepting a merge request does: the team that is taken in, the one it becomes part of, the sum."""
+    """The effect of accepting a merge request: absorbed team, remaining team, combined figures."""
 
     taken: Side
     into: Side
@@ -113,7 +113,7 @@ class Outlook:
 
 
 def request(act: Act, *, name: str) -> MergeRequest:
-    """Ask the leader of the team `name` to let the person's team take it in.
+    """Ask the leader of the team `name` to merge it into the team that the person leads.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, UnknownTeam, AlreadyAsked, Disqualified, TooManyMembers,
     TooManySubmissions, TooMuchMail.
@@ -136,7 +136,7 @@ def request(act: Act, *, name: str) -> MergeRequest:
 
 
 def outlook(act: Act, *, request_id: int) -> Outlook:
-    """Return what accepting a request to the person's team would do; raise what `accept` raises."""
+    """Return the effect of accepting a request to the person's team; raise as `accept` does."""
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     into = _open(act.session, request_id, MergeRequest.to_team_id == asked.id).from_team
     rosters.require_changeable(act.competition, act.now)
@@ -151,7 +151,7 @@ def outlook(act: Act, *, request_id: int) -> Outlook:
 
 
 def accept(act: Act, *, request_id: int) -> Team:
-    """Merge the person's team into the team that asked, and return the merged team.
+    """Merge the person's team into the requesting team, and return the merged team.
 
     Raises NotInTeam, NotLeader, UnknownMergeRequest, TeamsFrozen, Disqualified, TooManyMembers,
     TooManySubmissions.
@@ -167,7 +167,7 @@ def accept(act: Act, *, request_id: int) -> Team:
 
 
 def refuse(act: Act, *, request_id: int) -> MergeRequest:
-    """Turn a request to the team that the person leads down; raise NotLeader, UnknownMergeRequest."""
+    """Reject a request to the team that the person leads; raise NotLeader, UnknownMergeRequest."""
     asked = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     found = _open(act.session, request_id, MergeRequest.to_team_id == asked.id)
     mail.merge_refused(act.session, competition=act.competition, request=found, now=act.now)
@@ -175,14 +175,14 @@ def refuse(act: Act, *, request_id: int) -> MergeRequest:
 
 
 def withdraw(act: Act, *, request_id: int) -> MergeRequest:
-    """Take back a request of the team that the person leads; raise NotLeader, UnknownMergeRequest."""
+    """Withdraw a request of the person's team; raise NotLeader, UnknownMergeRequest."""
     asking = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     found = _open(act.session, request_id, MergeRequest.from_team_id == asking.id)
     return _decide(found, RequestState.WITHDRAWN, act.now)
 
 
 def of_team(session: Session, *, team: Team) -> list[MergeRequest]:
-    """Return the open requests from and to a team, the oldest first."""
+    """Return the open requests from and to a team, oldest first."""
     query = select(MergeRequest).where(
         MergeRequest.state == RequestState.OPEN,
         or_(MergeRequest.from_team_id == team.id, MergeRequest.to_team_id == team.id),
@@ -192,7 +192,7 @@ def of_team(session: Session, *, team: Team) -> list[MergeRequest]:
 
 
 def together(session: Session, *, competition: Competition, teams: tuple[Team, Team], now: datetime) -> Sum:
-    """Return what two teams have together and what they may have."""
+    """Return the combined figures of two teams, and the limits of one team."""
     used = sum(
         limits.allowance(session, competition=competition, team=team, now=now).used_total for team in teams
     )
@@ -209,7 +209,7 @@ def together(session: Session, *, competition: Competition, teams: tuple[Team, T
 def obstacle(
     session: Session, *, competition: Competition, teams: tuple[Team, Team], now: datetime
 ) -> str | None:
-    """Return the sentence that says why two teams cannot merge now, None if they can."""
+    """Return the reason why two teams cannot merge now as a sentence, or None if they can."""
     try:
         rosters.require_changeable(competition, now)
         _require_mergeable(session, competition, *teams, now)
@@ -219,9 +219,9 @@ def obstacle(
 
 
 def max_used_by_now(competition: Competition, now: datetime) -> int | None:
-    """Return how many submissions one team could have used: the UTC days so far times the daily limit.
+    """Return one team's maximum number of submissions so far: UTC days times daily limit.
 
-    No more than the total limit, and without what was granted; None without limits.
+    The total limit also applies. Extra submissions are not included. Returns None without limits.
     """
     possible = []
     if competition.max_daily_submissions is not None:
@@ -290,7 +290,7 @@ def _merge(session: Session, competition: Competition, *, taken: Team, into: Tea
 
 
 def _free_used_keys(session: Session, taken: Team, into: Team) -> None:
-    """Take from the submissions that come the idempotency keys which the other team has used too."""
+    """Clear the absorbed team's idempotency keys that the other team has also used."""
     kept = aliased(Submission)
     used = select(kept.idempotency_key).where(kept.team_id == into.id, kept.idempotency_key.is_not(None))
     session.execute(

@@ -1,6 +1,7 @@
 """Organizers' actions on team names: find a team, replace its name, release the name.
 
-A name that organizers gave stays, and no team can choose the one that was taken away, until they free them.
+A name that the organizers set is fixed, and no team can choose the name that they took away, until the
+organizers release both.
 """
 
 from sqlalchemy import select
@@ -17,51 +18,51 @@ REASON_MAX_LENGTH = 500
 
 
 class UnknownTeam(OrganizerError):
-    """A competition has no team of this name."""
+    """The competition has no team of this name."""
 
     public_name = "unknown_team"
-    message = "There is no team {name!r} in this competition."
+    message = "There is no team named {name!r} in this competition."
 
 
 class ReasonNeeded(OrganizerError):
-    """A decision against a team is kept with its reason."""
+    """A decision against a team requires a reason."""
 
     public_name = "reason_needed"
 
     def __init__(self, decision: str = "disqualification") -> None:
-        super().__init__(f"Give the reason for the {decision}; the team reads it.")
+        super().__init__(f"Enter a reason for the {decision}. The team will see it.")
 
 
 class MergedTeam(OrganizerError):
-    """A team that was merged into another is no team any more."""
+    """The team was merged into another, so organizers cannot act on it."""
 
     public_name = "merged_team"
-    message = "{team.name} was merged into another team, so you cannot decide about it."
+    message = "{team.name} was merged into another team. Choose that team instead."
 
 
 class NameTaken(OrganizerError):
-    """Another team has this name, or one that looks like it."""
+    """Another team has this name or a similar-looking one."""
 
     public_name = "name_taken"
-    message = "The name {name!r} is taken by another team, or looks like one that is."
+    message = "The name {name!r} is taken or looks too similar to another team's name. Choose another name."
 
 
 class SameName(OrganizerError):
-    """The team has this name already."""
+    """The team already has this name."""
 
     public_name = "same_name"
-    message = "The team is called {name!r} already."
+    message = "The team is already named {name!r}."
 
 
 class NotGiven(OrganizerError):
-    """The team chose its name itself, so there is nothing to free."""
+    """The team chose its name itself, so there is nothing to release."""
 
     public_name = "not_given"
     message = "{team.name} chose its own name and can change it."
 
 
 def find(act: Act, name: str) -> Team:
-    """Return the team of a name that is acted on; raise UnknownTeam, MergedTeam."""
+    """Return the team of this name for an action; raise UnknownTeam, MergedTeam."""
     found = act.session.scalar(
         select(Team).where(Team.competition_id == act.competition.id, Team.name_key == names.name_key(name))
     )
@@ -73,9 +74,10 @@ def find(act: Act, name: str) -> Team:
 
 
 def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
-    """Give a team another name in the place of an offensive one; it holds until it is freed.
+    """Replace a team's offensive name; the new name is fixed until the organizers release it.
 
-    The log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken, SameName,
+    The public log does not repeat the old name. Raises UnknownTeam, InvalidName, ReservedName, NameTaken,
+    SameName,
     ReasonNeeded.
     """
     reason = one_line(reason, REASON_MAX_LENGTH)
@@ -100,13 +102,13 @@ def rename(act: Act, *, team: str, name: str, reason: str) -> Team:
         before={"name": before},
         after={"name": shown},
         reason=reason,
-        public_text=f"The organizers gave the team {log.mention(found)} its name.",
+        public_text=f"The organizers renamed the team {log.mention(found)}.",
     )
     return found
 
 
 def free_name(act: Act, *, team: str) -> Team:
-    """Let a team choose its name again, any that was taken from it included; raise UnknownTeam, NotGiven."""
+    """Allow a team to choose any name again, even a removed one; raise UnknownTeam, NotGiven."""
     found = find(act, team)
     if found.name_given_at is None:
         raise NotGiven(team=found)

@@ -1,4 +1,4 @@
-"""The organizers' own team for test submissions: no members and no rank."""
+"""The organizers' team for test submissions, without members and without a rank."""
 
 from datetime import datetime
 
@@ -12,12 +12,12 @@ NAME = "Organizers"
 
 
 def find(session: Session, *, competition: Competition) -> Team | None:
-    """Return the organizers' team of a competition, None before their first file."""
+    """Return the organizers' team of a competition, or None before their first file."""
     return session.scalar(select(Team).where(Team.competition_id == competition.id, Team.is_organizers))
 
 
 def require(session: Session, *, competition: Competition, now: datetime) -> Team:
-    """Return the organizers' team of a locked competition, made on first use."""
+    """Return the organizers' team of a locked competition; create it on first use."""
     found = find(session, competition=competition)
     if found is not None:
         return found

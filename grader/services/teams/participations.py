@@ -1,4 +1,4 @@
-"""Join a competition: entry deadline, entry code, accepting the rules, waiting for admission."""
+"""Entry into a competition: entry deadline, entry code, rules, approval."""
 
 import enum
 import hmac
@@ -18,7 +18,7 @@ from grader.visibility import Phase
 
 
 class EntryRefused(ParticipantError):
-    """The person may not take part as things are; the message says what to do about it."""
+    """The person may not take part now; the message states what to do about it."""
 
     public_name = "entry_refused"
     kind = ErrorKind.FORBIDDEN
@@ -31,7 +31,7 @@ class NotJoined(EntryRefused):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"You have not joined this competition yet. Join it on its page “{entry_page(competition)}”."
+            f"You have not joined this competition yet. Join it on its {entry_page(competition)} page."
         )
 
 
@@ -42,41 +42,41 @@ class RulesChanged(EntryRefused):
 
     def __init__(self, competition: Competition) -> None:
         super().__init__(
-            f"Accept the rules first: version {competition.rules_version} is on the competition's page "
-            f"“{entry_page(competition)}”."
+            f"The rules have changed. Accept version {competition.rules_version} on the competition's "
+            f"{entry_page(competition)} page."
         )
 
 
 class RulesNotAccepted(EntryRefused):
-    """To join, a person has to accept the rules."""
+    """A person must accept the rules to join."""
 
     public_name = "rules_not_accepted"
     message = "To join, read and accept version {competition.rules_version} of the rules."
 
 
 class EntryPending(EntryRefused):
-    """An organizer has not yet decided."""
+    """No organizer has decided on the request to join yet."""
 
     public_name = "entry_pending"
     message = "Your request to join is waiting for an organizer's decision."
 
 
 class NotAdmitted(EntryRefused):
-    """An organizer refused the person."""
+    """An organizer rejected the person."""
 
     public_name = "not_admitted"
     message = "The organizers did not admit you to this competition. Ask them for the reason."
 
 
 class WrongEntryCode(EntryRefused):
-    """The code opens nothing."""
+    """The entry code is wrong."""
 
     public_name = "wrong_entry_code"
-    message = "This is not the code of this competition. You get it from the organizers."
+    message = "This entry code is wrong. Ask the organizers for the code."
 
 
 class EntryClosed(EntryRefused):
-    """The time in which people could join is over."""
+    """The period for joining the competition is over."""
 
     public_name = "entry_closed"
 
@@ -87,17 +87,17 @@ class EntryClosed(EntryRefused):
 
 
 class LeftTeam(EntryRefused):
-    """The person left a team that has submitted, and nobody of it enters through another."""
+    """The person left a team that has submitted, so they cannot enter through another team."""
 
     public_name = "left_team"
     message = (
-        "You left the team {team.name}, which has submitted, and cannot enter this competition through "
-        "another team. Its leader can invite you back."
+        "You left the team {team.name}, which has submitted, so you cannot compete in another team. "
+        "Its leader can invite you back."
     )
 
 
 class EntryState(enum.StrEnum):
-    """A person's entry state in a competition: joined, waiting for admission, refused and so on."""
+    """A person's entry state in a competition, such as joined, waiting or rejected."""
 
     OUTSIDE = "outside"
     WAITING = "waiting"
@@ -107,17 +107,17 @@ class EntryState(enum.StrEnum):
 
 
 def entry_page(competition: Competition) -> str:
-    """Return the title of the page on which people join."""
+    """Return the title of the page on which users join."""
     return "Rules" if competition.rules else "Join"
 
 
 def must_ask(competition: Competition) -> bool:
-    """Return whether people must join first; otherwise they join with the first submission."""
+    """Return whether users must join explicitly; otherwise, their first submission joins them."""
     return bool(competition.rules) or competition.entry_mode is not EntryMode.OPEN
 
 
 def is_entry_open(competition: Competition, now: datetime) -> bool:
-    """Return whether people can join: until the entry deadline, and again for late submissions."""
+    """Return whether users can join: until the entry deadline, and again for late submissions."""
     phase = phases.phase(competition, now)
     if phase is Phase.REVEALED:
         return competition.takes_late_submissions
@@ -152,7 +152,7 @@ def join(
     accepted_rules_version: int | None = None,
     code: str = "",
 ) -> Participation:
-    """Let a person join, ask to join, or accept the rules again; the accepted version is recorded.
+    """Join, request to join, or accept changed rules; the accepted version is recorded.
 
     Raises RulesNotAccepted, RulesChanged, EntryClosed, WrongEntryCode, NotAdmitted.
     """
@@ -180,9 +180,9 @@ def join(
 def refusal(
     competition: Competition, participation: Participation | None, *, now: datetime
 ) -> EntryRefused | None:
-    """Return why a person with this participation may not take part, and what to do; None if they may.
+    """Return the reason why a person may not take part, with the remedy; None if they may.
 
-    Where nothing is asked, somebody outside may: they join with what they do first.
+    If entry is unrestricted, anyone may act. Their first action joins them.
     """
     match state(competition, participation):
         case EntryState.WAITING:
@@ -200,9 +200,9 @@ def refusal(
 
 
 def require_joined(session: Session, *, competition: Competition, user: User, now: datetime) -> Participation:
-    """Return a person's participation, joining silently where nothing is asked (the competition is locked).
+    """Return a person's participation; join them silently if entry is unrestricted.
 
-    Raises an EntryRefused that says what to do.
+    The competition must be locked. Raises an EntryRefused whose message states what to do.
     """
     found = find(session, competition=competition, user=user)
     if refused := refusal(competition, found, now=now):
@@ -211,7 +211,7 @@ def require_joined(session: Session, *, competition: Competition, user: User, no
 
 
 def require_data_access(session: Session, *, competition: Competition, user: User, now: datetime) -> None:
-    """Raise DataNotOpen before the opening, and an EntryRefused where people must have joined first."""
+    """Raise DataNotOpen before the opening, or EntryRefused if the person must join first."""
     files.require_open(competition, now=now)
     if must_ask(competition):
         require_joined(session, competition=competition, user=user, now=now)
@@ -226,14 +226,14 @@ def team_for_upload(
     team: Team | None,
     now: datetime,
 ) -> Team:
-    """Return the team for which a person sends a file, made with the first one; the person may take part.
+    """Return the team for a person's upload; the first upload creates it.
 
-    The participation and the team are the person's as they are under the competition's lock. From the first
-    submission on the members of a team are bound to it.
+    The person must be allowed to take part. `participation` and `team` must be read under the competition's
+    lock. A team's first submission binds its members to the team.
     """
     is_new = team is None
     if team is None:
-        # Who was called so before the name was reserved still is, and an administrator may be.
+        # Existing accounts keep names that were reserved later, and administrators may have reserved names.
         wanted = f"Team of {user.name}" if names.is_reserved(user.name) else user.name
         name = rosters.free_name(session, competition=competition, name=wanted)
         team = rosters.make_team(session, competition=competition, user=user, name=name, now=now)
@@ -244,7 +244,7 @@ def team_for_upload(
 
 
 def require_unbound(session: Session, participation: Participation, *, to: Team | None = None) -> None:
-    """Raise LeftTeam if the person is bound to another team than `to`."""
+    """Raise LeftTeam if the person is bound to a team other than `to`."""
     bound_id = participation.bound_team_id
     if bound_id is not None and (to is None or to.id != bound_id):
         raise LeftTeam(team=session.get_one(Team, bound_id))
@@ -284,7 +284,7 @@ def _joined(
     *,
     bound_to: Team | None = None,
 ) -> Participation:
-    """Return the participation of a person who may take part; a new one is bound to `bound_to`, if any."""
+    """Return the participation of a permitted person; a new one is bound to `bound_to`, if any."""
     if found is not None and state(competition, found) is EntryState.JOINED:
         return found
     return _enter(session, competition, user, found, waits=False, now=now, bound_to=bound_to)

@@ -1,4 +1,4 @@
-"""Members of a team: find, add, remove, next leader, team size."""
+"""Members of a team: find, add, remove, next leader, number of members."""
 
 from datetime import datetime
 
@@ -25,17 +25,17 @@ from grader.visibility import Phase
 
 
 class TeamRefusal(ParticipantError):
-    """A wish about teams that cannot be met."""
+    """A request about teams that cannot be fulfilled."""
 
     public_name = "team_refusal"
     kind = ErrorKind.CONFLICT
 
 
 class AlreadyInTeam(TeamRefusal):
-    """The person has a team in this competition."""
+    """The person already has a team in this competition."""
 
     public_name = "already_in_team"
-    message = "You are in the team {team.name}. You can be in only one team per competition."
+    message = "You are already in the team {team.name}. You can be in only one team per competition."
 
 
 class NotInTeam(TeamRefusal):
@@ -46,7 +46,7 @@ class NotInTeam(TeamRefusal):
 
 
 class NotLeader(TeamRefusal):
-    """Only the leader of a team does this."""
+    """Only the leader of the team can do this."""
 
     public_name = "not_leader"
     kind = ErrorKind.FORBIDDEN
@@ -57,30 +57,30 @@ class NotLeader(TeamRefusal):
 
 
 class TeamsFrozen(TeamRefusal):
-    """The time in which teams could change is over."""
+    """Teams can no longer change."""
 
     public_name = "teams_frozen"
     kind = ErrorKind.FORBIDDEN
 
     def __init__(self, deadline: datetime | None) -> None:
         when = f" ended at {deadline:%Y-%m-%d %H:%M:%S} UTC" if deadline else " is over"
-        super().__init__(f"The time in which teams can change{when}.")
+        super().__init__(f"The period for team changes{when}.")
         self.deadline = deadline
 
 
 class TeamFull(TeamRefusal):
-    """A team has no place left."""
+    """The team has the maximum number of members."""
 
     public_name = "team_full"
 
     def __init__(self, name: str, limit: int) -> None:
         people = "1 member" if limit == 1 else f"{limit} members"
-        super().__init__(f"The team {name} is full: a team has at most {people} here.")
+        super().__init__(f"The team {name} is full. A team in this competition can have at most {people}.")
         self.limit = limit
 
 
 def find_team(session: Session, *, competition: Competition, user: User) -> Team | None:
-    """Return the person's team in a competition, None if they have none."""
+    """Return the person's team in a competition, or None without one."""
     return session.scalar(
         select(Team)
         .join(TeamMember, TeamMember.team_id == Team.id)
@@ -91,7 +91,7 @@ def find_team(session: Session, *, competition: Competition, user: User) -> Team
 
 
 def team_ids(session: Session, *, user: User) -> dict[int, int]:
-    """Return the ids of the person's teams by their competitions."""
+    """Return the ids of the person's teams by competition id."""
     query = select(TeamMember.competition_id, TeamMember.team_id).where(TeamMember.user_id == user.id)
     return dict(session.execute(query).all())
 
@@ -113,35 +113,35 @@ def require_led_team(session: Session, *, competition: Competition, user: User) 
 
 
 def members(session: Session, *, team: Team) -> list[TeamMember]:
-    """Return the members of a team with their accounts, the longest member first."""
+    """Return the members of a team with their accounts, in the order in which they joined."""
     query = select(TeamMember).where(TeamMember.team_id == team.id).options(joinedload(TeamMember.user))
     return list(session.scalars(query.order_by(TeamMember.joined_at, TeamMember.id)))
 
 
 def present(session: Session, *, team: Team) -> list[TeamMember]:
-    """Return the members whose accounts were not deleted, the longest member first."""
+    """Return the members whose accounts are not deleted, in the order in which they joined."""
     return [member for member in members(session, team=team) if member.user.deleted_at is None]
 
 
 def count_members(session: Session, *, team: Team) -> int:
-    """Return how many people are in a team."""
+    """Return the number of members of a team."""
     return session.scalar(select(func.count()).where(TeamMember.team_id == team.id)) or 0
 
 
 def has_submissions(session: Session, *, team: Team) -> bool:
-    """Return whether a team has ever sent a file."""
+    """Return whether a team has ever submitted a file."""
     return bool(session.scalar(select(exists().where(Submission.team_id == team.id))))
 
 
 def find_by_name(session: Session, *, competition: Competition, name: str) -> Team | None:
-    """Return the team that is meant by this name, in any case; a team that was merged keeps its name."""
+    """Return the team of this name, ignoring case; a merged team keeps its name."""
     key = names.name_key(name)
     query = select(Team).where(Team.competition_id == competition.id, Team.name_key == key)
     return session.scalar(query.options(joinedload(Team.leader)))
 
 
 def free_name(session: Session, *, competition: Competition, name: str) -> str:
-    """Return a name for a new team: this one, or with a number while it is taken."""
+    """Return a free name for a new team: this name, with a number if it is taken."""
     candidate, number = name, 1
     while names.is_taken_by_team(session, competition=competition, name=candidate):
         number += 1
@@ -150,13 +150,13 @@ def free_name(session: Session, *, competition: Competition, name: str) -> str:
 
 
 def set_name(team: Team, name: str) -> None:
-    """Give a team a free name, and the forms by which it is found and kept apart."""
+    """Set a team's name, with the forms used to find it and to detect similar names."""
     team.name, team.name_key, team.name_shape = name, names.name_key(name), names.name_shape(name)
     team.name_given_at, team.name_given_because = None, ""
 
 
 def make_team(session: Session, *, competition: Competition, user: User, name: str, now: datetime) -> Team:
-    """Make a team with a free name, led by the person, who has none."""
+    """Create a team with a free name, led by a person who has no team."""
     team = Team(competition_id=competition.id, leader_id=user.id, created_at=now)
     set_name(team, name)
     session.add(team)
@@ -166,14 +166,14 @@ def make_team(session: Session, *, competition: Competition, user: User, name: s
 
 
 def add_member(session: Session, *, team: Team, user: User, now: datetime) -> None:
-    """Put a person who has no team into one; a team that has submitted is theirs for good."""
+    """Add a person without a team to a team; a team that has submitted binds them."""
     _enter(session, team, user, now)
     if has_submissions(session, team=team):
         bind(session, team=team)
 
 
 def bind(session: Session, *, team: Team) -> None:
-    """Bind the members of a team that submits: nobody of it enters the competition through another."""
+    """Bind members to their team once it submits, so they cannot enter through another team."""
     session.execute(
         update(Participation)
         .where(
@@ -186,7 +186,10 @@ def bind(session: Session, *, team: Team) -> None:
 
 
 def remove_member(session: Session, *, team: Team, user: User) -> None:
-    """Take a person out of a team: the longest member leads on; a team that nobody is left in ends."""
+    """Remove a person from a team, and delete the team if no member is left.
+
+    If the leader is removed, the member who joined first becomes the leader.
+    """
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == user.id))
     left = present(session, team=team)
     if not left:
@@ -197,7 +200,7 @@ def remove_member(session: Session, *, team: Team, user: User) -> None:
 
 
 def require_changeable(competition: Competition, now: datetime) -> None:
-    """Raise TeamsFrozen after the merger deadline and after the close."""
+    """Raise TeamsFrozen after the merger deadline or after the close."""
     require_running(competition, now)
     deadline = competition.merger_deadline
     if deadline is not None and now >= deadline:
@@ -218,7 +221,7 @@ def _enter(session: Session, team: Team, user: User, now: datetime) -> None:
 
 
 def _end(session: Session, team: Team) -> None:
-    """Delete a team without people and submissions; its name is free again."""
+    """Delete a team without members and submissions; its name becomes free."""
     session.execute(delete(TeamMember).where(TeamMember.team_id == team.id))
     session.execute(delete(TeamInvite).where(TeamInvite.team_id == team.id))
     of_team = Notification.competition_id == team.competition_id, Notification.team_id == team.id

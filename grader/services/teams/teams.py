@@ -11,42 +11,42 @@ from grader.services.teams.rosters import AlreadyInTeam, TeamRefusal
 
 
 class TeamNameTaken(TeamRefusal):
-    """Another team of the competition has this name, or one that looks like it."""
+    """Another team of the competition has this name or a similar-looking one."""
 
     public_name = "team_name_taken"
-    message = "The name {name!r} is taken by another team, or looks like one that is."
+    message = "The name {name!r} is taken or looks too similar to another team's name. Choose another name."
 
 
 class NotAMember(TeamRefusal):
-    """Somebody is not in the team."""
+    """The person is not in the team."""
 
     public_name = "not_amember"
-    message = "This person is not in your team."
+    message = "This user is not in your team."
 
 
 class LastMember(TeamRefusal):
-    """Submissions need somebody whose they are."""
+    """The last member of a team that has submitted cannot leave it."""
 
     public_name = "last_member"
     message = "You are the last member of a team that has submitted, so you cannot leave it."
 
 
 class NameHeld(TeamRefusal):
-    """The organizers gave the team its name."""
+    """The organizers set the team's name, so the team cannot change it."""
 
     public_name = "name_held"
-    message = "The organizers gave this team its name: {why}. You cannot change it until they allow it."
+    message = "The organizers set this team's name: {why}. You cannot change it until they allow it."
 
 
 class NameTakenAway(TeamRefusal):
-    """The organizers took this name from a team."""
+    """The organizers took this name away from a team."""
 
     public_name = "name_taken_away"
-    message = "The organizers took the name {name!r} from a team; no team can choose it."
+    message = "The organizers took the name {name!r} away from a team, so no team can choose it."
 
 
 def create(act: Act, *, name: str) -> Team:
-    """Make a team of one with a name of the person's choice.
+    """Create a team for the person under a name of their choice.
 
     Raises EntryRefused, AlreadyInTeam, InvalidName, ReservedName, TeamNameTaken, NameTakenAway.
     """
@@ -63,7 +63,7 @@ def create(act: Act, *, name: str) -> Team:
 
 
 def rename(act: Act, *, name: str) -> Team:
-    """Give the team that the person leads another name, until the close.
+    """Rename the team that the person leads, until the close.
 
     Raises NotInTeam, NotLeader, TeamsFrozen, InvalidName, ReservedName, TeamNameTaken, NameHeld,
     NameTakenAway.
@@ -78,9 +78,10 @@ def rename(act: Act, *, name: str) -> Team:
 
 
 def leave(act: Act) -> Team:
-    """Take the person out of their team, until the close; the longest member leads on.
+    """Remove the person from their team, until the close.
 
-    A team that nobody is left in ends, unless it has submitted. Raises NotInTeam, TeamsFrozen, LastMember.
+    If the leader leaves, the member who joined first becomes the leader. The last member can leave only if
+    the team has not submitted, and the team is then deleted. Raises NotInTeam, TeamsFrozen, LastMember.
     """
     team = rosters.require_team(act.session, competition=act.competition, user=act.user)
     rosters.require_running(act.competition, act.now)
@@ -92,7 +93,7 @@ def leave(act: Act) -> Team:
 
 
 def hand_over(act: Act, *, to_user_id: int) -> Team:
-    """Let another member lead; raise NotInTeam, NotLeader, NotAMember."""
+    """Make another member the leader; raise NotInTeam, NotLeader, NotAMember."""
     team = rosters.require_led_team(act.session, competition=act.competition, user=act.user)
     is_member = exists().where(TeamMember.team_id == team.id, TeamMember.user_id == to_user_id)
     if not act.session.scalar(select(is_member)):
@@ -112,7 +113,7 @@ def _require_free(
 
 
 def _require_choosable(session: Session, *, competition: Competition, name: str, team: Team | None) -> None:
-    """Raise NameHeld where the team must keep its name, NameTakenAway where organizers took this one away."""
+    """Raise NameHeld if the team must keep its name, NameTakenAway if the new name was removed."""
     if team is not None and team.name_given_at is not None:
         raise NameHeld(why=team.name_given_because.rstrip("."))
     query = select(Team.names_taken_away).where(

@@ -1,4 +1,4 @@
-"""Requests that wait for a person: invitations, merge requests, requests to join, organizers' tasks."""
+"""Pending requests for a person: invitations, merge and join requests, organizers' tasks."""
 
 import enum
 import functools
@@ -37,7 +37,7 @@ _IS_OPEN = Participation.state == RequestState.OPEN
 
 
 class WaitingKind(enum.StrEnum):
-    """What somebody waits for: an appeal is the question of a disqualified team, and data is held back."""
+    """Kinds of requests; APPEAL is a disqualified team's question, DATA a held-back file."""
 
     INVITATION = "invitation"
     MERGER = "merger"
@@ -50,10 +50,11 @@ class WaitingKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What waits in a competition for one answer, or of others, such as people who ask to join, for `count`.
+    """A pending request in a competition, or `count` pending requests of one kind.
 
-    `team` is the one that invites, or that asks to merge, and `person` who did it for the team. Of the others
-    both are empty. `since` is when the first of them came.
+    For a single request, `team` is the team that invites or that asks to merge, and `person` is the user who
+    did so for the team. Both are empty for grouped requests, such as requests to join. `since` is the time of
+    the earliest request.
     """
 
     kind: WaitingKind
@@ -67,8 +68,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """What waits for a person, how many notifications are unread, and the reasons why own teams are
-    disqualified, by the competition's slug.
+    """A person's pending requests, number of unread notifications, and disqualifications.
+
+    `disqualifications` contains the reasons why the person's teams are disqualified, by competition slug.
     """
 
     waiting: tuple[Waiting, ...] = ()
@@ -77,9 +79,9 @@ class Inbox:
 
 
 def for_person(session: Session, *, user: User, now: datetime) -> Inbox:
-    """Return what waits for a person in all competitions, the longest wait first, with one statement.
+    """Return a person's pending requests in all competitions, oldest first, with one statement.
 
-    An invitation or a merge request that nobody can accept any more waits no longer.
+    Invitations and merge requests that can no longer be accepted are omitted.
     """
     rows = session.execute(_statement(is_admin=user.is_admin), {"person": user.id, "now": now})
     waiting: list[Waiting] = []
@@ -96,12 +98,15 @@ def for_person(session: Session, *, user: User, now: datetime) -> Inbox:
 
 
 def count(items: Iterable[Waiting]) -> int:
-    """Return how many answers somebody waits for."""
+    """Return the number of pending requests."""
     return sum(item.count for item in items)
 
 
 def is_appeal() -> ColumnElement[bool]:
-    """Return the condition that a question comes from a disqualified team; open questions are read first."""
+    """Return the condition that a question is from a disqualified team.
+
+    The subquery is correlated so that the database finds the open questions first.
+    """
     return (
         select(Team.id)
         .join(Submission, Submission.team_id == Team.id)
@@ -113,7 +118,7 @@ def is_appeal() -> ColumnElement[bool]:
 
 @functools.cache
 def _statement(*, is_admin: bool) -> Select[Any]:
-    """Return the statement of an inbox, built once: its construction takes longer than its execution."""
+    """Return the statement of an inbox, cached because building it takes longer than running it."""
     parts = union_all(
         _invitations(), _mergers(), *_of_organizers(is_admin=is_admin), _disqualified_teams(), _unread()
     ).subquery()
@@ -132,7 +137,7 @@ def _invitations() -> Select[Any]:
 
 
 def _mergers() -> Select[Any]:
-    """Return the requests to the teams that the person leads, found by their membership."""
+    """Return the requests to the teams that the person leads, found by membership."""
     own, asking, by = aliased(Team), aliased(Team), aliased(User)
     return (
         select(*_columns(WaitingKind.MERGER, literal(1), asking.name, by.name, MergeRequest.created_at))
@@ -147,7 +152,7 @@ def _mergers() -> Select[Any]:
 
 
 def _disqualified_teams() -> Select[Any]:
-    """Return the disqualified teams of the person, each with its reason in the column of the person."""
+    """Return the person's disqualified teams, with the reason in the `person` column."""
     reason = Team.disqualification_reason
     columns = _columns(_DISQUALIFIED, literal(1), Team.name, reason, Team.disqualified_at)
     return (
@@ -166,7 +171,7 @@ def _unread() -> Select[Any]:
 
 
 def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
-    """Yield what waits for whom the organizers' mails go to: owners, editors and administrators."""
+    """Yield the tasks of organizers who receive e-mail: owners, editors and administrators."""
     organized = select(Organizer.competition_id).where(
         Organizer.user_id == _PERSON, Organizer.role != Role.VIEWER
     )
@@ -175,7 +180,7 @@ def _of_organizers(*, is_admin: bool) -> Iterator[Select[Any]]:
     def grouped(
         kind: WaitingKind, table: Any, since: Any, is_waiting: ColumnElement[bool], *states: CompetitionState
     ) -> Select[Any]:
-        # Found by the index of the table's competitions, however many rows do not wait.
+        # The index on the table's competition keeps this fast, however many rows are not pending.
         theirs = select(Competition.id).where(Competition.state.in_(states), is_theirs)
         found = (
             select(table.competition_id, func.count().label("count"), func.min(since).label("since"))
@@ -217,7 +222,7 @@ def _columns(kind: str, count: Any, team: Any, person: Any, since: Any) -> tuple
 
 
 def _teams_change() -> ColumnElement[bool]:
-    """Return the condition that `rosters.require_changeable` asks for."""
+    """Return the condition that `rosters.require_changeable` checks."""
     return and_(
         Competition.state == CompetitionState.PUBLISHED,
         Competition.revealed_at.is_(None),

@@ -1,1 +1,1 @@
-"""Webhooks of teams and organizers: subscriptions, payloads, timed events."""
+"""Webhooks of teams and organizers: subscriptions, payloads and timed events."""

@@ -1,7 +1,7 @@
-"""URLs and IP addresses of webhooks, outside the operator's network.
+"""Validation of webhook URLs and IP addresses, which must be outside the operator's network.
 
-The URL is checked when it is entered. The IP address is checked for each delivery after one look-up of the
-name, and the connection uses the checked address.
+The URL is validated when it is entered. For each delivery, the host name is resolved once, the IP address is
+validated, and the connection uses the validated address.
 """
 
 import re
@@ -14,19 +14,19 @@ from grader.errors import ParticipantError
 MAX_LENGTH = 1000
 SCHEMES = {"https": 443, "http": 80}
 LOWEST_FREE_PORT = 1024
-NOT_PUBLIC = "This server does not call this address: it is not a public one."
+NOT_PUBLIC = "This address is not public. Enter an address that can be reached from the internet."
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII)
-# Inet_aton and browsers read such a host as an IPv4 address: 0x7f000001, 2130706433, 127.1.
+# `inet_aton` and browsers interpret hosts such as 0x7f000001, 2130706433 and 127.1 as IPv4 addresses.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 _LOCAL = re.compile(r"(?:.*\.)?localhost\.?")
 _LOOPBACK = ip_address("127.0.0.1")
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
-# Of IANA's registries, what some of the Python versions that we run on take for public.
+# Reserved IANA ranges that some supported Python versions report as public.
 _SPECIAL = tuple(
     ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "3fff::/20", "5f00::/16", "fec0::/10")
@@ -35,7 +35,7 @@ _IPV4_COMPATIBLE = ip_network("::/96")
 
 
 class InvalidWebhookUrl(ParticipantError):
-    """A URL that a webhook cannot have."""
+    """The URL cannot be used for a webhook."""
 
     public_name = "invalid_webhook_url"
 
@@ -46,27 +46,30 @@ def clean_url(url: str, *, allows_http: bool, networks: Sequence[Network] = ()) 
     schemes = ("https", "http") if allows_http else ("https",)
     needed = " or ".join(f"{scheme}://" for scheme in schemes)
     if len(text) > MAX_LENGTH or not text.isprintable() or re.search(r"[\s\\<>\"{}|^`]", text):
-        raise InvalidWebhookUrl(f"A webhook's URL has at most {MAX_LENGTH:,} characters, and no spaces.")
+        raise InvalidWebhookUrl(
+            f"The URL is invalid. Use at most {MAX_LENGTH:,} characters, without spaces or characters such "
+            "as < and >."
+        )
     try:
         parts = urlsplit(text)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise InvalidWebhookUrl("This is not a URL such as https://example.org/hook.") from None
+        raise InvalidWebhookUrl("The URL is invalid. Enter a URL such as https://example.org/hook.") from None
     if parts.scheme not in schemes:
-        raise InvalidWebhookUrl(f"A webhook's URL begins with {needed}.")
+        raise InvalidWebhookUrl(f"The URL must start with {needed}.")
     if parts.username is not None or parts.password is not None:
-        raise InvalidWebhookUrl("A webhook's URL holds no user name and no password.")
+        raise InvalidWebhookUrl("The URL contains a user name or password. Remove it.")
     if port is not None and port < LOWEST_FREE_PORT and port not in SCHEMES.values():
-        raise InvalidWebhookUrl(f"A webhook's port is 80, 443, or {LOWEST_FREE_PORT} and above.")
+        raise InvalidWebhookUrl(f"Port {port} is not allowed. Use 80, 443, or {LOWEST_FREE_PORT} and above.")
     path = parts.path or "/"
     query = f"?{parts.query}" if parts.query else ""
     if not (path + query).isascii():
-        raise InvalidWebhookUrl("The path of a webhook's URL has to be percent-encoded.")
+        raise InvalidWebhookUrl("The path of the URL contains non-ASCII characters. Percent-encode them.")
     return f"{parts.scheme}://{_clean_host(host, networks)}{'' if port is None else f':{port}'}{path}{query}"
 
 
 def origin(url: str) -> str:
-    """Return the shown part of a URL: its path may be a secret."""
+    """Return the displayed part of a URL, without its path, which may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/…"
 
@@ -74,8 +77,8 @@ def origin(url: str) -> str:
 def may_call(address: Address, *, networks: Collection[Network] = ()) -> bool:
     """Return whether an IP address is public or in a network that the operator allows.
 
-    An IPv6 address with an embedded IPv4 address (mapped, translated, tunnelled) must be in an allowed
-    network, and the IPv4 address must be callable too.
+    An IPv6 address with an embedded IPv4 address (mapped, translated or tunneled) must be in an allowed
+    network, and webhooks must also be allowed to call the IPv4 address.
     """
     is_named = any(address.version == network.version and address in network for network in networks)
     inner = _inner(address)
@@ -83,7 +86,8 @@ def may_call(address: Address, *, networks: Collection[Network] = ()) -> bool:
         return is_named and may_call(inner, networks=networks)
     if is_named:
         return True
-    # `is_global` knows loopback, link-local, private, shared (100.64/10), reserved and documentation.
+    # `is_global` is false for loopback, link-local, private, shared (100.64/10), reserved and documentation
+    # addresses.
     is_special = address.is_multicast or address.is_reserved or address.is_unspecified
     return address.is_global and not is_special and not any(address in each for each in _SPECIAL)
 
@@ -112,9 +116,13 @@ def _clean_name(host: str, networks: Sequence[Network]) -> str:
     except UnicodeError:
         name = ""
     if len(name) > 253 or not _NAME.fullmatch(name):
-        raise InvalidWebhookUrl("A webhook's URL names a host, such as https://example.org/hook.")
+        raise InvalidWebhookUrl(
+            "The URL has no valid host name. Enter a URL such as https://example.org/hook."
+        )
     if _NUMBER.fullmatch(name):
-        raise InvalidWebhookUrl("Write an IPv4 address as four decimal numbers, such as 203.0.113.7.")
+        raise InvalidWebhookUrl(
+            "The IP address is invalid. Write it as four decimal numbers, such as 203.0.113.7."
+        )
     if _LOCAL.fullmatch(name) and not may_call(_LOOPBACK, networks=networks):
         raise InvalidWebhookUrl(NOT_PUBLIC)
     return name

@@ -1,7 +1,7 @@
-"""Webhook payloads and their signatures, with the fields that the owner may see.
+"""Webhook payloads and their signatures.
 
-A payload is built for each attempt, by the phase and the feedback at that moment. Withdrawn announcements and
-moved deadlines have no payload.
+A payload is built for each attempt. It contains the fields that the owner may see in the current phase and
+feedback mode. Withdrawn announcements and moved deadlines have no payload.
 """
 
 import hashlib
@@ -43,12 +43,12 @@ Fields = dict[str, Any]
 
 
 class OwnerLeft(Exception):
-    """A webhook whose owner has left."""
+    """The webhook's owner has left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A payload with its URL and the values of its headers."""
+    """A payload with its URL and the values for its headers."""
 
     url: str
     secret: str
@@ -59,7 +59,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """An event with its receiver and the visible fields."""
+    """An event with its recipient and the visible fields."""
 
     session: Session
     delivery: Delivery
@@ -75,7 +75,7 @@ class _Case:
 
 
 def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -> Letter | None:
-    """Return the payload of an event, None if it has no content any more; raise OwnerLeft."""
+    """Return the payload of an event, or None if it no longer has content; raise OwnerLeft."""
     delivery = session.scalar(
         select(Delivery)
         .where(Delivery.id == delivery_id)
@@ -103,7 +103,7 @@ def letter_of(session: Session, *, delivery_id: int, site: str, now: datetime) -
 
 
 def sign(body: bytes, *, secret: str, timestamp: int) -> str:
-    """Return `v1=` and the HMAC-SHA256 in hex of the timestamp, a period and the body."""
+    """Return `v1=` and the hexadecimal HMAC-SHA256 of the timestamp, a period and the body."""
     signed = b"%d." % timestamp + body
     return f"{SIGNATURE_VERSION}={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
 
@@ -129,7 +129,7 @@ def _slack(competition: Competition, sentence: str, link: str) -> bytes:
     return json.dumps({"text": f"{text} {link}"}, ensure_ascii=False).encode()
 
 
-_Told = tuple[Fields, str, str] | None  # the fields, one sentence, the page to look at
+_Told = tuple[Fields, str, str] | None  # fields, sentence, link
 
 
 def _submission(case: _Case) -> _Told:
@@ -182,10 +182,10 @@ def _ranks(case: _Case) -> _Told:
     if not told:
         return None
     first = told[0]
-    before = f", before {first['previous_rank']:,}" if first["previous_rank"] else ""
-    more = f" {counted(len(told) - 1, 'other team')} moved too." if len(told) > 1 else ""
+    before = f" (previously {first['previous_rank']:,})" if first["previous_rank"] else ""
+    more = f" {counted(len(told) - 1, 'other team')} also moved." if len(told) > 1 else ""
     sentence = (
-        f"{first['team']['name']} is ranked {first['rank']:,} on the {split.value} leaderboard{before}.{more}"
+        f"{first['team']['name']} is ranked {first['rank']:,}{before} on the {split.value} leaderboard.{more}"
     )
     return {"leaderboard": split.value, "changes": told}, sentence, f"{case.page}/leaderboard"
 
@@ -225,14 +225,14 @@ def _revealed(case: _Case) -> _Told:
     if revealed_at is None or Field.PRIVATE_RANK not in case.allowed:
         return None
     fields: Fields = {"revealed_at": _iso(revealed_at)}
-    sentence = "the private leaderboard is revealed."
+    sentence = "the private leaderboard has been revealed."
     version_id = lookup.live(case.competition).id
     if case.team_id is not None:
         for split in Split:
             ranks = Standings(case.session, version_id, split).ranks([case.team_id])
             fields[f"{split.value}_rank"] = ranks.get(case.team_id)
         if rank := fields["private_rank"]:
-            sentence = f"the private leaderboard is revealed. Your team is ranked {rank:,}."
+            sentence = f"the private leaderboard has been revealed. Your team is ranked {rank:,}."
     fields["team_count"] = Standings(case.session, version_id, Split.PRIVATE).count_teams()
     return fields, sentence, f"{case.page}/leaderboard"
 

@@ -1,7 +1,7 @@
-"""Webhooks of a team or the organizers: creation, changes, tests, deletion.
+"""Webhooks of a team or of the organizers: creation, changes, tests and deletion.
 
-The secret is returned once, when it is created. A person who changes a webhook becomes its owner: the webhook
-gets what its owner may see, and ends when the owner leaves.
+The secret is shown only once, when it is created. A user who changes a webhook becomes its owner. The webhook
+receives what its owner may see and is switched off when the owner leaves.
 """
 
 import secrets
@@ -41,49 +41,49 @@ TESTS = (Limit(5, MINUTE), Limit(30, HOUR))
 
 
 class UnknownWebhook(ParticipantError):
-    """A webhook that does not exist or belongs to others."""
+    """The webhook does not exist or has another owner."""
 
     public_name = "unknown_webhook"
     kind = ErrorKind.NOT_FOUND
-    message = "There is no webhook {webhook_id} that you may see."
+    message = "Webhook {webhook_id} does not exist or is not visible to you."
 
 
 class UnknownDelivery(ParticipantError):
-    """A delivery that is not in the log of a webhook."""
+    """The delivery is not in the webhook's log."""
 
     public_name = "unknown_delivery"
     kind = ErrorKind.NOT_FOUND
-    message = "The log of this webhook has no delivery {token!r}."
+    message = "This webhook's log has no delivery {token!r}."
 
 
 class TooManyWebhooks(ParticipantError):
-    """One webhook more than a team or the organizers may have."""
+    """The team or the organizers have reached the limit on webhooks."""
 
     public_name = "too_many_webhooks"
     kind = ErrorKind.CONFLICT
-    message = "There are {most} webhooks already, the most that may be. Delete one first."
+    message = "The limit of {most} webhooks is reached. Delete one first."
 
 
 class InvalidWebhook(ParticipantError):
-    """A webhook without events, or with an unknown event or format."""
+    """The webhook has no events, an unknown event or an unknown format, or is switched off."""
 
     public_name = "invalid_webhook"
 
 
 class TooManyTests(ParticipantError):
-    """More tests than a person may send; `retry_after` is the time until the next."""
+    """The user has reached the limit on tests; `retry_after` is the time until the next one."""
 
     public_name = "too_many_tests"
     kind = ErrorKind.LIMITED
 
     def __init__(self, *, free_at: datetime, now: datetime) -> None:
         self.retry_after = max(free_at - now, timedelta(seconds=1))
-        super().__init__(f"You have sent many tests. The next one is possible {counting.when(free_at, now)}.")
+        super().__init__(f"You have sent too many tests. Try again {counting.when(free_at, now)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The entered fields of a webhook."""
+    """The requested fields of a webhook."""
 
     url: str
     events: Collection[str]
@@ -92,20 +92,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The operator's settings for addresses other than public https."""
+    """The operator's settings that allow addresses other than public HTTPS URLs."""
 
     allows_http: bool = False
     networks: Sequence[Network] = ()
 
 
 def list_of(session: Session, *, competition: Competition, team: Team | None) -> list[Webhook]:
-    """Return the webhooks of a team, or without one of the organizers, the oldest first."""
+    """Return the webhooks of a team, or of the organizers if it is None, oldest first."""
     query = select(Webhook).where(*_of(competition, team)).options(joinedload(Webhook.owner))
     return list(session.scalars(query.order_by(Webhook.id)))
 
 
 def get(session: Session, *, competition: Competition, team: Team | None, webhook_id: int) -> Webhook:
-    """Return a webhook of a team, or without one of the organizers; raise UnknownWebhook."""
+    """Return a webhook of a team, or of the organizers if it is None; raise UnknownWebhook."""
     query = select(Webhook).where(Webhook.id == webhook_id, *_of(competition, team))
     found = session.scalar(query.options(joinedload(Webhook.competition), joinedload(Webhook.owner)))
     if found is None:
@@ -114,7 +114,7 @@ def get(session: Session, *, competition: Competition, team: Team | None, webhoo
 
 
 def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webhook:
-    """Create a webhook with a new secret; raise InvalidWebhookUrl, InvalidWebhook, TooManyWebhooks."""
+    """Create a webhook and its secret; raise InvalidWebhookUrl, InvalidWebhook, TooManyWebhooks."""
     session, competition = act.session, act.competition
     webhook = Webhook(
         competition_id=competition.id,
@@ -139,7 +139,7 @@ def create(act: Act, *, team: Team | None, wanted: Wanted, rules: Rules) -> Webh
 
 
 def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webhook:
-    """Change a webhook, whose URL stays if none is given; raise InvalidWebhookUrl and InvalidWebhook."""
+    """Change a webhook; keep its URL if none is given; raise InvalidWebhookUrl, InvalidWebhook."""
     locked, before = _lock(act.session, webhook)
     if wanted.url:
         locked.url = _url(wanted.url, rules)
@@ -150,7 +150,7 @@ def change(act: Act, *, webhook: Webhook, wanted: Wanted, rules: Rules) -> Webho
 
 
 def rotate(act: Act, *, webhook: Webhook) -> Webhook:
-    """Replace the secret of a webhook; the new one is to be shown now."""
+    """Replace a webhook's secret; the caller must show the new one, which is shown only once."""
     locked, _ = _lock(act.session, webhook)
     locked.secret = _new_secret()
     _record(act, locked, "webhook.rotate")
@@ -158,7 +158,10 @@ def rotate(act: Act, *, webhook: Webhook) -> Webhook:
 
 
 def switch(act: Act, *, webhook: Webhook, is_on: bool) -> Webhook:
-    """Switch a webhook on, for its new owner, or off, which deletes its undelivered events."""
+    """Switch a webhook on or off.
+
+    Switching it on makes the user its owner. Switching it off deletes its undelivered events.
+    """
     locked, before = _lock(act.session, webhook)
     if is_on == (locked.off_at is None):
         return locked
@@ -172,7 +175,7 @@ def switch(act: Act, *, webhook: Webhook, is_on: bool) -> Webhook:
 
 
 def remove(act: Act, *, webhook: Webhook) -> None:
-    """Delete a webhook with its log."""
+    """Delete a webhook and its log."""
     locked, before = _lock(act.session, webhook)
     _record(act, locked, "webhook.delete", before=before)
     act.session.expunge(locked)
@@ -180,13 +183,16 @@ def remove(act: Act, *, webhook: Webhook) -> None:
 
 
 def test(act: Act, *, webhook: Webhook) -> None:
-    """Write a test event, which is sent at once and once; raise TooManyTests and InvalidWebhook."""
+    """Write a test event, which is sent immediately and not retried.
+
+    Raise TooManyTests, InvalidWebhook.
+    """
     _send_now(act, webhook)
     outbox.write(act.session, webhook_ids=[webhook.id], event=Event.TEST, now=act.now)
 
 
 def redeliver(act: Act, *, webhook: Webhook, token: str) -> None:
-    """Send an event of the log again; raise UnknownDelivery, TooManyTests, InvalidWebhook."""
+    """Send a logged event again; raise UnknownDelivery, TooManyTests, InvalidWebhook."""
     log = outbox.log_of(act.session, webhook=webhook)
     earlier = next((each for each in log if each.token == token), None)
     if earlier is None:
@@ -204,7 +210,7 @@ def redeliver(act: Act, *, webhook: Webhook, token: str) -> None:
 
 
 def _send_now(act: Act, webhook: Webhook) -> None:
-    """Count a delivery requested by a person, and end the pause of a failing webhook."""
+    """Count a delivery requested by a user and end the backoff of a failing webhook."""
     whose = f"{act.user.id}"
     reached = counting.add_within(act.session, kind="webhook.test", whose=whose, limits=TESTS, now=act.now)
     if reached is not None:
@@ -212,13 +218,13 @@ def _send_now(act: Act, webhook: Webhook) -> None:
     locked, _ = _lock(act.session, webhook)
     if locked.off_at is not None:
         raise InvalidWebhook("This webhook is switched off. Switch it on first.")
-    if locked.available_at > act.now + outbox.LEASE:  # a pause after a failure, and no delivery in progress
+    if locked.available_at > act.now + outbox.LEASE:  # a backoff rather than the lease of a delivery
         locked.available_at = act.now
         act.session.flush()
 
 
 def viewer_of(session: Session, *, webhook: Webhook) -> Viewer | None:
-    """Return the viewer whose fields a webhook gets, None after its owner left."""
+    """Return the viewer whose fields a webhook receives, or None if its owner has left."""
     if webhook.team_id is None:
         role = organizers.role_of(session, competition=webhook.competition, user=webhook.owner)
         return Viewer.ORGANIZER if role else None
@@ -237,8 +243,8 @@ def tell_owner(session: Session, *, webhook: Webhook, now: datetime) -> None:
         kind=mail.Notice.TEAM if webhook.team_id else mail.Notice.ORGANIZER,
         key=f"webhook-off:{webhook.id}:{now:%Y%m%dT%H%M%S}",
         subject=f"{competition.title}: a webhook was switched off",
-        body=f"Your webhook to {addresses.origin(webhook.url)} took nothing for {hours} hours and was "
-        "switched off. What happened meanwhile is not sent again. When its address answers, switch it on:\n\n"
+        body=f"Your webhook to {addresses.origin(webhook.url)} failed for {hours} hours and was switched "
+        "off. Missed events are not sent again. When the receiver works again, switch the webhook on:\n\n"
         f"{mail.SITE}/competitions/{competition.slug}/{page}\n",
         now=now,
     )
@@ -255,7 +261,7 @@ def _is_member(session: Session, team_id: int, user: User) -> bool:
 
 
 def _lock(session: Session, webhook: Webhook) -> tuple[Webhook, dict[str, object]]:
-    """Return a locked webhook, and its fields in the audit log; raise UnknownWebhook."""
+    """Return a locked webhook and its fields for the audit log; raise UnknownWebhook."""
     locked = session.get(Webhook, webhook.id, with_for_update=True, populate_existing=True)
     if locked is None:
         raise UnknownWebhook(webhook_id=webhook.id)
@@ -273,9 +279,9 @@ def _url(url: str, rules: Rules) -> str:
 def _events(names: Collection[str]) -> list[str]:
     known = [event.value for event in EVENTS]
     if unknown := sorted(set(names) - set(known)):
-        raise InvalidWebhook(f"There is no event {unknown[0][:40]!r}. The events are {', '.join(known)}.")
+        raise InvalidWebhook(f"The event {unknown[0][:40]!r} is unknown. Use one of {', '.join(known)}.")
     if not names:
-        raise InvalidWebhook("Choose at least one event.")
+        raise InvalidWebhook("No event is selected. Choose at least one.")
     return [name for name in known if name in names]
 
 
@@ -283,7 +289,7 @@ def _format(name: str) -> BodyFormat:
     try:
         return BodyFormat(name)
     except ValueError:
-        raise InvalidWebhook(f"The format is {' or '.join(BodyFormat)}, not {name[:40]!r}.") from None
+        raise InvalidWebhook(f"The format {name[:40]!r} is unknown. Use {' or '.join(BodyFormat)}.") from None
 
 
 def _recorded(webhook: Webhook) -> dict[str, object]:
@@ -303,7 +309,7 @@ def _record(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> None:
-    """Flush, and add an organizer's change to the audit log, which has no changes of teams' webhooks."""
+    """Flush the changes; for an organizers' webhook, also add an entry to the audit log."""
     act.session.flush()
     if webhook.team_id is None:
         act.record(action, f"webhook {webhook.id}", before=before, after=after)

@@ -1,8 +1,8 @@
-"""Webhook events of changed ranks and near deadlines, found at regular intervals.
+"""Webhook events for changed ranks and near deadlines.
 
-A webhook gets at most one event of changed ranks in five minutes. Scoring writes nothing: the current ranks
-are compared with the reported ones, for a team its own rank and for organizers the first hundred. A deadline
-is reported a day before the close, and again after it was moved.
+A scheduled task compares the current ranks with the last reported ones: for a team its own rank, for
+organizers the first hundred. A webhook receives at most one rank event in five minutes. A deadline event is
+sent a day before the close, and again if the close is moved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from grader.services.webhook_outbox import Event
 
 DEADLINE_WITHIN = timedelta(hours=24)
 PERIOD = timedelta(minutes=5)
-PLACES = 100  # of a leaderboard, for organizers
+PLACES = 100  # ranks reported to organizers
 
 
 def is_deadline_near(session: Session, *, now: datetime) -> bool:
@@ -30,7 +30,7 @@ def is_deadline_near(session: Session, *, now: datetime) -> bool:
 
 
 def tell_deadlines(session: Session, *, now: datetime) -> None:
-    """Write the event of a near deadline for the webhooks that did not get it yet."""
+    """Write deadline events for webhooks that have not received one for the current close."""
     query = select(Webhook).join(Webhook.competition).where(_is_near(now)).order_by(Webhook.id)
     found: Sequence[Webhook] = session.scalars(
         query.options(joinedload(Webhook.competition)).with_for_update(key_share=True, of=Webhook)
@@ -57,7 +57,7 @@ def _is_near(now: datetime) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The current ranks for one webhook; `changes` is empty if there is nothing to report."""
+    """The current ranks for a webhook; `changes` is empty if there is nothing to report."""
 
     webhook_id: int
     told_at: datetime | None
@@ -66,7 +66,7 @@ class Look:
 
 
 def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
-    """Return the webhooks whose ranks changed since the last report, or have no report yet."""
+    """Return the current ranks for webhooks whose ranks changed or were never recorded."""
     query = (
         select(Webhook)
         .join(Webhook.competition)
@@ -88,7 +88,7 @@ def look_at_ranks(session: Session, *, now: datetime) -> list[Look]:
 
 
 def tell_ranks(session: Session, *, looks: Sequence[Look], now: datetime) -> int:
-    """Write the events of changed ranks that no other process reported; return their number."""
+    """Write the rank events that no other process has written yet; return their number."""
     by_webhook = {each.webhook_id: each for each in looks}
     locked = session.scalars(
         select(Webhook)
@@ -139,7 +139,7 @@ def _look_at(competition: Competition, webhook: Webhook, all_ranks: Mapping[int,
     split = _split(competition).value
     seen = {"split": split, "ranks": {str(team_id): rank for team_id, rank in ranks.items()}}
     before = webhook.ranks
-    if before is None or before["split"] != split:  # the reveal has an event of its own
+    if before is None or before["split"] != split:  # The reveal has its own event.
         return Look(webhook.id, webhook.ranks_told_at, seen, [])
     changes: list[dict[str, int | None]] = [
         {"team_id": team_id, "rank": rank, "previous_rank": before["ranks"].get(str(team_id))}

@@ -1,4 +1,4 @@
-"""Accounts, logins, tokens and the link of the first administrator."""
+"""Accounts, logins, tokens and the setup link of the first administrator."""
 
 import hashlib
 from datetime import timedelta
@@ -42,7 +42,7 @@ def authenticate(service, name: str, password: str, passwords: PasswordHasher) -
 
 
 @pytest.mark.both_databases
-def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service, passwords):
+def test_user_can_log_in_with_any_letter_case_of_the_name(service, passwords):
     user = sign_up(service, "Ada Lovelace")
     found = authenticate(service, "ada  LOVELACE ", GOOD, passwords)
     assert found is not None and found.id == user.id
@@ -52,12 +52,12 @@ def test_a_person_who_signed_up_can_log_in_in_any_case_of_the_name(service, pass
 @pytest.mark.parametrize(
     ("name", "password"), [("ada", "wrong password"), ("bob", GOOD), ("a\0b", GOOD), ("", "")]
 )
-def test_a_wrong_name_or_password_gives_nobody(service, passwords, name: str, password: str):
+def test_wrong_name_or_password_is_rejected(service, passwords, name: str, password: str):
     sign_up(service, "ada")
     assert authenticate(service, name, password, passwords) is None
 
 
-def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service, passwords):
+def test_unknown_name_is_verified_against_a_dummy_hash(service, passwords):
     class Counting(PasswordHasher):
         verified = 0
 
@@ -72,7 +72,7 @@ def test_an_unknown_name_is_verified_against_a_hash_like_a_known_one(service, pa
     assert Counting.verified == 3
 
 
-def test_all_that_is_wrong_is_told_at_once(service):
+def test_all_problems_are_reported_at_once(service):
     for name, password, fields in (
         ("", "short", {"name", "password"}),
         ("evil\u202ename", GOOD, {"name"}),
@@ -83,12 +83,12 @@ def test_all_that_is_wrong_is_told_at_once(service):
         assert set(caught.value.problems) == fields
 
 
-def test_a_password_is_the_same_however_its_accents_are_typed(service, passwords):
+def test_password_is_normalized_regardless_of_accent_encoding(service, passwords):
     sign_up(service, "ada", "caf\u00e9 au lait")
     assert authenticate(service, "ada", "cafe\u0301 au lait", passwords) is not None
 
 
-def test_a_generated_password_works_and_no_password_is_stored(service, passwords):
+def test_generated_password_works_and_no_password_is_stored_in_plain_text(service, passwords):
     with service.database.write() as session:
         user, password = accounts.create_user(
             session, name="root", passwords=passwords, now=service.now, is_admin=True
@@ -98,7 +98,7 @@ def test_a_generated_password_works_and_no_password_is_stored(service, passwords
     assert password not in user.password_hash
 
 
-def test_an_account_is_found_by_name_or_named_as_unknown(service):
+def test_account_is_found_by_name_and_an_unknown_name_is_an_error(service):
     user = sign_up(service, "ada")
     with service.database.read() as session:
         assert names.get_user(session, name="ADA").id == user.id
@@ -106,7 +106,7 @@ def test_an_account_is_found_by_name_or_named_as_unknown(service):
             names.get_user(session, name="bob")
 
 
-def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service):
+def test_login_expires_after_its_lifetime_and_its_token_is_not_stored(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token = logins.start(session, user=user, user_agent="a\0b" * 999, lifetime=DAY, now=service.now)
@@ -119,7 +119,7 @@ def test_a_login_lasts_its_lifetime_and_its_token_is_not_stored(service):
         assert logins.find(session, token="guess", now=service.now) is None
 
 
-def test_logins_end_one_by_one_or_all_at_once(service):
+def test_logins_can_be_ended_individually_or_all_at_once(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         first, second, third = (
@@ -132,7 +132,7 @@ def test_logins_end_one_by_one_or_all_at_once(service):
         assert logins.find(session, token=third, now=service.now) is None
 
 
-def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service):
+def test_time_of_last_use_is_written_at_most_every_five_minutes(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token = logins.start(session, user=user, user_agent="", lifetime=DAY, now=service.now)
@@ -146,7 +146,7 @@ def test_the_time_of_last_use_is_written_at_most_every_five_minutes(service):
         assert login.last_used_at == later
 
 
-def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service):
+def test_api_token_is_shown_once_and_works_until_it_is_revoked(service):
     user = sign_up(service, "ada")
     with service.database.write() as session:
         token, text = api_tokens.create(session, user=user, name=" my\nlaptop ", now=service.now)
@@ -163,7 +163,7 @@ def test_an_api_token_is_shown_once_and_works_until_it_is_revoked(service):
         assert api_tokens.list_own(session, user=user) == []
 
 
-def test_nobody_revokes_another_persons_token(service):
+def test_users_cannot_revoke_tokens_of_other_users(service):
     ada, bob = sign_up(service, "ada"), sign_up(service, "bob")
     with service.database.write() as session:
         token, _ = api_tokens.create(session, user=ada, name="mine", now=service.now)
@@ -172,7 +172,7 @@ def test_nobody_revokes_another_persons_token(service):
         assert session.get_one(ApiToken, token.id).revoked_at is None
 
 
-def test_the_setup_link_makes_one_administrator_once(service, passwords):
+def test_setup_link_creates_one_administrator_once(service, passwords):
     with service.database.write() as session:
         replaced = administrators.create_setup_link(session, now=service.now)
         token = administrators.create_setup_link(session, now=service.now)

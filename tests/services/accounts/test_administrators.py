@@ -1,4 +1,4 @@
-"""Administrators: made and unmade, recorded, and never none."""
+"""Granting and revoking administrator rights, the audit entries, and the last administrator."""
 
 import pytest
 from sqlalchemy import select
@@ -17,11 +17,11 @@ def change(service, name: str, is_admin: bool) -> User:
         )
 
 
-def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service):
+def test_account_becomes_an_administrator_and_an_ordinary_account_again(service):
     service.user("root", is_admin=True)
     assert change(service, "ada", True).is_admin
     assert not change(service, "ada", False).is_admin
-    change(service, "ada", False)  # nothing
+    change(service, "ada", False)  # This changes nothing.
     ada = service.user("ada")
     with service.database.read() as session:
         found = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
@@ -31,7 +31,7 @@ def test_an_account_becomes_an_administrator_and_an_ordinary_one_again(service):
     ]
 
 
-def test_the_last_administrator_stays_one(service):
+def test_last_administrator_cannot_be_demoted(service):
     service.user("root", is_admin=True)
     with pytest.raises(LastAdministrator, match="root is the only administrator"):
         change(service, "root", False)

@@ -1,4 +1,4 @@
-"""Deleting an account: the person is gone, the standings are not."""
+"""Account deletion: personal data is removed, standings are kept."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def delete(service, name: str) -> User:
         return session.get_one(User, user.id)
 
 
-def test_a_deleted_person_has_no_name_address_password_login_or_token(service):
+def test_deleted_account_has_no_name_address_password_login_or_token(service):
     ada = service.user("Ada")
     with service.database.write() as session:
         person = session.get_one(User, ada.id)
@@ -47,7 +47,7 @@ def test_a_deleted_person_has_no_name_address_password_login_or_token(service):
         assert accounts.find(session, user_id=gone.id) is None
 
 
-def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service):
+def test_deleted_account_cannot_log_in_with_any_password(service):
     service.user("Ada")
     gone = delete(service, "Ada")
     passwords = accounts.password_hasher(service.settings)
@@ -58,7 +58,7 @@ def test_nobody_logs_in_as_a_deleted_person_whatever_the_password(service):
                 assert not accounts.has_password(user, password, passwords=passwords)
 
 
-def test_standings_stay_under_a_neutral_name(service):
+def test_standings_are_kept_under_a_neutral_name(service):
     competition = service.competition()
     first = service.submit(competition, user="Ada", skill=0.5)
     second = service.submit(competition, user="Bob", skill=0.1, seed=8)
@@ -76,7 +76,7 @@ def test_standings_stay_under_a_neutral_name(service):
     assert "Ada" not in str(after)
 
 
-def test_a_name_that_is_free_again_can_be_taken(service):
+def test_name_of_a_deleted_account_can_be_used_again(service):
     competition = service.competition()
     service.score(service.submit(competition, user="Ada"))
     delete(service, "Ada")
@@ -86,7 +86,7 @@ def test_a_name_that_is_free_again_can_be_taken(service):
         assert {team.name for team in session.scalars(select(Team))} >= {"Ada"}
 
 
-def test_the_last_administrator_stays(service):
+def test_last_administrator_cannot_be_deleted(service):
     service.user("root", is_admin=True)
     with pytest.raises(LastAdministrator):
         delete(service, "root")
@@ -94,7 +94,7 @@ def test_the_last_administrator_stays(service):
     assert delete(service, "root").is_admin is False
 
 
-def test_an_address_is_free_again(service):
+def test_address_of_a_deleted_account_can_be_used_again(service):
     ada = service.user("Ada")
     with service.database.write() as session:
         person = session.get_one(User, ada.id)

@@ -1,4 +1,4 @@
-"""Guesses at passwords: whom they lock, for how long, and how many there are in all."""
+"""Limits on password guesses: who is locked out, for how long, and the totals."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def guesser(name: str = "Ada", address: str = "192.0.2.1", **known) -> Guesser:
 
 
 def guess(service, who: Guesser, at: timedelta = timedelta()) -> bool:
-    """Guess wrong; tell whether the guess was looked at."""
+    """Make a wrong guess; return whether it was checked."""
     try:
         with service.database.write() as session:
             login_guesses.begin(session, guesser=who, now=service.now + at)
@@ -38,7 +38,7 @@ def guess(service, who: Guesser, at: timedelta = timedelta()) -> bool:
     return True
 
 
-def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_from(service):
+def test_name_is_locked_for_strangers_after_60_guesses_per_hour_from_any_address(service):
     looked_at = [guess(service, guesser(address=f"10.0.{place // 9}.1")) for place in range(61)]
     assert looked_at == [True] * 60 + [False]
     assert guess(service, guesser(address="10.9.9.9"), HOUR)
@@ -46,32 +46,32 @@ def test_a_name_is_locked_for_strangers_after_60_in_an_hour_wherever_they_come_f
 
 
 @pytest.mark.parametrize("known", [{"device": "d1"}, {"is_known_address": True}, {"is_logged_in": True}])
-def test_what_strangers_do_locks_nobody_out_of_a_place_that_is_known(service, known):
+def test_guesses_of_strangers_do_not_lock_out_a_known_device_or_address(service, known):
     for place in range(60):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
     assert not guess(service, guesser(address="10.9.9.9"))
     assert guess(service, guesser(address="10.9.9.9", **known))
 
 
-def test_a_crowd_behind_a_known_address_is_not_locked_by_the_addresss_other_names(service):
+def test_guesses_at_other_names_do_not_lock_a_name_at_its_known_address(service):
     for place in range(20):
         assert guess(service, guesser(f"Person {place}"))
     assert not guess(service, guesser("Ada"))
     assert guess(service, guesser("Ada", is_known_address=True))
 
 
-def test_one_known_device_uses_up_nothing_of_another(service):
+def test_guesses_from_one_known_device_do_not_affect_another(service):
     lost = guesser(device="stolen", address="10.0.0.1")
     tried = 0
     while guess(service, lost, tried * timedelta(seconds=5)):
         tried += 1
-    assert 30 < tried <= 90  # its own, and then what strangers have
+    assert 30 < tried <= 90  # Its own guesses, then the guesses available to strangers.
     assert guess(service, guesser(device="own"), tried * timedelta(seconds=5))
 
 
 @pytest.fixture
 def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Divide every budget of guesses by a number."""
+    """Divide every guess limit by a number."""
     share: int = request.param
 
     def divided(limits: Sequence[Limit]) -> tuple[Limit, ...]:
@@ -89,8 +89,8 @@ def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 @pytest.mark.parametrize(
     ("share", "step"), [(10, 2 * HOUR), pytest.param(1, HOUR / 2, marks=pytest.mark.long)], indirect=["share"]
 )
-def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(service, share: int, step: timedelta):
-    """The short run has a tenth of every budget, and so of the thousand guesses."""
+def test_at_most_1000_guesses_per_day_at_one_account_are_checked(service, share: int, step: timedelta):
+    """The short run uses a tenth of every limit, and therefore of the thousand guesses."""
     crowd = [
         *(guesser(address=f"10.0.{place}.1") for place in range(8)),
         *(guesser(address=f"10.1.{place}.1", is_known_address=True) for place in range(3)),
@@ -108,14 +108,14 @@ def test_all_together_look_at_no_more_than_1000_a_day_at_one_account(service, sh
 
 
 @pytest.mark.both_databases
-def test_guesses_that_come_together_are_counted_one_by_one(service):
+def test_simultaneous_guesses_are_counted_individually(service):
     for place in range(55):
         assert guess(service, guesser(address=f"10.0.{place}.1"))
     looked_at = race(*(lambda n=n: guess(service, guesser(address=f"10.9.{n}.1")) for n in range(9)))
     assert sorted(looked_at) == [False] * 4 + [True] * 5
 
 
-def test_a_right_password_is_no_guess(service):
+def test_correct_password_does_not_count_as_a_guess(service):
     for _ in range(login_guesses.STRANGERS[0].count + 1):
         with service.database.write() as session:
             counted = login_guesses.begin(session, guesser=guesser(), now=service.now)
@@ -124,15 +124,15 @@ def test_a_right_password_is_no_guess(service):
         assert session.scalar(select(func.count()).select_from(Tally)) == 0
 
 
-def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(service):
+def test_lockout_states_when_the_next_guess_is_checked(service):
     for place in range(60):
         guess(service, guesser(address=f"10.0.{place}.1"), place * timedelta(seconds=10))
     stranger = guesser(address="10.9.9.9")
     with service.database.read() as session, pytest.raises(TooManyGuesses) as refused:
         login_guesses.require_room(session, guesser=stranger, now=service.now + 20 * MINUTE)
     assert refused.value.message == (
-        "60 wrong passwords for this name came within an hour from places where nobody logged in with it "
-        "before. The next one is looked at in 40 minutes, at 13:00:00 UTC."
+        "60 wrong passwords for this name were entered from unknown browsers and addresses within an hour. "
+        "Try again in 40 minutes, at 13:00:00 UTC."
     )
     assert refused.value.retry_after == 40 * MINUTE
     assert not guess(service, stranger, HOUR - timedelta(seconds=1))
@@ -150,12 +150,12 @@ def test_the_refusal_says_when_the_next_guess_is_looked_at_and_that_is_true(serv
         ("fe80::1%eth0", "fe80::2", True),
     ],
 )
-def test_of_an_ipv6_address_counts_what_one_holder_has(one: str, other: str, are_one: bool):
+def test_ipv6_guesses_are_counted_by_prefix(one: str, other: str, are_one: bool):
     assert (guesser(address=one) == guesser(address=other)) is are_one
 
 
 @pytest.mark.both_databases
-def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service):
+def test_names_are_counted_in_any_letter_case_and_no_name_or_address_is_stored(service):
     assert guesser("ADA ") == guesser("ada") != guesser("adb")
     guess(service, guesser("Ada", "192.0.2.77", device="d"))
     with service.database.read() as session:
@@ -164,7 +164,7 @@ def test_a_name_is_counted_in_any_case_and_no_name_or_address_is_kept(service):
     assert guesser() != replace(guesser(), account=login_guesses.account_hash("Ada", secret="other key"))
 
 
-def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_changes(service):
+def test_known_address_belongs_to_one_user_for_90_days_or_until_a_password_change(service):
     ada, bob = service.user("ada"), service.user("bob")
 
     def hashed(user) -> str:
@@ -187,7 +187,7 @@ def test_a_known_address_is_one_persons_for_90_days_and_until_the_password_chang
     assert not is_known(ada)
 
 
-def test_of_many_addresses_the_newest_are_known(service):
+def test_newest_of_many_known_addresses_are_kept(service):
     ada = service.user("ada")
     with service.database.write() as session:
         for place in range(logins.MOST_KNOWN + 5):
@@ -199,7 +199,7 @@ def test_of_many_addresses_the_newest_are_known(service):
 
 
 @pytest.mark.both_databases
-def test_what_is_old_is_forgotten_and_the_rest_stays(service):
+def test_old_entries_are_deleted_and_the_others_are_kept(service):
     ada = service.user()
     with service.database.read() as session:
         now = db.now(session)

@@ -1,4 +1,4 @@
-"""What links do: signing up, confirming an address, setting a password; and what is written to the outbox."""
+"""One-time links for sign-up, address confirmation and password resets, and their e-mails."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -49,17 +49,17 @@ def sign_up(service, passwords, name: str = "Ada", address: str = ADA) -> User:
         )
 
 
-def test_signing_up_by_mail_makes_an_account_whose_address_is_confirmed(service, passwords):
+def test_sign_up_by_mail_creates_an_account_with_a_confirmed_address(service, passwords):
     ada = sign_up(service, passwords, address=" Ada@Example.org ")
     assert (ada.email, ada.email_key, ada.email_verified_at) == ("Ada@Example.org", ADA, service.now)
 
 
-def test_a_sign_up_link_goes_on_to_where_the_person_came_from(service):
+def test_sign_up_link_redirects_to_the_original_page(service):
     letter = ask(service, sign_ups.ask, ADA, then="/competitions/toxicity/team/link/a?b=c d")
     assert re.search(r"/sign-up/[\w-]+\?next=/competitions/toxicity/team/link/a%3Fb%3Dc%20d\n", letter.body)
 
 
-def test_a_sign_up_link_works_once_and_for_a_day(service, passwords):
+def test_sign_up_link_works_once_and_for_a_day(service, passwords):
     token = token_of(ask(service, sign_ups.ask, ADA))
 
     def use(now) -> User:
@@ -75,7 +75,7 @@ def test_a_sign_up_link_works_once_and_for_a_day(service, passwords):
         use(service.now)
 
 
-def test_an_address_that_has_an_account_gets_a_way_back_in_and_no_second_account(service, passwords):
+def test_sign_up_with_an_existing_address_sends_a_login_link_and_creates_no_account(service, passwords):
     sign_up(service, passwords)
     letter = ask(service, sign_ups.ask, "ADA@example.org")
     assert "You already have one: Ada" in letter.body
@@ -89,7 +89,7 @@ def token_of_reset(letter: Mail) -> str:
     return re.findall(r"/reset/(\S+)", letter.body)[0]
 
 
-def test_an_invitation_makes_one_account(service, passwords):
+def test_invitation_creates_one_account(service, passwords):
     with service.database.write() as session:
         token = sign_ups.invite(session, created_by="root", now=service.now)
     with service.database.write() as session:
@@ -101,7 +101,7 @@ def test_an_invitation_makes_one_account(service, passwords):
         sign_ups.find(session, token=token, now=service.now)
 
 
-def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(service, passwords):
+def test_reset_sets_the_password_once_and_ends_all_logins_and_other_links(service, passwords):
     ada = sign_up(service, passwords)
     other = token_of_reset(ask(service, password_resets.ask, ADA))
     token = token_of_reset(ask(service, password_resets.ask, ADA))
@@ -120,7 +120,7 @@ def test_a_reset_sets_the_password_once_and_ends_all_logins_and_other_links(serv
     assert outbox(service)[-1].subject == "Your password was changed"
 
 
-def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service, passwords):
+def test_mailed_reset_lasts_an_hour_and_a_handed_out_one_a_day(service, passwords):
     ada = sign_up(service, passwords)
     mailed = token_of_reset(ask(service, password_resets.ask, ADA))
     with service.database.write() as session:
@@ -132,14 +132,14 @@ def test_a_mailed_reset_lasts_an_hour_and_a_handed_one_a_day(service, passwords)
                 password_resets.whose(session, token=token, now=service.now + lifetime)
 
 
-def test_an_address_that_nobody_has_is_told_so_and_gets_no_link(service):
+def test_unknown_address_receives_an_explanation_and_no_link(service):
     letter = ask(service, password_resets.ask, "nobody@example.org")
     assert "No account has this address" in letter.body
     assert "/reset/" not in letter.body
     assert letter.user_id is None
 
 
-def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(service, passwords):
+def test_new_address_is_used_after_its_confirmation_and_the_old_one_is_notified(service, passwords):
     ada = sign_up(service, passwords)
     with service.database.write() as session:
         email_addresses.ask_to_verify(session, user=ada, address="new@example.org", now=service.now)
@@ -156,7 +156,7 @@ def test_a_new_address_counts_when_its_link_is_used_and_the_old_one_is_told(serv
         email_addresses.verify(session, token=token, now=service.now)
 
 
-def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(service, passwords):
+def test_address_of_another_user_is_not_disclosed_and_its_holder_is_notified(service, passwords):
     sign_up(service, passwords)
     bob = service.user("Bob")
     with service.database.write() as session:
@@ -168,7 +168,7 @@ def test_an_address_of_somebody_else_is_not_given_away_and_its_holder_is_told(se
 
 
 @pytest.mark.both_databases
-def test_two_who_ask_for_one_address_cannot_both_have_it(service):
+def test_two_users_cannot_confirm_the_same_address(service):
     links_of = []
     for name in ("Ada", "Bob"):
         user = service.user(name)
@@ -182,7 +182,7 @@ def test_two_who_ask_for_one_address_cannot_both_have_it(service):
 
 
 @pytest.mark.both_databases
-def test_of_two_who_use_one_link_at_once_one_succeeds(service, passwords):
+def test_only_one_of_two_simultaneous_uses_of_a_link_succeeds(service, passwords):
     with service.database.write() as session:
         token = sign_ups.invite(session, created_by="root", now=service.now)
 
@@ -201,7 +201,7 @@ def test_of_two_who_use_one_link_at_once_one_succeeds(service, passwords):
 
 
 @pytest.mark.both_databases
-def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service, passwords):
+def test_only_one_of_two_simultaneous_sign_ups_with_similar_names_succeeds(service, passwords):
     def sign_up(name: str) -> bool:
         try:
             with service.database.write() as session:
@@ -216,7 +216,7 @@ def test_of_look_alikes_that_sign_up_at_once_one_succeeds(service, passwords):
         ]
 
 
-def test_a_link_serves_one_purpose(service, passwords):
+def test_link_serves_one_purpose_only(service, passwords):
     ada = sign_up(service, passwords)
     with service.database.write() as session:
         token = password_resets.create_link(session, user=ada, created_by="root", now=service.now)
@@ -247,7 +247,7 @@ def test_a_link_serves_one_purpose(service, passwords):
         "@" * 100_000,
     ],
 )
-def test_what_is_no_address_is_refused(address: str):
+def test_invalid_addresses_are_rejected(address: str):
     with pytest.raises(InvalidAddress):
         mail_addresses.clean_address(address)
 
@@ -256,12 +256,12 @@ def test_what_is_no_address_is_refused(address: str):
     ("address", "clean"),
     [(" a.b+c@example.org ", "a.b+c@example.org"), ("ada@żółw.example", "ada@xn--kw-fka0gz0i.example")],
 )
-def test_addresses_are_kept_as_mail_servers_write_them(address: str, clean: str):
+def test_addresses_are_stored_in_the_form_that_mail_servers_use(address: str, clean: str):
     assert mail_addresses.clean_address(address).startswith(clean.split("@")[0] + "@")
     assert mail_addresses.clean_address(address).isascii()
 
 
-def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(service, passwords):
+def test_notices_are_sent_once_to_a_confirmed_address_and_only_for_enabled_kinds(service, passwords):
     ada, bob = sign_up(service, passwords), service.user("Bob")
     count = len(outbox(service))
 
@@ -271,7 +271,7 @@ def test_notices_come_once_to_a_confirmed_address_and_only_of_wanted_kinds(servi
             mail.notify(session, user=person, kind=kind, key=key, subject="S", body="B", now=service.now)
         return len(outbox(service)) - count
 
-    assert notify(bob, "scored", "scored:1") == 0  # no address
+    assert notify(bob, "scored", "scored:1") == 0  # Bob has no address.
     assert notify(ada, "scored", "scored:1") == 1
     assert notify(ada, "scored", "scored:1") == 1
     with service.database.write() as session:

@@ -1,4 +1,4 @@
-"""How many passwords are hashed at once, who goes first, and who is sent away."""
+"""Password hashing queue: concurrency, priorities and rejections."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ def hasher() -> BoundedHasher:
 
 @contextmanager
 def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
-    """Let threads wait for their turn while one is held, one after the other; give what became of them."""
+    """Queue threads one after the other while one turn is in progress; return their outcomes."""
     ends: list[str] = []
 
     def wait(number: int, is_known: bool):
@@ -39,14 +39,14 @@ def line(hasher: BoundedHasher, known: list[bool]) -> Iterator[list[str]]:
         thread.join()
 
 
-def test_a_password_that_was_hashed_is_right_and_another_is_not(hasher: BoundedHasher):
+def test_hash_verifies_its_password_and_no_other(hasher: BoundedHasher):
     stored = hasher.hash("correct horse battery")
     assert hasher.verify(stored, "correct horse battery")
     with hasher.turn():
         assert hasher.verify(stored, "correct horse battery")
 
 
-def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
+def test_hashing_is_sequential_in_order_of_arrival_with_known_users_first(
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
@@ -56,7 +56,7 @@ def test_one_at_a_time_in_the_order_of_coming_and_who_is_known_first(
     assert ends == ["2", "4", "0", "1", "3"]
 
 
-def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_known(
+def test_long_queue_rejects_strangers_immediately_and_keeps_a_slot_for_known_users(
     hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("WAIT_SECONDS", "KNOWN_WAIT_SECONDS"):
@@ -68,7 +68,7 @@ def test_a_long_line_sends_strangers_away_at_once_and_keeps_a_place_for_who_is_k
     assert ends[2:] == ["6", "0", "1", "2", "3"]
 
 
-def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch):
+def test_no_request_waits_longer_than_the_limit(hasher: BoundedHasher, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.05)
     with line(hasher, [False]) as ends:
         while not ends:
@@ -77,7 +77,7 @@ def test_nobody_waits_longer_than_the_wait(hasher: BoundedHasher, monkeypatch: p
     assert hasher.hash("the line is empty again")
 
 
-def test_an_error_within_a_turn_gives_it_back(hasher: BoundedHasher):
+def test_error_during_a_turn_releases_it(hasher: BoundedHasher):
     with pytest.raises(ZeroDivisionError), hasher.turn():
         raise ZeroDivisionError
     assert hasher.hash("next")

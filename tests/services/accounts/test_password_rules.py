@@ -1,4 +1,4 @@
-"""What a password may be."""
+"""Rules for passwords."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grader.services.accounts import passwords
 from grader.services.accounts.passwords import password_problem
 
-COMMON = "one of the passwords that many people have"
+COMMON = "based on a common one"
 
 
 COMMON_ONES = """
@@ -22,44 +22,44 @@ pass word, trustno1, \uff50assword, Password2026!, PASSWORD2026!!, !!Dragon-2026
 
 
 @pytest.mark.parametrize("password", re.split(", |\n", COMMON_ONES.strip()))
-def test_passwords_that_many_people_have_are_refused_with_the_reason(password: str):
+def test_common_passwords_are_rejected_with_the_reason(password: str):
     assert COMMON in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize(
     "password", ["Ada Lovelace", "adalovelace", "AdaLovelace1", "*ada lovelace*", "AdaLovelace2026!"]
 )
-def test_the_persons_own_name_is_refused(password: str):
-    assert "cannot be the account name," in (password_problem(password, name="Ada Lovelace") or "")
+def test_users_own_name_is_rejected(password: str):
+    assert "based on the account name," in (password_problem(password, name="Ada Lovelace") or "")
 
 
 @pytest.mark.parametrize("password", ["fairboard", "Fairboard1", "FAIRBOARD2026", "Fairboard#2026!"])
-def test_the_name_of_the_site_is_refused(password: str):
-    assert "the name of the site" in (password_problem(password, name="Ada") or "")
+def test_name_of_the_site_is_rejected(password: str):
+    assert "the site's name" in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize("password", ["abcabcabc", "19901990", "Abcabcabcab!"])
-def test_a_short_text_repeated_is_refused(password: str):
-    assert "a short text repeated" in (password_problem(password, name="Ada") or "")
+def test_short_text_repeated_is_rejected(password: str):
+    assert "a repeated short text" in (password_problem(password, name="Ada") or "")
 
 
 @pytest.mark.parametrize(
     "password", ["alicepassword", "PasswordAlice", "Alice.Password1", "fairboard-dragon"]
 )
-def test_a_name_with_a_common_password_is_refused(password: str):
-    assert "a name with a common password" in (password_problem(password, name="Alice") or "")
+def test_name_with_a_common_password_is_rejected(password: str):
+    assert "a name with a common password," in (password_problem(password, name="Alice") or "")
 
 
-def test_a_common_password_repeated_is_refused():
+def test_common_password_repeated_is_rejected():
     assert COMMON in (password_problem("passwordpassword", name="Ada") or "")
     assert password_problem("correct horse correct horse", name="Ada") is None
 
 
-def test_length_is_told_first_and_a_long_text_is_looked_at_quickly():
-    assert password_problem("passwor", name="") == "A password has at least 8 characters; this one has 7."
-    assert "at most 1,024 characters" in (password_problem("x" * 10**6, name="") or "")
+def test_length_is_reported_first_and_a_long_text_is_checked_quickly():
+    assert password_problem("passwor", name="") == "The password has 7 characters. Use at least 8."
+    assert "has 1,000,000 characters. Use at most 1,024." in (password_problem("x" * 10**6, name="") or "")
     assert "three different" in (password_problem("11112222", name="") or "")
-    assert password_problem("1a" * 512, name="") == "A password needs at least three different characters."
+    assert password_problem("1a" * 512, name="") == "The password needs at least three different characters."
 
 
 OTHERS = """
@@ -69,7 +69,7 @@ dragon!!!!!2026, monkey dragon 2026!
 
 
 @pytest.mark.parametrize("password", re.split(", |\n", OTHERS.strip()))
-def test_other_passwords_are_taken(password: str):
+def test_other_passwords_are_accepted(password: str):
     assert password_problem(password, name="Ada Lovelace") is None
 
 
@@ -88,17 +88,18 @@ marks = st.text("!?.#*$-_&+@", max_size=2)
     marks,
     st.booleans(),
 )
-def test_a_common_word_with_a_number_and_marks_is_refused_in_any_case(
+def test_common_word_with_digits_and_punctuation_is_rejected_in_any_letter_case(
     word: str, how: int, before: str, number: str, after: str, is_ahead: bool
 ):
     around = (before + number, after) if is_ahead else (before, number + after)
     password = any_case(word, how).join(around)
     if len(password) >= passwords.MIN_LENGTH and len(set(password)) >= 3:
         problem = password_problem(password, name="") or ""
-        assert COMMON in problem or "short text repeated" in problem  # such as 143143 with 14
+        # The second problem occurs for 143143 with 14, for example.
+        assert COMMON in problem or "repeated short text" in problem
 
 
-def test_of_ten_thousand_good_passwords_none_is_refused():
+def test_none_of_ten_thousand_good_passwords_is_rejected():
     draw = random.Random(2026)
     words = sorted(passwords._common())
     characters = string.ascii_letters + string.digits + string.punctuation
@@ -115,7 +116,7 @@ def test_of_ten_thousand_good_passwords_none_is_refused():
     assert sum(password_problem(password, name="Ada Lovelace") is not None for password in good) == 0
 
 
-def test_the_list_is_whole_and_clean():
+def test_list_of_common_passwords_is_complete_and_clean():
     words = passwords._common()
     assert len(words) == 29_095
     assert all(len(word) >= 4 and word == word.lower().strip() and word.isascii() for word in words)

@@ -1,4 +1,4 @@
-"""The audit: what is kept of an act, who finds it, and that nobody changes it."""
+"""Audit log: contents of entries, searches, and protection against changes."""
 
 import re
 from datetime import timedelta
@@ -34,7 +34,7 @@ PUBLISHED = "The competition was published."
 
 
 def entries(service, competition, **asked) -> list[AuditEntry]:
-    """Return the entries since the competition was made."""
+    """Return the entries since the competition was created."""
     with service.database.read() as session:
         found = log.list_page(session, competition=competition, **asked).rows
     return [entry for entry in found if entry.action not in MAKING]
@@ -48,7 +48,7 @@ def told(service, competition) -> list[str]:
 
 
 @pytest.mark.parametrize("change", [update(AuditEntry).values(reason=""), delete(AuditEntry)])
-def test_the_database_refuses_to_change_or_delete_an_entry(service, change):
+def test_database_prevents_changes_and_deletions_of_entries(service, change):
     competition = service.competition()
     record(service, competition, reason="It was rude.")
     with pytest.raises(DBAPIError, match="append-only"), service.database.write() as session:
@@ -58,7 +58,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(service, change):
     assert entries(service, competition)[0].reason == "It was rude."
 
 
-def test_only_what_differs_is_kept_as_before_and_after(service):
+def test_only_differences_are_stored_as_before_and_after(service):
     competition = service.competition()
     record(
         service,
@@ -71,7 +71,7 @@ def test_only_what_differs_is_kept_as_before_and_after(service):
     assert entry.after == {"name": "Nice", "at": (service.now + WEEK).isoformat(), "mode": "code"}
 
 
-def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service):
+def test_texts_that_databases_cannot_store_are_stored_without_invalid_characters(service):
     competition = service.competition()
     record(
         service, competition, subject="team a\0b\n", reason="x\0y", after={"name": "a\0b"}, public_text="p\0q"
@@ -85,7 +85,7 @@ def test_texts_that_no_database_stores_are_kept_without_what_it_refuses(service)
     )
 
 
-def test_every_action_that_the_code_writes_has_words_and_no_other():
+def test_every_action_written_by_the_code_has_a_description_and_vice_versa():
     nouns = "|".join(sorted({action.partition(".")[0] for action in log.WORDS}))
     written = {
         action
@@ -96,13 +96,13 @@ def test_every_action_that_the_code_writes_has_words_and_no_other():
     assert written - {"submission.csv"} == set(log.WORDS)
 
 
-def test_an_act_without_words_is_refused(service):
+def test_action_without_a_description_is_rejected(service):
     competition = service.competition()
-    with pytest.raises(UnknownAction, match=r"no words for the action 'team\.applaud'"):
+    with pytest.raises(UnknownAction, match=r"no description of the action 'team\.applaud'"):
         record(service, competition, action="team.applaud")
 
 
-def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service):
+def test_entry_is_rendered_as_a_sentence_with_current_names(service):
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:
@@ -111,10 +111,11 @@ def test_an_entry_is_read_as_a_sentence_with_the_names_of_now(service):
     with service.database.read() as session:
         page = log.list_page(session, competition=competition)
     assert page.sentence(page.rows[0]) == "disqualified team bob"
-    assert log.action_told("team.applaud", "team bob") == "team.applaud: team bob"  # of another version
+    # Another version may have written an unknown action.
+    assert log.action_told("team.applaud", "team bob") == "team.applaud: team bob"
 
 
-def test_an_act_that_is_undone_leaves_no_entry(service):
+def test_rolled_back_act_leaves_no_entry(service):
     competition = service.competition()
     before = len(entries(service, competition))
     with pytest.raises(ZeroDivisionError), service.database.write() as session:
@@ -125,7 +126,7 @@ def test_an_act_that_is_undone_leaves_no_entry(service):
     assert len(entries(service, competition)) == before
 
 
-def test_entries_are_found_by_action_its_noun_and_by_person(service):
+def test_entries_are_found_by_action_by_its_noun_and_by_user(service):
     competition, ada = service.competition(), service.user("ada")
     record(service, competition, actor=Actor.of(ada), action="team.rename")
     record(service, competition, actor=Actor.calendar(), action="team.disqualify")
@@ -144,7 +145,7 @@ def test_entries_are_found_by_action_its_noun_and_by_person(service):
         assert "team.rename" in log.actions(session, competition=competition)
 
 
-def test_pages_are_of_one_competition_and_the_newest_comes_first(service):
+def test_pages_show_one_competition_newest_first(service):
     competition, other = service.competition(), service.competition("other")
     with service.database.write() as session:
         for number in range(log.PAGE_SIZE + 5):
@@ -167,13 +168,13 @@ def test_pages_are_of_one_competition_and_the_newest_comes_first(service):
     assert [entry.action for entry in entries(service, other)] == []
 
 
-def test_an_act_on_the_site_stands_in_no_competition(service):
+def test_site_wide_act_is_listed_in_no_competition(service):
     competition = service.competition()
     record(service, None, action="administrator.make")
     assert [entry.action for entry in entries(service, competition)] == []
 
 
-def test_every_act_of_the_running_and_the_close_is_recorded(service):
+def test_every_act_during_the_competition_and_the_close_is_recorded(service):
     competition = service.competition(closes_at=service.now + WEEK)
     for seed, name in enumerate(("ada", "bob")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -205,16 +206,16 @@ def test_every_act_of_the_running_and_the_close_is_recorded(service):
     assert found["competition.reveal"].before["state"] == "published"
     assert found["competition.reveal"].after["state"] == "revealed"
     assert told(service, competition) == [
-        "The standings became final; they are stored as number 1.",
+        "The standings became final and are stored as final standings 1.",
         "The private leaderboard was revealed.",
-        "The limit of submissions per day is 7; it was none.",
-        f"Submission #{first.submission.id} is a benchmark now: it is shown without a rank.",
+        "The daily submission limit changed from none to 7.",
+        f"Submission #{first.submission.id} is now a benchmark: it is shown without a rank.",
         "The team bob was reinstated.",
         "The team bob was disqualified.",
     ]
 
 
-def test_conditions_that_stay_as_they_are_leave_no_entry(service):
+def test_unchanged_entry_conditions_leave_no_entry(service):
     competition = service.competition()
     with service.database.write() as session:
         settings.change(
@@ -223,7 +224,7 @@ def test_conditions_that_stay_as_they_are_leave_no_entry(service):
     assert [entry.action for entry in entries(service, competition)] == []
 
 
-def test_what_the_calendar_reveals_is_recorded_as_its_act(service):
+def test_scheduled_reveal_is_recorded_as_an_act_of_the_calendar(service):
     competition = service.competition(closes_at=service.now + WEEK)
     with service.database.write() as session:
         close.reveal(session, competition=competition, actor=Actor.calendar(), now=service.now + 2 * WEEK)
@@ -231,7 +232,7 @@ def test_what_the_calendar_reveals_is_recorded_as_its_act(service):
     assert (entry.action, entry.origin, entry.actor_id) == ("competition.reveal", "calendar", None)
 
 
-def test_a_name_that_is_gone_is_not_kept_in_the_log(service):
+def test_deleted_name_is_not_kept_in_the_log(service):
     competition = service.competition()
     service.submit(competition, user="bob")
     with service.database.write() as session:

@@ -1,4 +1,4 @@
-"""Before the reveal: what has no result yet, and whether what competes was verified."""
+"""Checklist before the reveal: missing results and verification of competing submissions."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,7 +24,8 @@ from grader.services.closing.close import ScoringPending
 from grader.services.competitions import lookup
 from grader.services.competitions.phases import Stage
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
+# No rule here depends on the database.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -37,7 +38,7 @@ def competition(service):
 
 @pytest.fixture
 def state(service, competition) -> Callable[..., CloseState]:
-    """A function that returns where the close is."""
+    """A function that returns the state of the close."""
 
     def of(*, after: timedelta = timedelta()) -> CloseState:
         with service.database.read() as session:
@@ -63,7 +64,7 @@ def add_job(service, competition) -> Callable[..., int]:
 
 
 def send_more(service, like: Submission, *minutes: int, **values) -> list[int]:
-    """Add submissions like another one, so many minutes later; return their ids."""
+    """Add copies of a submission with these delays in minutes; return their ids."""
     names = ("competition_id", "team_id", "user_id", "sha256", "size_bytes", "file_name", "status", "kind")
     given = {name: getattr(like, name) for name in names} | values
     with service.database.write() as session:
@@ -78,22 +79,22 @@ def ids(submissions: tuple[Submission, ...]) -> list[int]:
     return [each.id for each in submissions]
 
 
-def test_before_anything_happened_nothing_is_missing_and_nothing_verified(state):
+def test_new_competition_has_nothing_missing_and_nothing_verified(state):
     found = state()
     assert found == CloseState(Stage.RUNNING, None, 0, (), 0, (), None, 0, None, None, is_current=False)
     assert not found.agrees
-    assert found.unverified == "The submissions that compete are not verified."
+    assert found.unverified == "The competing submissions have not been verified."
     assert state(after=DAY).stage is Stage.CLOSED
 
 
-def test_a_reopened_selection_keeps_the_close_waiting(service, competition, state):
+def test_reopened_selection_blocks_the_close(service, competition, state):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).selection_deadline = service.now + 2 * DAY
     assert state(after=DAY).selection_open_until == service.now + 2 * DAY
     assert state(after=2 * DAY).selection_open_until is None
 
 
-def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_named(
+def test_timely_submissions_without_a_result_are_counted_and_the_first_ten_listed(
     service, competition, state
 ):
     first = service.submit(competition).submission
@@ -114,14 +115,12 @@ def test_what_came_in_time_and_has_no_result_is_counted_and_the_first_ten_are_na
         close.settle(session, competition=competition, now=service.now + DAY)
     assert (refused.value.count, refused.value.submission_ids) == (12, tuple(waiting[:10]))
     assert "12 submissions are still being scored" in refused.value.message
-    assert refused.value.message.endswith("UTC), 2 more.")
+    assert refused.value.message.endswith("UTC), 2 more. Reveal the leaderboard when all are scored.")
     with service.database.read() as session:
         assert close.count_pending(session, competition=competition) == 12
 
 
-def test_the_version_in_preparation_and_the_open_disputes_are_told(
-    service, competition, state, prepare_version
-):
+def test_prepared_version_and_open_disputes_are_listed(service, competition, state, prepare_version):
     first = service.submit(competition).submission
     prepare_version(service.competition("other"))
     version = prepare_version(competition)
@@ -163,7 +162,7 @@ DIFFERENCE = {"submission_id": 1, "team": "ada", "what": "file", "stored": "a", 
             False,
             "The last verification found differences.",
         ),
-        ({"result": FOUND, "of": 99}, False, "The last verification was of another scoring version"),
+        ({"result": FOUND, "of": 99}, False, "The last verification did not use the live scoring"),
         ({"result": {}}, False, "The last verification found differences."),
         ({"result": FOUND, "state": JobState.CLAIMED}, False, "The verification is still running."),
         ({"state": JobState.WAITING}, False, "The verification is still running."),
@@ -171,7 +170,7 @@ DIFFERENCE = {"submission_id": 1, "team": "ada", "what": "file", "stored": "a", 
         ({"state": JobState.REJECTED}, False, "The last verification did not finish."),
     ],
 )
-def test_what_competes_counts_as_verified_if_the_last_job_of_the_live_version_found_no_difference(
+def test_competing_submissions_are_verified_if_the_live_versions_last_job_found_no_difference(
     service,
     competition,
     state,
@@ -195,15 +194,14 @@ def test_what_competes_counts_as_verified_if_the_last_job_of_the_live_version_fo
     assert (found.verified and found.verified.as_dict()) == expected
 
 
-def test_the_jobs_of_a_close_are_the_last_verification_and_five_bundles_with_something_to_tell(
-    service, competition, add_job
-):
+def test_jobs_of_a_close_are_the_last_verification_and_five_relevant_bundles(service, competition, add_job):
     bundle, verify = OrganizerJobKind.BUNDLE, OrganizerJobKind.VERIFY
     add_job(verify)
     told = [add_job(bundle, result={"sha256": "5a"}) for _ in range(4)]
     told += [add_job(bundle, state) for state in (JobState.WAITING, JobState.FAILED)]
     for _ in range(14):
-        add_job(bundle, result={"solution": "5a"})  # only wrote the file of a published solution
+        # These jobs only wrote the file of a published solution.
+        add_job(bundle, result={"solution": "5a"})
     last = add_job(verify)
 
     def listed() -> list[int]:
@@ -212,6 +210,7 @@ def test_the_jobs_of_a_close_are_the_last_verification_and_five_bundles_with_som
 
     assert listed() == [last, *told[:0:-1]]
     add_job(bundle, result={})
-    assert listed() == [last, *told[:0:-1]]  # the oldest of the 20 newest
+    # The listed jobs are the oldest of the 20 newest.
+    assert listed() == [last, *told[:0:-1]]
     add_job(bundle, result={})
     assert listed() == [last, *told[:1:-1]]

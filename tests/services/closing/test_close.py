@@ -1,4 +1,4 @@
-"""The close as a sequence: closed, settled, revealed as provisional, final."""
+"""Steps of the close: closed, settled, revealed with provisional standings, and final."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -112,7 +112,7 @@ def republish(service, competition, csv: bytes):
         publication.publish(session, scoring_version_id=version.id, actor=Actor(None, "tests"))
 
 
-def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service):
+def test_reveal_writes_the_private_standings_and_closes_open_items(service):
     competition = service.competition()
     for name in ("ada", "bob"):
         service.score(service.submit(competition, user=name))
@@ -127,19 +127,19 @@ def test_a_reveal_writes_the_private_standings_and_closes_what_is_open(service):
         assert session.scalar(select(func.count()).where(Standing.split == Split.PRIVATE)) == 2
 
 
-def test_a_competition_that_is_not_open_yet_is_not_revealed(service):
+def test_competition_before_its_opening_cannot_be_revealed(service):
     competition = service.competition(opens_at=service.now + HOUR)
-    with pytest.raises(NotYetOpen, match="nothing to close or reveal"):
+    with pytest.raises(NotYetOpen, match="cannot be closed or revealed"):
         reveal(service, competition)
 
 
-def test_a_reveal_after_the_close_keeps_the_closing_time(service):
+def test_reveal_after_the_close_keeps_the_closing_time(service):
     competition = service.competition(closes_at=service.now + HOUR)
     assert not reveal(service, competition, 2 * HOUR).closed_now
     assert service.reload(competition).closes_at == service.now + HOUR
 
 
-def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service):
+def test_reveal_waits_for_pending_submissions_and_reports_their_number(service):
     competition = service.competition()
     waiting = [service.submit(competition, seed=seed) for seed in range(2)]
     with pytest.raises(ScoringPending, match="2 submissions are still being scored") as caught:
@@ -149,14 +149,14 @@ def test_a_reveal_waits_until_nothing_is_pending_and_says_how_much_is(service):
     assert reveal(service, competition).team_count == 1
 
 
-def test_a_second_reveal_is_refused(service):
+def test_second_reveal_is_rejected(service):
     competition = service.competition()
     reveal(service, competition)
     with pytest.raises(AlreadyRevealed):
         reveal(service, competition)
 
 
-def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_final(service):
+def test_close_proceeds_from_running_to_closed_settled_provisional_and_final(service):
     competition = service.competition(closes_at=service.now + HOUR)
     late = service.submit(competition)
 
@@ -179,7 +179,7 @@ def test_the_close_goes_from_running_over_closed_and_settled_to_provisional_and_
         finalize(service, competition)
 
 
-def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(service):
+def test_open_competition_cannot_be_settled_and_unrevealed_one_cannot_be_final(service):
     competition = service.competition(closes_at=service.now + HOUR)
     with pytest.raises(NotClosed, match="closes at"):
         settle(service, competition, timedelta())
@@ -187,7 +187,7 @@ def test_an_open_competition_is_not_settled_and_an_unrevealed_one_not_final(serv
         finalize(service, competition)
 
 
-def test_the_reveal_switches_on_what_the_settling_computed(service):
+def test_reveal_shows_the_standings_computed_by_the_settling(service):
     competition = service.competition(closes_at=service.now + HOUR)
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -203,7 +203,7 @@ def test_the_reveal_switches_on_what_the_settling_computed(service):
     assert standings(service, Split.PRIVATE) == before
 
 
-def test_a_close_that_is_put_off_is_settled_again(service):
+def test_postponed_close_is_settled_again(service):
     competition = service.competition(closes_at=service.now + HOUR)
     service.score(service.submit(competition, user="ada"))
     settle(service, competition, HOUR)
@@ -214,7 +214,7 @@ def test_a_close_that_is_put_off_is_settled_again(service):
     assert reveal(service, competition, 4 * HOUR).team_count == 2
 
 
-def test_the_better_of_the_selected_counts_and_the_team_reads_why(service):
+def test_better_selected_submission_counts_and_the_team_sees_the_reason(service):
     competition = service.competition()
     for number, skill in enumerate((0.1, 0.2, 0.3, 0.4)):
         service.score(service.submit(competition, seed=number, skill=skill, after=number * HOUR))
@@ -232,16 +232,16 @@ def test_the_better_of_the_selected_counts_and_the_team_reads_why(service):
     assert (found.missed.submission_id, found.missed.rank, found.missed.is_better) == (3, 1, False)
 
 
-def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored(
+def test_scheduled_reveal_happens_automatically_and_waits_for_unscored_files(
     service, caplog: pytest.LogCaptureFixture
 ):
     competition = service.competition(closes_at=service.now + HOUR)
     assert competition.reveals_at == service.now + HOUR + WEEK
     waiting = service.submit(competition)
-    calendar = Calendar(service.database)  # the tests' competition lies in the past
+    calendar = Calendar(service.database)  # The competition of the tests is in the past.
     calendar.run_due()
     calendar.run_due()
-    assert caplog.text.count("The reveal of toxicity waits") == 1
+    assert caplog.text.count("The reveal of toxicity is delayed") == 1
     assert service.reload(competition).revealed_at is None
     service.score(waiting)
     calendar.run_due()
@@ -252,7 +252,7 @@ def test_a_reveal_by_its_date_happens_by_itself_and_waits_for_what_is_not_scored
     assert service.reload(competition).revealed_at == found.revealed_at
 
 
-def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(service):
+def test_competition_settles_automatically_and_is_not_revealed_before_its_date(service):
     competition = service.competition(opens_at=service.now, closes_at=datetime.now(UTC) + HOUR)
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -263,11 +263,11 @@ def test_a_competition_settles_by_itself_and_is_not_revealed_before_its_date(ser
     assert standings(service, Split.PRIVATE)
 
 
-def test_a_competition_without_a_close_has_no_date_of_reveal(service):
+def test_competition_without_a_close_has_no_reveal_date(service):
     assert service.competition().reveals_at is None
 
 
-def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_board(service):
+def test_failed_file_scored_after_the_settling_enters_the_private_leaderboard(service):
     competition = service.competition(closes_at=service.now + HOUR)
     failed = service.submit(competition)
     with service.database.write() as session:
@@ -278,7 +278,7 @@ def test_a_failed_file_that_is_scored_after_the_settling_enters_the_private_boar
     assert len(standings(service, Split.PRIVATE)) == 1
 
 
-def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
+def test_final_standings_are_stored_and_a_publication_appends_the_next_number(
     service, solution_csv: Callable[..., bytes]
 ):
     competition = service.competition()
@@ -311,7 +311,7 @@ def test_final_standings_are_stored_and_a_publish_appends_the_next_number(
         final_page(service, competition, 3)
 
 
-def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_close_up(service):
+def test_disqualification_after_the_end_appends_standings_with_closed_up_ranks(service):
     competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
@@ -324,10 +324,10 @@ def test_a_disqualification_after_the_final_appends_standings_in_which_ranks_clo
     second = final_page(service, competition, 2)
     assert [row.team for row in second.rows] == [row.team for row in first.rows[1:]]
     assert [row.rank for row in second.rows] == [1, 2]
-    assert second.reason == f"{first.rows[0].team} was disqualified."  # why is the team's alone
+    assert second.reason == f"{first.rows[0].team} was disqualified."  # Only the team sees the reason.
 
 
-def test_who_wants_to_know_reads_of_the_reveal_by_mail(service):
+def test_subscribers_are_notified_of_the_reveal_by_mail(service):
     competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed, skill=seed / 10))
@@ -345,7 +345,7 @@ def test_who_wants_to_know_reads_of_the_reveal_by_mail(service):
     assert "Your team ada is ranked" in letter.body and "/competitions/toxicity/results" in letter.body
 
 
-def test_only_what_came_in_time_keeps_a_reveal_waiting(service):
+def test_only_timely_submissions_delay_a_reveal(service):
     competition = service.competition()
     service.submit(competition)
     with service.database.write() as session:
@@ -353,7 +353,7 @@ def test_only_what_came_in_time_keeps_a_reveal_waiting(service):
     assert reveal(service, competition).team_count == 0
 
 
-def test_each_step_of_the_close_is_due_from_its_moment_on(service):
+def test_each_step_of_the_close_is_due_from_its_date(service):
     moment = timedelta(microseconds=1)
     close, reveals, deadline = HOUR, 2 * HOUR, 3 * HOUR
     competition = service.competition(closes_at=service.now + close, reveals_at=service.now + reveals)
@@ -376,7 +376,7 @@ def test_each_step_of_the_close_is_due_from_its_moment_on(service):
     assert not phases.is_settled(service.reload(competition))
 
 
-def test_all_that_wait_are_named_and_nothing_more(service):
+def test_error_without_further_pending_submissions_does_not_mention_more(service):
     competition = service.competition(closes_at=service.now + HOUR)
     service.submit(competition)
     with pytest.raises(ScoringPending, match="1 submission is still being scored") as refused:
@@ -395,16 +395,16 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
             "was revealed at 2026-03-04 05:06:07 UTC.",
             {"revealed_at": MOMENT},
         ),
-        (NotClosed(MOMENT), "is not closed. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
+        (NotClosed(MOMENT), "closed yet. It closes at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
         (AlreadyClosed(MOMENT), "closed at 2026-03-04 05:06:07 UTC.", {"closes_at": MOMENT}),
-        (NotClosed(None), "The competition is not closed.", {"closes_at": None}),
+        (NotClosed(None), "The competition has not closed yet.", {"closes_at": None}),
         (
             SelectionOpen(until=MOMENT),
-            "until 2026-03-04 05:06 UTC; the private leaderboard",
+            "until 2026-03-04 05:06 UTC. The private leaderboard",
             {"until": MOMENT},
         ),
-        (NotYetOpen(MOMENT), "does not open before 2026-03-04 05:06:07 UTC: there", {"opens_at": MOMENT}),
-        (NotYetOpen(None), "The competition does not open: there is nothing", {"opens_at": None}),
+        (NotYetOpen(MOMENT), "is not open until 2026-03-04 05:06:07 UTC, so", {"opens_at": MOMENT}),
+        (NotYetOpen(None), "The competition is not open, so it cannot", {"opens_at": None}),
         (NotProvisional(MOMENT), "became final at 2026-03-04 05:06:07 UTC.", {"finalized_at": MOMENT}),
         (
             NotProvisional(None),
@@ -414,13 +414,13 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
         (ScoringPending([], 1234), "1,234 submissions are still", {"count": 1234, "submission_ids": ()}),
     ],
 )
-def test_a_refusal_says_when_and_carries_the_moment(refusal: Exception, message: str, facts: dict[str, Any]):
+def test_error_states_and_contains_the_time(refusal: Exception, message: str, facts: dict[str, Any]):
     assert message in str(refusal)
     assert {name: getattr(refusal, name) for name in facts} == facts
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_each_step_is_in_the_log_with_what_it_changed_and_an_archived_competition_takes_none(
+def test_each_step_is_logged_with_its_changes_and_archived_competitions_allow_none(
     service,
 ):
     competition = service.competition()
@@ -463,15 +463,16 @@ def test_each_step_is_in_the_log_with_what_it_changed_and_an_archived_competitio
         ({"finalized_at": None}, {"finalized_at": final_at.isoformat()}),
     ]
     assert entries[0].public_text == (
-        "The private leaderboard was revealed. The competition was still open and closed with it."
+        "The private leaderboard was revealed. "
+        "The competition was still open and was closed at the same time."
     )
-    assert entries[1].public_text == "The standings became final; they are stored as number 1."
+    assert entries[1].public_text == "The standings became final and are stored as final standings 1."
     with service.database.write() as session:
         assert session.get_one(Competition, competition.id).finalized_at == final_at
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_standings_that_become_final_without_a_reason_say_that_they_did(service):
+def test_standings_made_final_without_a_reason_are_logged_as_such(service):
     competition = service.competition(closes_at=service.now + HOUR)
     reveal(service, competition, HOUR)
     assert finalize(service, competition, 2 * HOUR).reason == "The standings became final."
@@ -480,7 +481,7 @@ def test_standings_that_become_final_without_a_reason_say_that_they_did(service)
     assert entry.public_text == "The private leaderboard was revealed."
 
 
-def test_where_a_competition_is_follows_from_its_moments_alone():
+def test_phase_of_a_competition_depends_only_on_its_dates():
     close, moment = MOMENT, timedelta(microseconds=1)
     given = {"state": CompetitionState.PUBLISHED, "opens_at": close - HOUR, "closes_at": close}
 
@@ -501,7 +502,7 @@ def test_where_a_competition_is_follows_from_its_moments_alone():
     assert phases.selection_open_until(Competition(), close) is None
 
 
-def test_closing_now_settles_like_a_close_by_date_and_unchosen_dates_follow(service):
+def test_closing_now_settles_like_a_scheduled_close_and_moves_default_dates(service):
     competition = service.competition(opens_at=service.now, closes_at=service.now + WEEK)
     service.score(service.submit(competition, after=HOUR))
     with pytest.raises(NotYetOpen):
@@ -516,4 +517,4 @@ def test_closing_now_settles_like_a_close_by_date_and_unchosen_dates_follow(serv
     assert standings(service, Split.PRIVATE)
     with service.database.read() as session:
         [entry] = session.scalars(select(AuditEntry).where(AuditEntry.action == "competition.change"))
-    assert "The close is" in entry.public_text
+    assert "The close changed from" in entry.public_text

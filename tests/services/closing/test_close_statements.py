@@ -1,4 +1,4 @@
-"""Which SQL statements the close of a competition sends, whatever the number of its teams."""
+"""SQL statements sent by the close of a competition, independent of the number of teams."""
 
 import pytest
 
@@ -48,7 +48,7 @@ write
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition of three teams, each of a person with a verified address."""
+    """A competition with three one-person teams whose users have confirmed addresses."""
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -63,7 +63,7 @@ def reveal(service, competition: Competition):
         close.reveal(session, competition=competition, actor=TESTS, now=service.now)
 
 
-def test_a_reveal_sends_these_statements(service, competition: Competition):
+def test_reveal_sends_these_statements(service, competition: Competition):
     with recorded(service.database) as sent:
         reveal(service, competition)
     assert str(sent) == expected(REVEAL, service.database)

@@ -1,4 +1,4 @@
-"""Announcements: who reads them, and who gets them by e-mail."""
+"""Announcements: readers and e-mail recipients."""
 
 import pytest
 from sqlalchemy import event, select
@@ -49,7 +49,7 @@ def shown(service, competition) -> list[str]:
         return [each.title for each in announcements.shown(session, competition=competition)]
 
 
-def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service):
+def test_newest_is_listed_first_and_a_withdrawn_one_is_hidden(service):
     competition = service.competition()
     first = post(service, competition, title="First")
     post(service, competition, title="Second")
@@ -62,7 +62,7 @@ def test_the_newest_stands_first_and_a_withdrawn_one_is_not_shown(service):
         assert len(announcements.list_all(session, competition=competition)) == 2
 
 
-def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service):
+def test_announcement_is_mailed_to_subscribed_participants_with_an_address(service):
     competition = service.competition()
     service.submit(competition)
     service.submit(competition, user="bob")
@@ -83,7 +83,7 @@ def test_it_is_mailed_to_those_who_take_part_want_it_and_have_an_address(service
     ]
 
 
-def test_mails_to_many_are_written_in_a_few_statements(service):
+def test_mails_to_many_recipients_are_written_in_a_few_statements(service):
     competition = service.competition()
     people = [service.user(f"user {number}") for number in range(40)]
     with service.database.write() as session:
@@ -97,7 +97,7 @@ def test_mails_to_many_are_written_in_a_few_statements(service):
     assert len(statements) < 15
 
 
-def test_title_and_text_are_needed_and_both_are_told(service):
+def test_missing_title_and_text_are_both_reported(service):
     with pytest.raises(InvalidAnnouncement) as refused:
         post(service, service.competition(), title=" ", body="\n")
     assert len(refused.value.problems) == 2

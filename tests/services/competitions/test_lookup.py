@@ -1,4 +1,4 @@
-"""Competitions: making one, and its phases."""
+"""Competitions: creation, lookup and phases."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.both_databases
 HOUR = timedelta(hours=1)
 
 
-def test_a_new_competition_is_open_at_once_under_scoring_version_one(service):
+def test_new_competition_is_open_immediately_under_scoring_version_one(service):
     competition = service.reload(service.competition())
     assert phases.phase(competition, service.now) is Phase.OPEN
     assert phases.phase(competition, service.now + timedelta(days=9999)) is Phase.OPEN
@@ -26,7 +26,7 @@ def test_a_new_competition_is_open_at_once_under_scoring_version_one(service):
     assert version.metric_settings["identities"] == ["female", "muslim"]
 
 
-def test_the_phase_follows_the_dates_to_the_instant(service):
+def test_phase_changes_exactly_at_the_dates(service):
     competition = service.competition(opens_at=service.now + HOUR, closes_at=service.now + 2 * HOUR)
     tick = timedelta(microseconds=1)
     for after, phase in [
@@ -39,18 +39,18 @@ def test_the_phase_follows_the_dates_to_the_instant(service):
 
 
 @pytest.mark.parametrize("slug", ["", "Toxicity", "a b", "-a", "a-", "ü", "a" * 41, "a/b", "a\n"])
-def test_a_slug_that_is_no_part_of_an_address_is_refused(service, slug: str):
-    with pytest.raises(InvalidCompetition, match="lower-case letters"):
+def test_slug_that_is_invalid_in_an_address_is_rejected(service, slug: str):
+    with pytest.raises(InvalidCompetition, match="lowercase letters"):
         service.competition(slug)
 
 
 @pytest.mark.parametrize("slug", ["list", "data", "submissions", "submission-url"])
-def test_slugs_that_the_api_needs_are_reserved(service, slug: str):
+def test_slugs_used_by_the_api_are_reserved(service, slug: str):
     with pytest.raises(InvalidCompetition, match="reserved"):
         service.competition(slug)
 
 
-def test_everything_wrong_with_a_competition_is_told_at_once(service):
+def test_all_problems_of_a_competition_are_reported_at_once(service):
     service.competition()
     with pytest.raises(InvalidCompetition) as caught:
         service.competition(title=" ", opens_at=service.now, closes_at=service.now)

@@ -1,4 +1,4 @@
-"""Roles: who may do what in a competition, and that somebody always owns it."""
+"""Organizer roles: permissions in a competition, and the guarantee of at least one owner."""
 
 import pytest
 
@@ -20,7 +20,7 @@ TESTS = Actor(None, "tests")
 
 @pytest.fixture
 def competition(service):
-    """A competition that Ada made."""
+    """A competition created by Ada."""
     return service.competition(actor=Actor.of(service.user("ada")))
 
 
@@ -35,12 +35,12 @@ def act(service, function, competition, name: str, **given):
         return function(session, competition=competition, user=user, actor=TESTS, now=service.now, **given)
 
 
-def test_whoever_makes_a_competition_owns_it(service, competition):
+def test_creator_of_a_competition_owns_it(service, competition):
     assert role_of(service, competition, "ada") is Role.OWNER
     assert role_of(service, competition, "bob") is None
 
 
-def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service):
+def test_competition_created_in_the_shell_is_managed_by_administrators_only(service):
     competition = service.competition(actor=Actor.shell())
     service.user("root", is_admin=True)
     with service.database.read() as session:
@@ -48,12 +48,12 @@ def test_what_is_made_in_the_shell_has_no_owner_but_the_administrators(service):
     assert role_of(service, competition, "root") is Role.OWNER
 
 
-def test_a_stranger_has_no_role(service, competition):
+def test_other_users_have_no_role(service, competition):
     with service.database.read() as session:
         assert organizers.role_of(session, competition=competition, user=None) is None
 
 
-def test_a_role_of_one_competition_is_none_of_another(service, competition):
+def test_role_in_one_competition_does_not_apply_to_another(service, competition):
     other = service.competition("other")
     assert role_of(service, other, "ada") is None
     assert role_of(service, competition, "ada") is Role.OWNER
@@ -61,7 +61,7 @@ def test_a_role_of_one_competition_is_none_of_another(service, competition):
 
 @pytest.mark.parametrize("found", [None, *Role])
 @pytest.mark.parametrize("needed", list(Role))
-def test_a_role_reaches_as_far_as_the_roles_below_it(service, competition, found: Role | None, needed: Role):
+def test_role_includes_the_permissions_of_lower_roles(service, competition, found: Role | None, needed: Role):
     if found is not None:
         act(service, organizers.add, competition, "bob", role=found)
     order = [None, Role.VIEWER, Role.EDITOR, Role.OWNER]
@@ -69,19 +69,19 @@ def test_a_role_reaches_as_far_as_the_roles_below_it(service, competition, found
         if order.index(found) >= order.index(needed):
             organizers.require(session, competition=competition, user=service.user("bob"), role=needed)
         else:
-            with pytest.raises(NotOrganizer, match=needed if needed is not Role.VIEWER else "any role"):
+            with pytest.raises(NotOrganizer, match=needed if needed is not Role.VIEWER else "no role"):
                 organizers.require(session, competition=competition, user=service.user("bob"), role=needed)
 
 
-def test_a_person_gets_one_role(service, competition):
+def test_user_has_only_one_role(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.VIEWER)
-    with pytest.raises(AlreadyOrganizer, match="bob is already viewer"):
+    with pytest.raises(AlreadyOrganizer, match="bob already has the role viewer"):
         act(service, organizers.add, competition, "bob", role=Role.OWNER)
     act(service, organizers.change, competition, "bob", role=Role.EDITOR)
     assert role_of(service, competition, "bob") is Role.EDITOR
 
 
-def test_the_last_owner_stays(service, competition):
+def test_last_owner_cannot_be_removed(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.EDITOR)
     with pytest.raises(LastOwner, match="ada is the only owner"):
         act(service, organizers.remove, competition, "ada")
@@ -93,21 +93,21 @@ def test_the_last_owner_stays(service, competition):
     assert role_of(service, competition, "ada") is None
 
 
-def test_an_editor_goes_where_nobody_is_an_owner(service):
+def test_editor_can_be_demoted_and_removed_without_an_owner(service):
     competition = service.competition(actor=Actor.shell())
     act(service, organizers.add, competition, "bob", role=Role.EDITOR)
     act(service, organizers.change, competition, "bob", role=Role.VIEWER)
     act(service, organizers.remove, competition, "bob")
 
 
-def test_only_organizers_are_changed_or_removed(service, competition):
+def test_only_organizers_can_be_changed_or_removed(service, competition):
     with pytest.raises(UnknownOrganizer, match="bob is not an organizer"):
         act(service, organizers.change, competition, "bob", role=Role.OWNER)
     with pytest.raises(UnknownOrganizer):
         act(service, organizers.remove, competition, "bob")
 
 
-def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(service, competition):
+def test_owners_editors_and_administrators_are_notified_of_open_tasks(service, competition):
     act(service, organizers.add, competition, "edith", role=Role.EDITOR)
     act(service, organizers.add, competition, "vic", role=Role.VIEWER)
     service.user("root", is_admin=True)
@@ -116,10 +116,10 @@ def test_owners_editors_and_administrators_hear_of_what_needs_an_organizer(servi
     assert [user.name for user in told] == ["ada", "edith", "root"]
 
 
-def test_every_change_of_the_organizers_stands_in_the_audit(service, competition):
+def test_every_change_of_organizers_is_recorded_in_the_audit(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.VIEWER)
     act(service, organizers.change, competition, "bob", role=Role.OWNER)
-    act(service, organizers.change, competition, "bob", role=Role.OWNER)  # nothing
+    act(service, organizers.change, competition, "bob", role=Role.OWNER)  # This changes nothing.
     act(service, organizers.remove, competition, "bob")
     with service.database.read() as session:
         page = log.list_page(session, competition=competition, action="organizer")
@@ -131,7 +131,7 @@ def test_every_change_of_the_organizers_stands_in_the_audit(service, competition
     assert {page.told(entry.subject) for entry in page.rows} == {"organizer bob"}
 
 
-def test_who_deletes_the_account_organizes_nothing_any_more(service, competition):
+def test_deleted_account_is_no_longer_an_organizer(service, competition):
     act(service, organizers.add, competition, "bob", role=Role.OWNER)
     with service.database.write() as session:
         accounts.delete_account(session, user=service.users["ada"], now=service.now)
@@ -140,7 +140,7 @@ def test_who_deletes_the_account_organizes_nothing_any_more(service, competition
     assert [each.user.name for each in left] == ["bob"]
 
 
-def test_the_only_owner_of_a_competition_cannot_delete_the_account(service, competition):
+def test_only_owner_of_a_competition_cannot_delete_the_account(service, competition):
     with pytest.raises(OnlyOwner, match="only owner of Toxicity"), service.database.write() as session:
         accounts.delete_account(session, user=service.users["ada"], now=service.now)
     assert role_of(service, competition, "ada") is Role.OWNER

@@ -1,4 +1,4 @@
-"""Pauses: nothing is accepted, everything goes on, and the close can move in the same act."""
+"""Pauses: uploads are rejected, scoring continues, and the close can move with the pause."""
 
 from datetime import timedelta
 
@@ -35,10 +35,10 @@ def resume(service, competition, **options):
         call(pauses.resume, session, competition=competition, actor=Actor.shell(), now=service.now, **options)
 
 
-def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed(service):
+def test_uploaders_see_the_pause_message_until_the_competition_is_resumed(service):
     competition = service.competition(max_daily_submissions=1)
     pause(service, competition)
-    with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. No submission used"):
+    with pytest.raises(SubmissionsPaused, match=r"paused: The labels are being checked\. This upload"):
         service.submit(competition)
     assert not refusal.takes_files(service.reload(competition), service.now)
     resume(service, competition)
@@ -48,7 +48,7 @@ def test_uploaders_read_the_organizers_sentence_until_the_competition_is_resumed
     assert {entry.competition_id for entry in entries} == {competition.id}
 
 
-def test_what_was_accepted_before_a_pause_is_scored(service):
+def test_files_accepted_before_a_pause_are_scored(service):
     competition = service.competition()
     accepted = service.submit(competition)
     pause(service, competition)
@@ -56,7 +56,7 @@ def test_what_was_accepted_before_a_pause_is_scored(service):
     assert service.submission(accepted).status == "scored"
 
 
-def test_the_close_moves_in_the_same_act(service):
+def test_close_moves_together_with_the_pause(service):
     competition = service.competition(closes_at=service.now + 24 * HOUR)
     pause(service, competition, closes_at=service.now + 48 * HOUR)
     assert service.reload(competition).closes_at == service.now + 48 * HOUR
@@ -64,14 +64,14 @@ def test_the_close_moves_in_the_same_act(service):
     assert service.reload(competition).closes_at == service.now + 72 * HOUR
 
 
-def test_a_close_that_cannot_be_leaves_everything_as_it_was(service):
+def test_invalid_close_leaves_everything_unchanged(service):
     competition = service.competition(closes_at=service.now + 24 * HOUR)
     with pytest.raises(InvalidCompetition):
         pause(service, competition, closes_at=service.now - HOUR)
     assert service.reload(competition).paused_at is None
 
 
-def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service):
+def test_pause_needs_a_message_and_resuming_needs_a_pause(service):
     competition = service.competition()
     with pytest.raises(MessageNeeded):
         pause(service, competition, message=" \n")
@@ -79,14 +79,14 @@ def test_a_pause_needs_a_sentence_and_a_resumption_a_pause(service):
         resume(service, competition)
 
 
-def test_before_the_opening_a_file_is_early_and_not_paused(service):
+def test_file_before_the_opening_is_early_and_not_paused(service):
     competition = service.competition(opens_at=service.now + HOUR)
     pause(service, competition)
     with pytest.raises(CompetitionNotOpen):
         service.submit(competition)
 
 
-def test_everybody_reads_of_a_pause_and_another_sentence_keeps_its_beginning(service):
+def test_pause_is_public_and_a_new_message_keeps_its_start(service):
     competition = service.competition()
     pause(service, competition)
     began = service.reload(competition).paused_at

@@ -1,4 +1,4 @@
-"""Every setting of a competition has what the service, the file and the form need of it."""
+"""Completeness of competition settings for the service, the file format and the form."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,7 @@ from grader.services.competitions.settings_problems import problems
 DRAFT = CompetitionSettings(title="Toxicity")
 
 
-def test_every_setting_has_words_and_a_label():
+def test_every_setting_has_help_and_a_label():
     for name, setting in (SETTINGS | METRIC_PARTS).items():
         assert setting.label and setting.key, name
         assert setting.words or name in METRIC_PARTS, name
@@ -31,7 +31,7 @@ def test_every_setting_has_words_and_a_label():
     }
 
 
-def test_the_column_of_every_text_holds_as_much_as_the_setting_takes():
+def test_text_columns_are_as_long_as_the_settings_allow():
     columns: Any = Competition.__table__.c
     assert set(NAMES) - set(METRIC) <= set(columns.keys())
     texts = {name for name, kind in KINDS.items() if kind in (Kind.LINE, Kind.TEXT)}
@@ -41,7 +41,7 @@ def test_the_column_of_every_text_holds_as_much_as_the_setting_takes():
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() & SETTINGS.keys()))
-def test_what_is_too_small_too_long_or_too_far_away_is_told_with_the_settings_words(name: str):
+def test_out_of_range_values_are_reported_with_the_settings_label(name: str):
     wrong: dict[Kind, list[Any]] = {
         Kind.LINE: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
         Kind.TEXT: ["x" * (MAX_LENGTHS.get(name, 0) + 1)],
@@ -56,7 +56,7 @@ def test_what_is_too_small_too_long_or_too_far_away_is_told_with_the_settings_wo
         assert any(fault.sentence.startswith(f"The {SETTINGS[name].words} ") for fault in told), (name, told)
 
 
-def test_settings_can_be_described_for_a_machine():
+def test_settings_have_a_machine_readable_schema():
     schema = CompetitionSettings.model_json_schema()
     assert set(schema["properties"]) == set(NAMES)
     assert schema["properties"]["max_team_size"]["minimum"] == 1

@@ -1,4 +1,4 @@
-"""Checks of data files: when they are asked for, what they hold back, and what gives it out all the same."""
+"""Checks of data files: triggers, files held back, and releases by organizers."""
 
 import io
 from datetime import timedelta
@@ -40,13 +40,13 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def table(solution_csv) -> pd.DataFrame:
-    """The solution of the fixture `service`, in another order."""
+    """The solution of the fixture `service` in another order."""
     return pd.read_csv(io.BytesIO(solution_csv()), dtype=str).sample(frac=1, random_state=1)
 
 
 @pytest.fixture
 def clean(table: pd.DataFrame) -> bytes:
-    """A file with nothing in it that is hidden."""
+    """A file without any hidden values."""
     return csv(table[["id"]].assign(text="hello"))
 
 
@@ -67,7 +67,7 @@ def jobs(service) -> list[OrganizerJob]:
 
 
 def work(service):
-    """Do what waits."""
+    """Run the waiting jobs."""
     for job in jobs(service):
         OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
 
@@ -95,7 +95,7 @@ def audited(service, action: str) -> list[AuditEntry]:
         return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
 
 
-def test_the_solution_as_a_data_file_is_never_given_out(service, table: pd.DataFrame):
+def test_solution_as_a_data_file_is_never_released(service, table: pd.DataFrame):
     competition = service.competition()
     user = service.user("ada")
     with service.database.write() as session:
@@ -123,7 +123,7 @@ def test_the_solution_as_a_data_file_is_never_given_out(service, table: pd.DataF
         assert [mail.to_address for mail in session.scalars(select(Mail))] == ["ada@example.org"]
 
 
-def test_a_file_without_hidden_values_is_given_out_after_its_check(service, clean: bytes):
+def test_file_without_hidden_values_is_released_after_its_check(service, clean: bytes):
     competition = service.competition()
     add(service, competition, clean)
     assert not data_files.is_given_out(competition, file(service, competition))
@@ -142,7 +142,7 @@ def test_a_file_without_hidden_values_is_given_out_after_its_check(service, clea
     ],
 )
 @on_sqlite
-def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
+def test_single_column_is_held_back_until_the_disclosure_is_confirmed_by_typing(
     service, table: pd.DataFrame, column: str, phrase: str, consequence: str
 ):
     competition = service.competition()
@@ -165,7 +165,7 @@ def test_one_column_alone_is_held_until_what_becomes_public_is_typed(
 
 
 @on_sqlite
-def test_what_was_allowed_covers_the_same_and_no_more(service, table: pd.DataFrame):
+def test_confirmation_covers_only_the_same_findings(service, table: pd.DataFrame):
     competition = service.competition()
     add(service, competition, csv(table[["id", "muslim"]]))
     work(service)
@@ -175,14 +175,14 @@ def test_what_was_allowed_covers_the_same_and_no_more(service, table: pd.DataFra
         checks.request(session, competition=competition, now=service.now)
     work(service)
     assert file(service, competition).check_state is DataCheckState.ALLOWED
-    add(service, competition, csv(table[["id", "muslim"]]))  # another file begins anew
+    add(service, competition, csv(table[["id", "muslim"]]))  # Another file needs a new check.
     assert not data_files.is_given_out(competition, file(service, competition))
     work(service)
     assert file(service, competition).check_state is DataCheckState.HELD
 
 
 @on_sqlite
-def test_what_cannot_be_opened_needs_a_word_of_the_organizer(service):
+def test_unreadable_file_needs_the_organizers_confirmation(service):
     competition = service.competition()
     add(service, competition, b"\x89PNG\0\0")
     work(service)
@@ -203,14 +203,14 @@ def test_organizers_are_warned_of_a_file_that_python_would_import(name: str, is_
     assert found.sentences == found.warnings
 
 
-def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
+def test_draft_with_a_held_back_or_unchecked_file_cannot_be_published(
     service, table: pd.DataFrame, solution_csv
 ):
     with service.database.write() as session:
         settings = CompetitionSettings(title="Next", closes_at=service.now + timedelta(days=60))
         draft = drafts.create(session, slug="next", settings=settings, actor=SHELL, now=service.now)
     add(service, draft, csv(table[["id", "toxicity"]]))
-    assert not jobs(service)  # there is nothing to look for yet
+    assert not jobs(service)  # There are no labels to search for yet.
     stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
     with service.database.write() as session:
         versions.set_first(session, competition=draft, solution=stored, actor=SHELL, now=service.now)
@@ -228,7 +228,7 @@ def test_a_draft_is_not_published_with_a_file_that_is_held_or_unchecked(
     publish()
 
 
-def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, solution_csv):
+def test_rescoring_checks_the_files_against_its_solution(service, solution_csv):
     competition = service.competition()
     corrected = read_solution(solution_csv(seed=2))
     table = pd.DataFrame({"id": list(corrected.row_ids), "hint": corrected.labels})
@@ -246,7 +246,8 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, sol
             actor=SHELL,
             now=service.now,
         )
-    assert data_files.is_given_out(competition, file(service, competition))  # its bytes are out already
+    # Its content has already been released.
+    assert data_files.is_given_out(competition, file(service, competition))
     with service.database.write() as session, pytest.raises(DataUnchecked, match=r"test\.csv"):
         rescoring_publication.publish(session, scoring_version_id=version.id, actor=SHELL, now=service.now)
     work(service)
@@ -256,7 +257,7 @@ def test_a_rescoring_has_the_files_looked_through_with_its_solution(service, sol
 
 
 @on_sqlite
-def test_after_the_solution_is_published_everything_is_given_out(service, table: pd.DataFrame):
+def test_all_files_are_released_after_the_solution_is_published(service, table: pd.DataFrame):
     competition = service.competition()
     add(service, competition, csv(table))
     work(service)
@@ -267,7 +268,7 @@ def test_after_the_solution_is_published_everything_is_given_out(service, table:
 
 
 def before_the_upgrade(service, competition: Competition, data: bytes):
-    """Add a file as a process of the version before does."""
+    """Add a file as the previous version of the software does."""
     blob = service.storage.put(data)
     with service.database.write() as session:
         session.execute(
@@ -283,7 +284,7 @@ def before_the_upgrade(service, competition: Competition, data: bytes):
 
 
 @pytest.mark.parametrize("what", ["clean", "labels", "image"])
-def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
+def test_files_from_before_the_upgrade_stay_downloadable_until_labels_are_found(
     service, table: pd.DataFrame, clean: bytes, what: str
 ):
     competition = service.competition()
@@ -307,7 +308,7 @@ def test_files_of_before_the_upgrade_stay_downloadable_until_labels_are_found(
 
 
 @on_sqlite
-def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
+def test_content_replaced_by_an_older_process_is_not_released_unchecked(
     service, table: pd.DataFrame, clean: bytes
 ):
     competition = service.competition()
@@ -324,7 +325,7 @@ def test_bytes_that_a_process_of_before_replaced_are_not_given_out_unchecked(
 
 
 @on_sqlite
-def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service):
+def test_file_whose_check_fails_is_held_back_and_not_retried_forever(service):
     competition = service.competition()
     add(service, competition, b"id,text\n")
     with service.database.write() as session:
@@ -332,7 +333,7 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service):
         assert checks.request(session, competition=competition, now=service.now) is None
     found = file(service, competition)
     assert found.check_state is DataCheckState.HELD
-    assert "its check broke (incident 12ab)" in checks.found_in(found).unopened[0]
+    assert "its check failed (incident 12ab)" in checks.found_in(found).unopened[0]
     assert len(jobs(service)) == 1
     with service.database.write() as session:
         data_files.check_again(
@@ -343,9 +344,7 @@ def test_a_file_whose_check_breaks_is_held_and_not_tried_for_ever(service):
 
 
 @on_sqlite
-def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
-    service, table: pd.DataFrame, clean: bytes
-):
+def test_file_replaced_during_its_check_is_checked_again(service, table: pd.DataFrame, clean: bytes):
     competition = service.competition()
     add(service, competition, clean)
     add(service, competition, csv(table))
@@ -355,7 +354,7 @@ def test_a_file_that_is_replaced_during_its_check_is_checked_once_more(
 
 
 class Unreliable:
-    """A storage whose files stop on the way, as a disk's or a bucket's do, until it is `mended`."""
+    """A storage whose reads fail partway, as with a bad disk or bucket, until `is_mended` is set."""
 
     def __init__(self, storage, error: Exception):
         self._storage, self._error = storage, error
@@ -380,12 +379,13 @@ class Stopping(io.BytesIO):
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), StorageUnavailable("It is away.")])
-def test_a_storage_that_stops_says_nothing_about_the_file_which_is_checked_again(service, error: Exception):
+def test_storage_failure_is_not_a_finding_and_the_file_is_checked_again(service, error: Exception):
     competition = service.competition()
     add(service, competition, b"id,text\n")
     (job,) = jobs(service)
     storage = Unreliable(service.storage, error)
-    for attempt in range(5):  # as often as it takes: a breakdown is given up after two
+    # A job is given up after two crashes, but storage failures do not count as crashes.
+    for attempt in range(5):
         with service.database.write() as session:
             session.execute(update(OrganizerJob).values(available_at=service.now, created_at=db.now(session)))
         assert OrganizerWorker(service.settings, service.database, storage).run(job.id)

@@ -1,4 +1,4 @@
-"""Receipts, the verification of a close, and the results bundle, through the jobs that make them."""
+"""Jobs that create receipts, the verification of a close, and the results bundle."""
 
 import csv
 import hashlib
@@ -38,7 +38,7 @@ ACTOR = Actor.shell()
 
 @pytest.fixture
 def closed(service) -> Competition:
-    """A closed, settled competition of three teams, of whose files those that compete are known."""
+    """A closed, settled competition with three teams and known competing submissions."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     for seed, name in enumerate(("ada", "bob", "cyd")):
         for skill in (0.2, 0.5, 0.8):
@@ -91,7 +91,7 @@ def bytes_of(service, submission_id: int) -> bytes:
         return data
 
 
-def test_an_organizers_receipt_is_verified_from_the_files(service, solution_csv):
+def test_organizers_receipt_is_verified_from_the_files(service, solution_csv):
     competition = service.competition()
     accepted = service.submit(competition)
     service.score(accepted)
@@ -106,7 +106,7 @@ def test_an_organizers_receipt_is_verified_from_the_files(service, solution_csv)
 
 
 @on_sqlite
-def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_published(
+def test_teams_receipt_has_hashes_and_shown_values_until_the_solution_is_published(
     service,
 ):
     competition = service.competition()
@@ -131,7 +131,7 @@ def test_a_teams_receipt_has_hashes_and_what_it_was_shown_until_the_solution_is_
 
 
 @on_sqlite
-def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service):
+def test_receipt_needs_a_score_and_a_commitment(service):
     competition = service.competition()
     accepted = service.submit(competition)
     submission_id = accepted.submission.id
@@ -145,20 +145,21 @@ def test_there_is_no_receipt_without_a_score_or_without_a_commitment(service):
     write_missing_commitments(service.database, service.storage)
     noted = receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN)
     assert noted.commitment == service.reload(competition).live_scoring_version.solution.commitment
-    write_missing_commitments(service.database, service.storage)  # what was given out is never made again
+    # A receipt that was handed out is never regenerated.
+    write_missing_commitments(service.database, service.storage)
     assert receipt(service, submission_id, Viewer.ORGANIZER, Phase.OPEN) == noted
 
 
-def test_what_competes_is_verified_and_agrees(service, closed: Competition):
+def test_competing_submissions_are_verified_without_differences(service, closed: Competition):
     job = run(service, ask_to_verify(service, closed))
     assert job.state is JobState.DONE, job.problems
     assert job.result["differences"] == []
-    assert len(job.result["submission_ids"]) == 6  # two of each team
+    assert len(job.result["submission_ids"]) == 6  # two per team
     assert job.result["value_count"] > 6 * 30
 
 
 @on_sqlite
-def test_a_stored_value_that_was_tampered_with_is_found(service, closed: Competition):
+def test_stored_value_that_was_tampered_with_is_found(service, closed: Competition):
     with service.database.write() as session:
         version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[0]
@@ -175,7 +176,7 @@ def test_a_stored_value_that_was_tampered_with_is_found(service, closed: Competi
 
 
 @on_sqlite
-def test_a_lost_file_is_a_difference_and_not_an_end(service, closed: Competition):
+def test_lost_file_is_a_difference_and_does_not_stop_the_verification(service, closed: Competition):
     with service.database.read() as session:
         version = lookup.live(lookup.get(session, slug=closed.slug))
         chosen = verification.competing(session, version=version)[1]
@@ -189,7 +190,7 @@ def test_a_lost_file_is_a_difference_and_not_an_end(service, closed: Competition
 
 
 @on_sqlite
-def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
+def test_killed_verification_resumes_without_repeating_submissions(
     service, closed: Competition, monkeypatch: pytest.MonkeyPatch
 ):
     recounted: list[int] = []
@@ -214,7 +215,7 @@ def test_a_killed_verification_goes_on_and_verifies_nothing_twice(
 
 
 @on_sqlite
-def test_verifying_waits_for_the_close_and_needs_something_to_verify(service):
+def test_verification_needs_a_close_and_a_competing_submission(service):
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     with service.database.write() as session, pytest.raises(NotClosed):
         verification.request(session, competition=competition, actor=ACTOR, now=service.now)
@@ -233,7 +234,7 @@ def unpacked(service, job: OrganizerJob) -> dict[str, bytes]:
         return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
 
 
-def test_a_bundle_holds_the_final_standings_and_no_solution(service, closed: Competition):
+def test_bundle_contains_the_final_standings_and_no_solution(service, closed: Competition):
     competition = finish(service, closed)
     job = run(service, ask_for_bundle(service, competition, with_solution=False))
     assert job.state is JobState.DONE, job.problems
@@ -275,10 +276,11 @@ def test_a_bundle_holds_the_final_standings_and_no_solution(service, closed: Com
     assert "<script" not in page
     assert "http-equiv" not in page
     assert "src=" not in page
-    assert not service.storage.exists(job.result["solution"])  # not written in plain without the choice
+    # The published form of the solution is stored only if the organizer chooses to include it.
+    assert not service.storage.exists(job.result["solution"])
 
 
-def test_latex_prints_the_marks_of_a_name_as_they_are():
+def test_latex_escapes_special_characters_of_names():
     told = bundle_files.latex(r"50% & $_{x}^2 ~ <a|b> #1 \o/")
     assert told == (
         r"50\% \& \$\_\{x\}\textasciicircum{}2 \textasciitilde{} \textless{}a\textbar{}b\textgreater{} \#1 "
@@ -287,7 +289,7 @@ def test_latex_prints_the_marks_of_a_name_as_they_are():
 
 
 @on_sqlite
-def test_a_bundle_with_the_solution_verifies_itself(service, closed: Competition, tmp_path):
+def test_bundle_with_the_solution_verifies_itself(service, closed: Competition, tmp_path):
     competition = finish(service, closed)
     job = run(service, ask_for_bundle(service, competition, with_solution=True))
     files = unpacked(service, job)
@@ -309,7 +311,7 @@ def test_a_bundle_with_the_solution_verifies_itself(service, closed: Competition
 
 
 @on_sqlite
-def test_the_same_results_give_the_same_bytes(service, closed: Competition):
+def test_same_results_give_the_same_bytes(service, closed: Competition):
     competition = finish(service, closed)
     one, other = (
         run(service, ask_for_bundle(service, competition, with_solution=True)).result["sha256"]
@@ -319,7 +321,7 @@ def test_the_same_results_give_the_same_bytes(service, closed: Competition):
 
 
 @on_sqlite
-def test_a_bundle_waits_for_the_final_standings(service, closed: Competition):
+def test_bundle_needs_the_final_standings(service, closed: Competition):
     with service.database.write() as session:
         with pytest.raises(NotFinal):
             bundle.request(
@@ -333,7 +335,7 @@ def test_a_bundle_waits_for_the_final_standings(service, closed: Competition):
 
 
 @on_sqlite
-def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(service, closed: Competition):
+def test_solution_is_published_once_after_the_reveal_and_publicly_logged(service, closed: Competition):
     with service.database.write() as session:
         with pytest.raises(NotRevealed):
             publication.publish(session, competition=closed, actor=ACTOR, now=service.now + LATER)
@@ -353,6 +355,6 @@ def test_the_solution_is_published_once_after_the_reveal_and_in_the_public_log(s
         nonce = bytes.fromhex(entry.after["nonce"])
         assert hashlib.sha256(nonce + service.storage.read(digest)).hexdigest() == entry.after["commitment"]
         assert publication.nonce(competition) == entry.after["nonce"]
-    service.storage.delete(digest)  # as after a restore
+    service.storage.delete(digest)  # This happens after a restore from a backup.
     write_missing_files(service.database, service.storage)
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest

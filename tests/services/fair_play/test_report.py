@@ -1,4 +1,4 @@
-"""When submissions are looked through without being asked, and what is kept of earlier looks."""
+"""Automatic similarity reports: when they are due, and which earlier reports are kept."""
 
 from datetime import datetime, timedelta
 
@@ -21,14 +21,14 @@ def due(service, now: datetime) -> list[str]:
 
 
 def look(service, competition: Competition, now: datetime, *, state: JobState = JobState.DONE) -> int:
-    """Ask for a look that ends at once."""
+    """Request a report that finishes immediately."""
     with service.database.write() as session:
         job = report.request(session, competition=competition, actor=None, now=now)
         job.state, job.result = state, EMPTY.as_dict()
         return job.id
 
 
-def test_a_look_is_due_a_day_after_the_last_while_new_files_come(service):
+def test_report_is_due_a_day_after_the_last_while_new_files_arrive(service):
     competition = service.competition()
     noon = service.now
     assert due(service, noon + 2 * DAY) == []
@@ -42,14 +42,14 @@ def test_a_look_is_due_a_day_after_the_last_while_new_files_come(service):
     assert due(service, noon + 2 * DAY) == [competition.slug]
 
 
-def test_the_last_files_before_a_close_are_looked_at_within_a_day(service):
+def test_last_files_before_a_close_are_compared_within_a_day(service):
     competition = service.competition(closes_at=service.now + DAY)
     service.submit(competition, after=0.9 * DAY)
     assert due(service, service.now + 1.5 * DAY) == [competition.slug]
     assert due(service, service.now + 2.1 * DAY) == []
 
 
-def test_of_earlier_looks_only_the_last_that_ended_well_is_kept(service):
+def test_only_the_last_successful_earlier_report_is_kept(service):
     competition = service.competition()
     first = look(service, competition, service.now)
     good = look(service, competition, service.now)

@@ -1,4 +1,4 @@
-"""What teams share: places of logins, files, people who moved; a place of many names nobody."""
+"""Links between teams: shared login addresses and browsers, files, and moved members."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def found(service, competition: Competition, same_files=(), days: int = 0) -> Sa
         )
 
 
-def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_and_when(
+def test_teams_sharing_a_browser_and_addresses_are_shown_with_counts_and_times(
     service, competition: Competition
 ):
     for name in ("ada", "bob", "eve"):
@@ -52,7 +52,8 @@ def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_a
     log_in(service, "ada", browsers=["a"])
     log_in(service, "bob", browsers=["b", "a"], days=1)
     log_in(service, "bob", address="2001:db8::1", days=2)
-    log_in(service, "ada", address="2001:db8::2", days=3)  # of the same 64 bits
+    # This address is in the same /64 network.
+    log_in(service, "ada", address="2001:db8::2", days=3)
     log_in(service, "eve", address="198.51.100.7", browsers=["e"])
 
     shared = found(service, competition, days=3)
@@ -68,7 +69,7 @@ def test_two_teams_that_share_a_browser_and_addresses_are_shown_with_how_often_a
     assert all(place.has_same_file for place in found(service, competition, [teams]).places)
 
 
-def test_a_place_of_many_teams_names_nobody(service, competition: Competition):
+def test_address_shared_by_many_teams_lists_no_names(service, competition: Competition):
     names = [f"student {number}" for number in range(MOST_NAMED_TEAMS + 1)]
     for number, name in enumerate(names):
         service.submit(competition, user=name, seed=number)
@@ -82,9 +83,7 @@ def test_a_place_of_many_teams_names_nobody(service, competition: Competition):
     ]
 
 
-def test_members_of_one_team_and_people_outside_the_competition_share_nothing(
-    service, competition: Competition
-):
+def test_teammates_and_non_participants_are_not_reported(service, competition: Competition):
     other = service.competition("other")
     service.submit(competition, user="ada")
     service.submit(other, user="bob")
@@ -105,7 +104,7 @@ def test_members_of_one_team_and_people_outside_the_competition_share_nothing(
     assert found(service, competition).places == ()
 
 
-def test_a_person_who_sent_files_for_another_team_is_shown(service, competition: Competition):
+def test_user_who_submitted_for_another_team_is_shown(service, competition: Competition):
     service.submit(competition, user="ada", seed=1)
     service.submit(competition, user="bob", seed=2)
     with service.database.write() as session:
@@ -127,7 +126,7 @@ def test_a_person_who_sent_files_for_another_team_is_shown(service, competition:
     assert (merged.team.id, merged.into.id, merged.at) == (earlier, moved.now.id, None)
 
 
-def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(service, competition: Competition):
+def test_nothing_is_stored_in_plain_text_or_longer_than_30_days(service, competition: Competition):
     for name in ("ada", "bob"):
         service.submit(competition, user=name, seed=ord(name[0]))
         log_in(service, name, browsers=["number of a browser"])
@@ -141,10 +140,11 @@ def test_nothing_is_kept_in_plain_form_and_nothing_longer_than_30_days(service, 
     with service.database.read() as session:
         is_old = logins.is_old_place(service.now + timedelta(days=30))
         assert session.scalar(select(func.count()).select_from(LoginPlace).where(~is_old)) == 1
-    assert forget_records(service.database)  # the worker deletes it: the tests' clock is long past
+    # The worker deletes it because the tests' clock is far in the past.
+    assert forget_records(service.database)
 
 
-def test_of_many_places_of_a_person_the_newest_stay(service):
+def test_newest_of_a_users_many_addresses_are_kept(service):
     service.user("ada")
     for number in range(logins.MOST_PLACES + 5):
         log_in(service, "ada", address=f"192.0.2.{number}", days=number)

@@ -1,4 +1,4 @@
-"""What the first bytes of a picture say, and that anything else is no picture."""
+"""Detection of picture formats and sizes from the first bytes, and rejection of other data."""
 
 import struct
 import zlib
@@ -14,7 +14,7 @@ SIZES = st.integers(1, 16_000)
 
 
 def png(width: int, height: int) -> bytes:
-    """Return a PNG, whose pixels are missing."""
+    """Return a PNG without its pixel data."""
     head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     end = b"\0\0\0\0IEND" + struct.pack(">I", zlib.crc32(b"IEND"))
     start = b"\x89PNG\r\n\x1a\n\0\0\0\x0d"
@@ -32,7 +32,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
 
 
 @given(SIZES, SIZES, st.binary(max_size=60))
-def test_each_kind_tells_its_size(width: int, height: int, comment: bytes):
+def test_size_is_read_from_each_format(width: int, height: int, comment: bytes):
     assert picture_of(png(width, height)) == Picture("image/png", width, height)
     assert picture_of(jpeg(width, height, comment=comment)) == Picture("image/jpeg", width, height)
     lossy = b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", width, height)
@@ -44,7 +44,7 @@ def test_each_kind_tells_its_size(width: int, height: int, comment: bytes):
 
 
 @given(st.binary(max_size=300))
-def test_other_bytes_are_no_picture_and_break_nothing(data: bytes):
+def test_other_data_is_rejected_without_errors(data: bytes):
     assert picture_of(data) is None
     for start in (
         b"\x89PNG\r\n\x1a\n",
@@ -56,7 +56,7 @@ def test_other_bytes_are_no_picture_and_break_nothing(data: bytes):
         picture_of(start + data)
 
 
-def test_an_svg_and_a_page_are_no_pictures():
+def test_svg_and_html_are_rejected():
     for text in (
         b"<svg xmlns='http://www.w3.org/2000/svg'></svg>",
         b"<!doctype html><p>",
@@ -65,16 +65,16 @@ def test_an_svg_and_a_page_are_no_pictures():
         assert picture_of(text + bytes(100)) is None
 
 
-def test_a_picture_that_is_cut_off_in_its_head_is_none():
+def test_picture_truncated_in_its_header_is_rejected():
     for whole in (png(3, 4), jpeg(3, 4), webp(b"VP8X", bytes(10))):
         assert picture_of(whole) is not None
         assert picture_of(whole[:12]) is None
     assert picture_of(png(0, 4)) is None
 
 
-def test_a_picture_that_is_too_large_is_refused_with_the_reason():
-    with pytest.raises(figures.InvalidFigure, match="at most 2 MB"):
+def test_picture_that_is_too_large_is_rejected_with_the_reason():
+    with pytest.raises(figures.InvalidFigure, match="limit is 2 MB"):
         figures.checked("a.png", png(2, 2) + bytes(figures.MAX_BYTES))
-    with pytest.raises(figures.InvalidFigure, match="10,000 pixels"):
+    with pytest.raises(figures.InvalidFigure, match="limit is 10,000"):
         figures.checked("a.png", png(2, 10_001))
     assert figures.checked("A b.jpeg", png(2, 2))[0] == "a-b.png"

@@ -1,4 +1,4 @@
-"""The laws of leased rows, one for all four queues, on both kinds of database."""
+"""Shared properties of all four queues of leased rows, on both databases."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ DEAD, ALIVE, ELSEWHERE = "here/17/1.00", "here/18/1.00", "there/17/1.00"
 
 
 class Queue(Protocol):
-    """A queue with one row, by the service of its row."""
+    """A queue with one row, accessed through the service of that row."""
 
     lease: timedelta
     pause: timedelta
@@ -41,7 +41,7 @@ class Queue(Protocol):
         """Record that the work of a claim failed."""
 
     def state(self, session, row_id: int):
-        """Return what a process that lost its lease must not change."""
+        """Return the state that a process without a valid lease must not change."""
 
 
 @dataclass
@@ -184,7 +184,7 @@ def job_of(service, queue, row_id: int):
 
 
 @of_all
-def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(service, queue: Queue, row_id: int):
+def test_claimed_row_cannot_be_claimed_again_until_its_lease_ends(service, queue: Queue, row_id: int):
     first = do(service, queue.claim, row_id)
     assert first is not None and first.attempt == 1
     assert do(service, queue.claim, row_id) is None
@@ -194,13 +194,14 @@ def test_a_claimed_row_is_nobody_elses_until_the_moment_its_lease_ends(service, 
 
 
 @of_all
-def test_a_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_id: int):
+def test_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row_id: int):
     late = do(service, queue.claim, row_id)
     current = do(service, queue.claim, row_id, after=queue.lease)
     before = state(service, queue, row_id)
     do(service, queue.fail, late, after=queue.lease)
     assert state(service, queue, row_id) == before
-    if not isinstance(queue, MailQueue):  # that the server took an e-mail is true whoever sent it
+    # An e-mail accepted by the server counts as sent, whichever process sent it.
+    if not isinstance(queue, MailQueue):
         do(service, queue.succeed, late, after=queue.lease)
         assert state(service, queue, row_id) == before
     do(service, queue.succeed, current, after=queue.lease)
@@ -208,7 +209,7 @@ def test_a_holder_that_lost_its_lease_records_nothing(service, queue: Queue, row
 
 
 @of_all
-def test_a_row_whose_work_is_done_is_never_claimed_again(service, queue: Queue, row_id: int):
+def test_completed_row_is_never_claimed_again(service, queue: Queue, row_id: int):
     claim = do(service, queue.claim, row_id)
     do(service, queue.succeed, claim)
     do(service, queue.fail, claim)
@@ -217,14 +218,14 @@ def test_a_row_whose_work_is_done_is_never_claimed_again(service, queue: Queue, 
 
 
 @of_all
-def test_a_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue: Queue, row_id: int):
+def test_failed_attempt_is_followed_by_a_pause_and_another_attempt(service, queue: Queue, row_id: int):
     do(service, queue.fail, do(service, queue.claim, row_id))
     assert do(service, queue.claim, row_id, after=queue.pause - MOMENT) is None
     again = do(service, queue.claim, row_id, after=queue.pause)
     assert again is not None and again.attempt == 2
 
 
-def test_pauses_double_up_to_the_longest():
+def test_pauses_double_up_to_the_maximum():
     pauses = [webhooks.PAUSES.after(attempt).total_seconds() for attempt in (0, 1, 2, 3, 99)]
     assert pauses == [0, 30, 60, 120, 3600]
 
@@ -243,7 +244,7 @@ def fail_to_the_end(service, queue, row_id: int):
 
 
 @of_jobs
-def test_the_last_error_of_our_own_fails_a_job_with_its_incident(service, queue, row_id: int):
+def test_last_internal_error_fails_a_job_with_its_incident(service, queue, row_id: int):
     fail_to_the_end(service, queue, row_id)
     job = job_of(service, queue, row_id)
     assert (job.state, job.incident, job.token) == (JobState.FAILED, f"i{queue.limits.errors - 1}", None)
@@ -256,7 +257,7 @@ def test_scoring_fails_with_the_third_error_or_the_tenth_lost_lease():
 
 
 @of_jobs
-def test_the_last_lost_lease_fails_a_job_when_it_ends_and_errors_are_not_counted_as_lost(
+def test_last_lost_lease_fails_a_job_when_it_ends_and_errors_do_not_count_as_lost(
     service, queue, row_id: int, caplog: pytest.LogCaptureFixture
 ):
     do(service, queue.record, do(service, queue.claim, row_id), Breakdown("abc"))
@@ -272,11 +273,14 @@ def test_the_last_lost_lease_fails_a_job_when_it_ends_and_errors_are_not_counted
         None,
         service.now + (most + 1) * queue.lease,
     )
-    assert f"Incident {job.incident}: {queue.limits.noun} {row_id} lost {most} leases" in caplog.text
+    assert (
+        f"Incident {job.incident}: {queue.limits.noun} {row_id} failed after losing {most} leases"
+        in caplog.text
+    )
 
 
 @of_jobs
-def test_an_outage_is_waited_out_for_a_day_and_counted_from_then_on(
+def test_outage_is_tolerated_for_a_day_and_then_counts_as_an_error(
     service, queue, row_id: int, caplog: pytest.LogCaptureFixture
 ):
     for after in (timedelta(), OUTAGE_PATIENCE - MOMENT):
@@ -293,13 +297,13 @@ def test_an_outage_is_waited_out_for_a_day_and_counted_from_then_on(
         assert job_of(service, queue, row_id).error_count == error + 1
     failed = job_of(service, queue, row_id)
     said = (
-        f"Incident {failed.incident}: the storage could not be read for {queue.limits.noun} {row_id} all day."
+        f"Incident {failed.incident}: storage could not be read for {queue.limits.noun} {row_id} for a day."
     )
     assert failed.state is JobState.FAILED and said in caplog.text
 
 
 @of_jobs
-def test_a_job_that_is_handed_back_waits_as_if_it_had_not_been_claimed(service, queue, row_id: int):
+def test_job_that_is_handed_back_waits_as_if_never_claimed(service, queue, row_id: int):
     late = do(service, queue.claim, row_id)
     claim = do(service, queue.claim, row_id, after=queue.lease)
     do(service, queue.hand_back, late, after=queue.lease)
@@ -321,13 +325,14 @@ def found(service, machine: str = "here") -> set[str]:
 
 
 @of_jobs
-def test_a_job_is_freed_for_its_dead_holders_a_few_times_and_then_waits_for_its_lease(
-    service, queue, row_id: int
-):
-    """Or a file that kills its readers, or a machine without memory, would use up all leases in seconds."""
+def test_job_of_a_dead_holder_is_freed_a_few_times_and_then_waits_for_its_lease(service, queue, row_id: int):
+    """A file that kills its readers would otherwise use up all leases in seconds.
+
+    The same applies to a machine without memory.
+    """
     do(
         service, queue.record, do(service, queue.claim, row_id), Breakdown("x"), after=-timedelta(hours=1)
-    )  # no lost holder
+    )  # An error is not a lost holder.
     most = queue.limits.freed_at_once
     for lost in range(1, most + 2):
         assert do(service, queue.claim, row_id, holder=DEAD).attempt == lost + 1
@@ -338,7 +343,7 @@ def test_a_job_is_freed_for_its_dead_holders_a_few_times_and_then_waits_for_its_
 
 
 @of_jobs
-def test_one_that_was_only_thought_dead_writes_no_second_result(service, queue, row_id: int):
+def test_holder_wrongly_considered_dead_writes_no_second_result(service, queue, row_id: int):
     late = do(service, queue.claim, row_id, holder=DEAD)
     free(service, DEAD)
     current = do(service, queue.claim, row_id, holder=ALIVE)
@@ -348,7 +353,7 @@ def test_one_that_was_only_thought_dead_writes_no_second_result(service, queue, 
     assert (found(service), free(service, ALIVE)) == (set(), 0)
 
 
-def test_only_the_claims_of_the_dead_are_free(service, predictions_csv):
+def test_only_claims_of_dead_holders_are_freed(service, predictions_csv):
     competition, queue = service.competition(), ScoringQueue()
     files = [predictions_csv(seed=seed) for seed in range(3)]
     job_ids = [job_id for file in files for job_id in service.submit(competition, csv=file).job_ids]
@@ -361,7 +366,7 @@ def test_only_the_claims_of_the_dead_are_free(service, predictions_csv):
 
 
 @on_sqlite
-def test_a_machine_whose_name_has_wildcards_finds_only_its_own(service):
+def test_host_name_with_wildcards_matches_only_itself(service):
     queue = ScoringQueue()
     do(service, queue.claim, queue.add(service), holder="h_re/17/1.00")
     assert (found(service, "h_re"), found(service, "here")) == ({"h_re/17/1.00"}, set())

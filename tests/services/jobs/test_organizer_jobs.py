@@ -1,4 +1,4 @@
-"""Organizers' jobs: turns, leases that are extended, and jobs that are put away, on both databases."""
+"""Organizers' jobs: order, extended leases and discarded jobs, on both databases."""
 
 from datetime import timedelta
 
@@ -63,7 +63,7 @@ def reload(service, job: OrganizerJob) -> OrganizerJob:
         return found
 
 
-def test_jobs_are_claimed_oldest_first_and_by_one(service, competition: Competition):
+def test_jobs_are_claimed_oldest_first_and_by_one_worker(service, competition: Competition):
     first, second = add(service, competition, file="a"), add(service, competition, file="b")
     with service.database.read() as session:
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [first.id, second.id]
@@ -73,7 +73,7 @@ def test_jobs_are_claimed_oldest_first_and_by_one(service, competition: Competit
         assert organizer_jobs.waiting(session, limit=9, now=service.now) == [second.id]
 
 
-def test_checks_of_solutions_have_a_lane_of_their_own(service, competition: Competition):
+def test_checks_of_solutions_have_their_own_lane(service, competition: Competition):
     data = add(service, competition, OrganizerJobKind.DATA)
     check = add(service, competition, OrganizerJobKind.CHECK)
     with service.database.read() as session:
@@ -82,7 +82,7 @@ def test_checks_of_solutions_have_a_lane_of_their_own(service, competition: Comp
         assert organizer_jobs.waiting(session, limit=9, now=service.now, checks=False) == [data.id]
 
 
-def test_competitions_take_turns_however_many_jobs_one_has(service, competition: Competition):
+def test_competitions_take_turns_regardless_of_their_number_of_jobs(service, competition: Competition):
     greedy = [add(service, competition, OrganizerJobKind.DATA) for _ in range(4)]
     other = add(service, service.competition("other"), OrganizerJobKind.DATA)
 
@@ -92,14 +92,14 @@ def test_competitions_take_turns_however_many_jobs_one_has(service, competition:
 
     assert first(SECOND) == greedy[0].id
     mine = claimed(service, greedy[0])
-    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # its turn is over
+    do(service, organizer_jobs.hand_back, after=SECOND, claim=mine)  # Its turn is over.
     assert first(2 * SECOND) == other.id
     theirs = claimed(service, other, after=2 * SECOND)
     do(service, organizer_jobs.record, after=3 * SECOND, claim=theirs, outcome=Result({}))
     assert first(4 * SECOND) == greedy[1].id
 
 
-def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(service, job: OrganizerJob):
+def test_extended_lease_prevents_other_claims_and_stores_the_progress(service, job: OrganizerJob):
     mine = claimed(service, job)
     progress = {"done": 1, "total": 3, "words": "Reading"}
     assert do(service, organizer_jobs.extend, after=LEASE - SECOND, claim=mine, progress=progress)
@@ -107,9 +107,7 @@ def test_a_lease_that_is_extended_keeps_others_away_and_shows_the_progress(servi
     assert reload(service, job).progress == progress
 
 
-def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
-    service, competition: Competition, job: OrganizerJob
-):
+def test_discarded_job_ends_and_is_no_longer_the_newest(service, competition: Competition, job: OrganizerJob):
     mine = claimed(service, job)
     with service.database.write() as session:
         found = organizer_jobs.get(session, competition=competition, job_id=job.id)
@@ -120,7 +118,7 @@ def test_a_job_that_is_put_away_ends_and_is_no_longer_the_newest(
         assert organizer_jobs.newest(session, competition=competition, kind=kind) == []
 
 
-def test_another_competitions_job_is_unknown(service, job: OrganizerJob):
+def test_job_of_another_competition_is_not_found(service, job: OrganizerJob):
     other = service.competition("other")
     with service.database.read() as session, pytest.raises(organizer_jobs.UnknownOrganizerJob):
         organizer_jobs.get(session, competition=other, job_id=job.id)

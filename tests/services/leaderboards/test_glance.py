@@ -1,4 +1,4 @@
-"""A leaderboard at a glance: figures, the first five, the own place, and nothing that a mode withholds."""
+"""Leaderboard summary: figures, top five and own rank, within the feedback mode."""
 
 from datetime import timedelta
 
@@ -35,7 +35,7 @@ def look(service, competition, name: str | None = None) -> Glance:
         return glance.of(session, competition=competition, team=team, now=service.now)
 
 
-def test_it_says_what_the_leaderboard_says(service, competition):
+def test_summary_agrees_with_the_leaderboard(service, competition):
     with service.database.read() as session:
         rows = leaderboard.board_of(session, competition=competition, now=service.now).rows
         found = glance.figures(session, competitions=[competition], now=service.now)
@@ -54,7 +54,7 @@ def test_it_says_what_the_leaderboard_says(service, competition):
         assert own.gap == gap
 
 
-def test_a_blind_competition_counts_teams_and_shows_no_score(service, competition):
+def test_blind_competition_counts_teams_and_shows_no_score(service, competition):
     with service.database.write() as session:
         lookup.get(session, slug=competition.slug).feedback = Feedback.BLIND
     competition = service.reload(competition)
@@ -64,7 +64,7 @@ def test_a_blind_competition_counts_teams_and_shows_no_score(service, competitio
     assert found == {competition.id: Figures(7)}
 
 
-def test_after_the_reveal_it_shows_the_private_leaderboard(service, competition):
+def test_summary_after_the_reveal_shows_the_private_leaderboard(service, competition):
     service.reveal(competition)
     competition = service.reload(competition)
     seen = look(service, competition, "ada")
@@ -72,7 +72,7 @@ def test_after_the_reveal_it_shows_the_private_leaderboard(service, competition)
     assert seen.own is not None
 
 
-def test_without_a_score_there_is_nothing_to_show(service):
+def test_competition_without_a_score_has_no_summary(service):
     competition = service.reload(service.competition())
     assert look(service, competition) == Glance(0)
     with service.database.read() as session:

@@ -1,4 +1,4 @@
-"""Leaderboards: pages, ranks, ties, the private one after the reveal, and what a submission's page says."""
+"""Leaderboards and submission summaries: pages, ranks, ties, and the private split."""
 
 from datetime import timedelta
 
@@ -63,14 +63,14 @@ def summary_of(service, submission_id: int, viewer: Viewer, phase: Phase = Phase
         return submission_results.summary(session, submission=submission, viewer=viewer, phase=phase)
 
 
-def test_an_empty_board_has_one_page_and_no_rows(service):
+def test_empty_leaderboard_has_one_page_and_no_rows(service):
     board = public(service, service.reload(service.competition()))
     assert (board.rows, board.page, board.page_count, board.team_count) == ((), 1, 1, 0)
     assert board.scoring_version == 1
     assert board.row_share == 0.5
 
 
-def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service, competition):
+def test_leaderboard_is_the_pure_ranking_of_each_teams_best_entry(service, competition):
     with service.database.read() as session:
         scores = session.execute(
             select(Team.name, Score.score)
@@ -91,14 +91,14 @@ def test_the_board_is_the_pure_ranking_of_each_teams_best_entry(service, competi
     assert {row.team for row in board.rows} == set(TEAMS)
 
 
-def test_a_row_shows_rounded_values_only(service, competition):
+def test_row_shows_rounded_values_only(service, competition):
     for row in public(service, competition).rows:
         assert row.score == order.score_text(row.score_units)
         assert list(row.terms) == ["overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc"]
         assert all(value == round(value, 4) for value in row.terms.values())
 
 
-def test_pages_cut_the_board_without_changing_ranks(service, competition):
+def test_pagination_does_not_change_ranks(service, competition):
     whole = public(service, competition).rows
     pages = [public(service, competition, page=page, page_size=2) for page in (1, 2, 3)]
     assert [row for page in pages for row in page.rows] == list(whole)
@@ -123,14 +123,14 @@ def test_equal_scores_are_ranked_by_acceptance_then_id(service, competition):
             assert standings.rank_of(entry) == row.rank
 
 
-def test_the_private_board_is_refused_before_the_reveal(service, competition):
+def test_private_leaderboard_is_denied_before_the_reveal(service, competition):
     for phase in (Phase.SCHEDULED, Phase.OPEN, Phase.CLOSED):
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
             with pytest.raises(NotRevealed):
                 private(service, competition, phase, viewer=viewer)
 
 
-def test_the_private_board_shows_the_better_of_the_two_best_public_files(service, competition):
+def test_private_leaderboard_shows_the_better_of_the_two_best_public_files(service, competition):
     third = service.submit(competition, user="ada", seed=99, skill=-0.5, after=20 * MINUTE)
     service.score(third)
     competition = service.reveal(competition)
@@ -148,7 +148,7 @@ def test_the_private_board_shows_the_better_of_the_two_best_public_files(service
     assert sum(row.rank_change or 0 for row in board.rows) == 0
 
 
-def test_a_summary_tells_gain_rank_and_previous_rank(service, competition):
+def test_summary_contains_gain_rank_and_previous_rank(service, competition):
     rows = public(service, competition).rows
     leader = rows[0]
     summary = summary_of(service, leader.submission_id, Viewer.TEAM)
@@ -165,7 +165,7 @@ def test_a_summary_tells_gain_rank_and_previous_rank(service, competition):
     assert {first.rank, second.rank} == {None, ada.rank}
 
 
-def test_the_previous_rank_is_that_of_the_best_earlier_file(service):
+def test_previous_rank_is_that_of_the_best_earlier_file(service):
     competition = service.competition()
     for name, skill in (("bob", 0.2), ("cleo", 0.4), ("ada", 0.1)):
         service.score(service.submit(competition, user=name, seed=5, skill=skill))
@@ -175,7 +175,7 @@ def test_the_previous_rank_is_that_of_the_best_earlier_file(service):
     assert (summary.rank, summary.previous_rank) == (1, 3)
 
 
-def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, competition):
+def test_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, competition):
     summary = summary_of(service, 1, Viewer.TEAM)
     result = summary.public
     assert result is not None
@@ -194,7 +194,7 @@ def test_the_weakest_term_is_the_lowest_and_the_table_has_two_decimals(service, 
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
-def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(service, competition, phase: Phase):
+def test_gaps_of_a_team_are_visible_to_organizers_only_until_the_reveal(service, competition, phase: Phase):
     seen = summary_of(service, 1, Viewer.ORGANIZER, phase).public
     assert seen is not None and {"positive_aeg", "negative_aeg"} <= set(seen.identities[0].cells)
     service.reveal(competition)
@@ -204,7 +204,7 @@ def test_the_gaps_of_a_team_are_the_organizers_until_the_reveal(service, competi
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.CLOSED])
-def test_a_summary_holds_nothing_private_before_the_reveal(service, competition, phase: Phase):
+def test_summary_contains_nothing_private_before_the_reveal(service, competition, phase: Phase):
     for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
         summary = summary_of(service, 1, viewer, phase)
         assert summary.private is None
@@ -213,19 +213,19 @@ def test_a_summary_holds_nothing_private_before_the_reveal(service, competition,
     assert summary_of(service, 1, Viewer.ORGANIZER, phase).private is not None
 
 
-def test_after_the_reveal_everybody_sees_the_tables_of_both_splits(service, competition):
+def test_tables_of_both_splits_are_public_after_the_reveal(service, competition):
     service.reveal(competition)
     summary = summary_of(service, 1, Viewer.PUBLIC, Phase.REVEALED)
     assert summary.private is not None and summary.private.identities
     assert summary.public is not None and summary.public.identities
 
 
-def test_an_unscored_submission_has_an_empty_summary(service):
+def test_unscored_submission_has_an_empty_summary(service):
     accepted = service.submit(service.competition())
     assert summary_of(service, accepted.submission.id, Viewer.TEAM) == Summary()
 
 
-def test_the_scores_of_a_list_come_in_one_go(service, competition):
+def test_scores_of_a_list_are_read_in_one_query(service, competition):
     from grader.models import Submission
 
     with service.database.read() as session:

@@ -1,4 +1,4 @@
-"""Extra submissions: who gets them, for which day, and what they raise."""
+"""Extra submissions: recipients, days and effect on the limits."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
@@ -27,20 +27,20 @@ def give(service, competition, *, team: str | None = "ada", day: date = TODAY, c
         grants.grant(act, team=found, day=day, count=count, reason="The queue stood still for two hours")
 
 
-def test_a_team_sends_what_it_was_granted_and_no_more(service):
+def test_team_can_use_exactly_its_extra_submissions(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     service.submit(competition, user="bob")
     give(service, competition)
     for seed in (2, 3):
         service.submit(competition, seed=seed)
-    with pytest.raises(DailyLimitReached, match="3 submissions of today"):
+    with pytest.raises(DailyLimitReached, match="today's limit of 3 submissions"):
         service.submit(competition, seed=4)
     with pytest.raises(DailyLimitReached):
         service.submit(competition, user="bob", seed=4)
 
 
-def test_a_grant_to_all_is_also_for_teams_to_come_and_grants_add_up(service):
+def test_grant_to_all_includes_future_teams_and_grants_add_up(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     give(service, competition, team=None, count=1)
@@ -52,7 +52,7 @@ def test_a_grant_to_all_is_also_for_teams_to_come_and_grants_add_up(service):
             service.submit(competition, user=user, seed=20)
 
 
-def test_a_grant_is_for_its_day_and_stays_in_the_total(service):
+def test_grant_applies_to_its_day_and_still_raises_the_total(service):
     competition = service.competition(max_daily_submissions=3, max_total_submissions=3)
     for seed in range(3):
         service.submit(competition, seed=seed)
@@ -69,7 +69,7 @@ def test_a_grant_is_for_its_day_and_stays_in_the_total(service):
     assert (after.max_daily, after.granted_today, after.max_total, after.left) == (3, 0, 4, 1)
 
 
-def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service):
+def test_team_keeps_the_grants_of_a_team_merged_into_it(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     service.submit(competition, user="bob")
@@ -86,14 +86,14 @@ def test_a_team_keeps_what_a_team_that_merged_into_it_was_granted(service):
     assert allowance.max_daily == 3
 
 
-def test_everybody_reads_in_the_log_who_got_what_and_why(service):
+def test_public_log_shows_recipient_number_and_reason(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
     give(service, competition)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
         assert log.told(entry.public_text, log.names(session, [entry])) == (
-            "The team ada got 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
+            "The team ada received 2 extra submissions on 2026-01-05 (UTC), until 2026-01-06 00:00 UTC: "
             "The queue stood still for two hours"
         )
         given = grants.list_newest(session, competition=competition)
@@ -103,13 +103,13 @@ def test_everybody_reads_in_the_log_who_got_what_and_why(service):
     assert given[0].grant.granted_at == datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-def test_a_grant_to_all_says_so_in_the_log(service):
+def test_grant_to_all_is_logged_as_such(service):
     competition = service.competition(max_daily_submissions=1)
     give(service, competition, team=None, count=1)
     with service.database.read() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "grant.give")).one()
     assert entry.subject == "all teams"
-    assert entry.public_text.startswith("Every team got 1 extra submission on 2026-01-05")
+    assert entry.public_text.startswith("Every team received 1 extra submission on 2026-01-05")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_grant_to_all_says_so_in_the_log(service):
         (datetime(2026, 1, 5, 23, 27, tzinfo=UTC), TODAY + DAY, timedelta(minutes=33)),
     ],
 )
-def test_a_form_offers_the_next_day_where_today_is_nearly_over(
+def test_form_offers_the_next_day_shortly_before_midnight(
     service, now: datetime, suggested: date, left: timedelta
 ):
     offered = grants.choice(service.competition(), now=now)
@@ -129,7 +129,7 @@ def test_a_form_offers_the_next_day_where_today_is_nearly_over(
     assert offered.today_ends_at == datetime(2026, 1, 6, tzinfo=UTC)
 
 
-def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service):
+def test_grant_ends_with_the_close_unless_late_files_are_accepted(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     strict = service.competition(closes_at=close, takes_late_submissions=False)
     late = service.competition("late", closes_at=close, takes_late_submissions=True)
@@ -140,7 +140,7 @@ def test_a_grant_ends_with_the_close_unless_late_files_are_taken(service):
     assert grants.choice(strict, now=close + timedelta(minutes=5)).left == timedelta()
 
 
-def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service):
+def test_newest_grants_are_listed_and_a_team_sees_its_own_and_general_ones(service):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
     competition = service.competition(max_daily_submissions=1, closes_at=close, takes_late_submissions=False)
     ada, bob = (service.submit(competition, user=name).submission.team_id for name in ("ada", "bob"))
@@ -181,9 +181,9 @@ def test_the_newest_are_listed_and_a_team_reads_its_own_and_those_of_all(service
     assert listed() == [(None, count) for count in range(59, 9, -1)]
 
 
-def test_a_grant_ends_with_the_close_of_its_competition_in_utc():
+def test_grant_ends_with_the_close_of_its_competition_in_utc():
     east = timezone(timedelta(hours=9))
-    close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC of the day before
+    close = datetime(2026, 1, 6, 8, 30, tzinfo=east)  # 23:30 UTC on the previous day
     open_ended, strict = Competition(), Competition(closes_at=close, takes_late_submissions=False)
     midnight = datetime(2026, 1, 6, tzinfo=UTC)
     assert grants.ends_at(open_ended, day=TODAY) == midnight
@@ -200,7 +200,7 @@ def test_a_grant_ends_with_the_close_of_its_competition_in_utc():
     ("hours_before_close", "is_short", "suggested"),
     [(3, False, TODAY), (2.9, True, TODAY), (14.5, False, TODAY)],
 )
-def test_no_day_is_offered_that_begins_after_the_close(
+def test_days_that_start_after_the_close_are_not_offered(
     hours_before_close: float, is_short: bool, suggested: date
 ):
     close = datetime(2026, 1, 5, 22, 30, tzinfo=UTC)
@@ -209,7 +209,7 @@ def test_no_day_is_offered_that_begins_after_the_close(
     assert (offered.is_short, offered.suggested, offered.closes_at) == (is_short, suggested, close)
 
 
-def test_a_day_that_begins_with_the_close_is_not_offered_and_one_that_begins_before_it_is():
+def test_day_that_starts_exactly_at_the_close_is_not_offered():
     midnight, moment = datetime(2026, 1, 6, tzinfo=UTC), timedelta(microseconds=1)
     for close, suggested in ((midnight, TODAY), (midnight + moment, TODAY + DAY)):
         strict = Competition(closes_at=close, takes_late_submissions=False)
@@ -227,30 +227,34 @@ GRANT = {"team": None, "day": TODAY, "count": 1, "reason": "An outage"}
     [
         ({"count": 1}, {}, None),
         ({"count": 1000}, {}, None),
-        ({"count": 0}, {}, "Give 1 to 1,000 extra submissions, not 0"),
+        ({"count": 0}, {}, "Enter 1 to 1,000 extra submissions, not 0"),
         ({"count": 1001}, {}, "not 1,001"),
-        ({"day": TODAY - DAY}, {}, "2026-01-04 is over"),
-        ({"day": None}, {}, "Give the day as a date, such as 2026-03-14"),
+        ({"day": TODAY - DAY}, {}, "2026-01-04 (UTC) is in the past"),
+        ({"day": None}, {}, "Enter the day as a date, such as 2026-03-14"),
         ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 6, tzinfo=UTC)}, None),
-        ({"day": TODAY + DAY}, {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)}, "On 2026-01-06 the comp"),
+        (
+            {"day": TODAY + DAY},
+            {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC)},
+            "is after the close, and late",
+        ),
         (
             {"day": TODAY + DAY},
             {"closes_at": datetime(2026, 1, 5, 23, tzinfo=UTC), "takes_late_submissions": True},
             None,
         ),
-        ({"reason": ""}, {}, "Give a reason"),
+        ({"reason": ""}, {}, "Enter a reason"),
         ({"team": Team(competition_id=1, name="a")}, {}, None),
-        ({"team": Team(competition_id=2, name="a")}, {}, "The team a no longer competes here"),
+        ({"team": Team(competition_id=2, name="a")}, {}, "The team a no longer competes in"),
         (
             {"team": Team(competition_id=1, name="a", merged_into_id=3)},
             {},
-            "The team a no longer competes here",
+            "The team a no longer competes in",
         ),
         ({}, {"max_daily_submissions": None}, "neither a daily nor a total limit"),
         ({}, {"max_daily_submissions": None, "max_total_submissions": 9}, None),
     ],
 )
-def test_a_grant_that_cannot_be_given_is_told_with_its_reason(
+def test_invalid_grant_is_rejected_with_its_reason(
     given: dict[str, Any], of_competition: dict[str, Any], told: str | None
 ):
     competition = Competition(

@@ -1,4 +1,4 @@
-"""How many files a team may send, whatever comes at once, and what gives a slot back."""
+"""Submission limits under concurrency, and events that free a slot."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -37,7 +37,7 @@ def allowance(service, competition, *, after: timedelta = timedelta()) -> limits
 
 
 def fail(service, accepted):
-    """Let scoring break as often as it may."""
+    """Allow scoring to fail any number of times."""
     for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
@@ -53,7 +53,7 @@ def reject(service, accepted, *, after: timedelta):
 
 
 def rush(service, competition, user) -> list[type[Exception] | None]:
-    """Send fifty files at once, each through a connection of its own; return how each ended."""
+    """Send fifty files at once over separate connections; return the outcome of each."""
 
     def send(number: int):
         database = Database(service.settings.database(), pool_size=1)
@@ -68,7 +68,7 @@ def rush(service, competition, user) -> list[type[Exception] | None]:
     return [None if error is None else type(error) for error in errors]
 
 
-def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service):
+def test_exactly_the_limit_of_fifty_simultaneous_files_is_accepted(service):
     competition = service.competition(max_daily_submissions=5)
     outcomes = rush(service, competition, service.user())
     assert (outcomes.count(None), outcomes.count(DailyLimitReached)) == (5, 45)
@@ -77,8 +77,8 @@ def test_of_fifty_files_that_come_at_once_exactly_the_limit_is_accepted(service)
         assert session.scalar(select(func.count()).select_from(ScoringJob)) == 5
 
 
-def test_the_day_is_the_utc_day(service):
-    midnight = datetime(2026, 3, 29, tzinfo=UTC)  # a night in which many zones change their clocks
+def test_limits_use_the_utc_day(service):
+    midnight = datetime(2026, 3, 29, tzinfo=UTC)  # Many time zones change their clocks in this night.
     service.now = midnight - timedelta(milliseconds=1)
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition)
@@ -87,13 +87,13 @@ def test_the_day_is_the_utc_day(service):
     assert reached.value.retry_at == midnight
     assert reached.value.retry_after == timedelta(seconds=1)
     assert reached.value.limit == 1
-    assert "0 left, reset at 00:00 UTC" in reached.value.message
+    assert "The limit resets at 00:00 UTC" in reached.value.message
     service.now = midnight
     last = service.submit(competition, seed=3)
     assert service.submission(last).slot_day == date(2026, 3, 29)
 
 
-def test_a_team_is_told_what_it_has_used_and_what_is_left(service):
+def test_team_sees_its_used_and_remaining_submissions(service):
     competition = service.competition(max_daily_submissions=3, max_total_submissions=4)
     nobody = allowance(service, competition)
     assert (nobody.used_today, nobody.used_total, nobody.pending, nobody.left) == (0, 0, 0, 3)
@@ -106,14 +106,14 @@ def test_a_team_is_told_what_it_has_used_and_what_is_left(service):
     assert (tomorrow.used_today, tomorrow.left_today, tomorrow.left) == (0, 3, 1)
 
 
-def test_without_limits_there_is_nothing_to_be_left(service):
+def test_competition_without_limits_has_no_remaining_number(service):
     competition = service.competition()
     service.submit(competition)
     assert allowance(service, competition).left is None
     assert allowance(service, competition).used_today == 1
 
 
-def test_the_total_limit_outlives_the_day(service):
+def test_total_limit_applies_across_days(service):
     competition = service.competition(max_total_submissions=2)
     for place in range(2):
         service.submit(competition, seed=place, after=place * DAY)
@@ -122,7 +122,7 @@ def test_the_total_limit_outlives_the_day(service):
     assert reached.value.retry_after is None
 
 
-def test_more_used_than_the_limit_leaves_nothing(service):
+def test_usage_above_the_limit_leaves_zero(service):
     competition = service.competition()
     for place in range(3):
         service.submit(competition, seed=place)
@@ -131,7 +131,7 @@ def test_more_used_than_the_limit_leaves_nothing(service):
     assert allowance(service, competition).left == 0
 
 
-def test_files_that_wait_have_a_limit_of_their_own(service):
+def test_pending_files_have_their_own_limit(service):
     competition = service.competition(max_pending_submissions=2)
     first = service.submit(competition)
     service.submit(competition, seed=2)
@@ -141,14 +141,14 @@ def test_files_that_wait_have_a_limit_of_their_own(service):
     service.submit(competition, seed=3)
 
 
-def test_a_rejected_file_gives_its_slot_back(service):
+def test_rejected_file_frees_its_slot(service):
     competition = service.competition(max_daily_submissions=1)
     service.score(service.submit(competition, csv=b"nonsense"))
     assert allowance(service, competition).left == 1
     service.submit(competition)
 
 
-def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(service):
+def test_failed_file_frees_its_slot_and_uses_it_again_regardless_of_the_limit(service):
     competition = service.competition(max_daily_submissions=1)
     failed = service.submit(competition)
     fail(service, failed)
@@ -164,7 +164,7 @@ def test_a_failed_file_gives_its_slot_back_and_takes_it_again_without_refusal(se
     assert (after.used_today, after.left) == (2, 0)
 
 
-def test_rejections_have_a_limit_within_any_hour(service):
+def test_rejections_per_rolling_hour_are_limited(service):
     competition = service.competition(max_hourly_rejections=3)
     for place in range(3):
         minutes = timedelta(minutes=10 * place)
@@ -176,7 +176,7 @@ def test_rejections_have_a_limit_within_any_hour(service):
     service.submit(competition, after=HOUR, seed=9)
 
 
-def test_another_teams_files_count_for_nobody_else(service):
+def test_files_of_other_teams_do_not_count(service):
     competition = service.competition(max_daily_submissions=1)
     service.submit(competition, user="eve")
     service.submit(competition)
@@ -184,7 +184,7 @@ def test_another_teams_files_count_for_nobody_else(service):
         service.submit(competition, user="eve", seed=2)
 
 
-def test_a_late_file_uses_the_same_limits(service):
+def test_late_file_uses_the_same_limits(service):
     competition = service.competition(max_daily_submissions=2)
     service.score(service.submit(competition))
     service.reveal(competition)
@@ -193,8 +193,8 @@ def test_a_late_file_uses_the_same_limits(service):
         service.submit(competition, seed=3)
 
 
-def test_one_rejection_may_be_the_whole_limit_and_is_told_as_one(service):
+def test_limit_of_one_rejection_is_reported_in_the_singular(service):
     competition = service.competition(max_hourly_rejections=1)
     reject(service, service.submit(competition), after=timedelta())
-    with pytest.raises(TooManyRejections, match="1 file of your team was"):
+    with pytest.raises(TooManyRejections, match="1 of your team's files was"):
         service.submit(competition, seed=9)

@@ -1,4 +1,4 @@
-"""How much mail people can cause by inviting, withdrawing and asking again."""
+"""Limits on e-mails caused by repeated invitations, withdrawals and requests."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def competition(service):
 
 
 def invite(service, competition, name: str, at: timedelta = timedelta(), by: str = "ada"):
-    """Invite a person and withdraw the invitation."""
+    """Invite a user and withdraw the invitation."""
     service.user(name)
     given = {"competition": competition, "user": service.user(by), "now": service.now + at}
     with service.database.write() as session:
@@ -30,13 +30,13 @@ def invite(service, competition, name: str, at: timedelta = timedelta(), by: str
         call(invitations.withdraw, session, invite_id=made.id, **given)
 
 
-def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(service, competition):
+def test_one_user_is_invited_at_most_three_times_a_day_including_withdrawals(service, competition):
     for place in range(3):
         invite(service, competition, "bob", place * MINUTE)
     with pytest.raises(TooMuchMail) as refused:
         invite(service, competition, "bob", 10 * MINUTE)
     assert refused.value.message == (
-        "You have invited bob 3 times within a day. "
+        "You have invited bob 3 times in a day, which is the limit. "
         "The next one is possible in 24 hours, at 2026-01-06 12:00:00 UTC."
     )
     assert refused.value.retry_after == DAY - 10 * MINUTE
@@ -44,19 +44,19 @@ def test_one_person_is_invited_three_times_a_day_whatever_is_withdrawn(service, 
     invite(service, competition, "bob", DAY)
 
 
-def test_a_team_makes_twenty_invitations_a_day(service, competition):
+def test_team_sends_at_most_twenty_invitations_a_day(service, competition):
     for place in range(20):
         invite(service, competition, f"person {place}")
-    with pytest.raises(TooMuchMail, match="Your team has made 20 invitations within a day"):
+    with pytest.raises(TooMuchMail, match="Your team has reached its limit of 20 invitations in a day"):
         invite(service, competition, "one more")
     invite(service, competition, "one more", DAY)
 
 
-def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service):
+def test_user_who_repeatedly_creates_teams_has_a_limit_per_user(service):
     competition = service.competition(max_team_size=5)
     ada = service.user("ada")
     made = 0
-    with pytest.raises(TooMuchMail, match=r"made (20|40) invitations within a day"):
+    with pytest.raises(TooMuchMail, match=r"limit of (20|40) invitations in a day"):
         for round_ in range(9):
             with service.database.write() as session:
                 teams.create(
@@ -68,10 +68,10 @@ def test_who_makes_a_team_again_and_again_is_counted_as_a_person(service):
                 made += 1
             with service.database.write() as session:
                 teams.leave(acting.as_person(session, competition, ada, now=service.now))
-    assert made in (20, 40)  # SQLite gives the number of an ended team away again
+    assert made in (20, 40)  # SQLite reuses the number of a deleted team.
 
 
-def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(service, competition):
+def test_user_sends_at_most_three_merge_requests_a_day_to_one_leader(service, competition):
     service.submit(competition, user="bob")
 
     def ask(at: timedelta):
@@ -83,7 +83,7 @@ def test_a_leader_is_asked_for_a_merger_three_times_a_day_by_one_person(service,
 
     for place in range(3):
         ask(place * MINUTE)
-    with pytest.raises(TooMuchMail, match="asked the leader of this team 3 times"):
+    with pytest.raises(TooMuchMail, match="sent 3 merge requests to the leader of this team"):
         ask(3 * MINUTE)
     ask(DAY)
 
@@ -93,11 +93,14 @@ def test_links_into_a_team_are_counted(service, competition):
     for _ in range(limits.LINKS[0].count):
         with service.database.write() as session:
             call(invitations.make_link, session, **given)
-    with pytest.raises(TooMuchMail, match="50 links within a day"), service.database.write() as session:
+    with (
+        pytest.raises(TooMuchMail, match="50 invitation links in a day"),
+        service.database.write() as session,
+    ):
         call(invitations.make_link, session, **given)
 
 
-def test_a_name_with_braces_is_told_as_it_is(service, competition):
+def test_name_with_braces_is_shown_unchanged(service, competition):
     for _ in range(3):
         invite(service, competition, "{0}{x}")
     with pytest.raises(TooMuchMail, match=r"You have invited \{0\}\{x\} 3 times"):

@@ -1,4 +1,4 @@
-"""The activity of a competition: files by UTC day, reasons of rejections, the best score."""
+"""Competition activity: files per UTC day, reasons for rejections, and the best score."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Questions about a score: who may ask, who reads, what an answer does."""
+"""Questions about a score: permissions, readers and answers."""
 
 import pytest
 from sqlalchemy import select
@@ -49,7 +49,7 @@ def give_addresses(service, **addresses: str):
             user.email, user.email_verified_at = address, service.now
 
 
-def test_a_question_is_answered_and_both_are_told(service):
+def test_question_is_answered_and_both_sides_are_notified(service):
     competition = service.competition()
     accepted = service.submit(competition)
     give_addresses(service, ada="ada@example.org", root="root@example.org")
@@ -66,13 +66,13 @@ def test_a_question_is_answered_and_both_are_told(service):
     assert not entry.is_public
 
 
-def test_nobody_questions_another_teams_submission(service):
+def test_only_the_submitting_team_can_ask_about_a_submission(service):
     accepted = service.submit(service.competition())
     with pytest.raises(UnknownSubmission):
         ask(service, accepted, user="eve")
 
 
-def test_a_submission_has_one_open_question_and_a_team_five(service):
+def test_submission_has_one_open_question_and_a_team_five(service):
     competition = service.competition()
     sent = [service.submit(competition, seed=seed) for seed in range(disputes.MAX_OPEN + 1)]
     first = ask(service, sent[0])
@@ -86,7 +86,7 @@ def test_a_submission_has_one_open_question_and_a_team_five(service):
     ask(service, sent[0], question="Why not?")
 
 
-def test_empty_and_endless_texts_are_refused(service):
+def test_empty_and_too_long_texts_are_rejected(service):
     competition = service.competition()
     accepted = service.submit(competition)
     for text in (" \n ", "x" * (disputes.TEXT_MAX_LENGTH + 1)):
@@ -97,13 +97,13 @@ def test_empty_and_endless_texts_are_refused(service):
         answer(service, competition, asked.id, "")
 
 
-def test_an_answer_belongs_to_a_question_of_the_same_competition(service):
+def test_answer_must_belong_to_a_question_of_the_same_competition(service):
     asked = ask(service, service.submit(service.competition()))
     with pytest.raises(UnknownDispute):
         answer(service, service.competition("other"), asked.id, "No.")
 
 
-def test_open_questions_come_first_the_oldest_of_them_first(service):
+def test_open_questions_are_listed_first_oldest_first(service):
     competition = service.competition()
     asked = [ask(service, service.submit(competition, seed=seed)) for seed in range(4)]
     for each in asked[:2]:

@@ -1,4 +1,4 @@
-"""What organizers see and do while a competition runs: lists, retries, equal files, exports, queue health."""
+"""Organizers' tools during a competition: lists, retries, equal files, exports, queue health."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ HOUR = timedelta(hours=1)
 
 
 def fail(service, accepted):
-    """Let scoring break as often as it may."""
+    """Allow scoring to fail any number of times."""
     for attempt in range(jobs.LIMITS.errors):
         with service.database.write() as session:
             now = service.now + attempt * HOUR
@@ -73,7 +73,7 @@ def export(service, competition, kind: Kind, format_: Format, **options) -> str:
         return "".join(tables.write(session, competition=here, kind=kind, format_=format_, **options))
 
 
-def test_a_failed_submission_gets_all_its_tries_again(service):
+def test_failed_submission_is_retried_with_a_new_set_of_attempts(service):
     competition = service.competition()
     broken, sound = service.submit(competition), service.submit(competition, seed=2)
     service.score(sound)
@@ -87,7 +87,7 @@ def test_a_failed_submission_gets_all_its_tries_again(service):
     assert service.submission(broken).status is SubmissionStatus.SCORED
 
 
-def test_all_failed_submissions_are_tried_again_in_one_act(service):
+def test_all_failed_submissions_are_retried_at_once(service):
     competition = service.competition()
     for seed in range(3):
         fail(service, service.submit(competition, seed=seed))
@@ -124,7 +124,7 @@ def test_submissions_are_filtered_by_state_kind_team_and_text(service):
     assert find(service, competition, text="100%_") == []
 
 
-def test_submissions_are_sorted_by_scores_with_those_without_one_last(service):
+def test_submissions_are_sorted_by_score_with_unscored_ones_last(service):
     competition = service.competition()
     best, worst = service.submit(competition, skill=2.0), service.submit(competition, skill=0.0)
     service.score(best, worst)
@@ -135,7 +135,7 @@ def test_submissions_are_sorted_by_scores_with_those_without_one_last(service):
         assert find(service, competition, sort=sort, descending=False) == [ids[1], ids[0], ids[2]]
 
 
-def test_pages_hold_fifty_and_a_page_past_the_end_is_empty(service):
+def test_pages_contain_fifty_rows_and_a_page_past_the_end_is_empty(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=f"nonsense {number}".encode()) for number in range(52)]
     assert len(find(service, competition)) == 50
@@ -157,7 +157,7 @@ def test_teams_are_found_by_their_name_and_their_members(service):
     assert [member.name for member in line.members] == ["ada"]
 
 
-def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(service):
+def test_renamed_team_sees_the_reason_and_the_log_omits_its_old_name(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     service.submit(competition, user="bob")
@@ -178,7 +178,7 @@ def test_a_renamed_team_reads_why_and_the_log_does_not_repeat_its_old_name(servi
         act(service, moderation.rename, competition, team="Offensive", name="X", reason="y")
 
 
-def test_a_name_that_organizers_gave_holds_until_they_free_it(service):
+def test_name_set_by_organizers_is_locked_until_they_unlock_it(service):
     competition = service.competition()
     service.submit(competition, user="Offensive")
     call = {"competition": competition, "team": "Offensive"}
@@ -195,9 +195,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service):
         act(service, moderation.rename, **call, name="Offensive", reason="It insults.")
     act(service, moderation.rename, **call, name="Team 7", reason="It insults.")
     for name in ("0ffensive", "A better one", "TEAM 7"):
-        with pytest.raises(
-            NameHeld, match=r"its name: It insults\. You cannot change it until they allow it\."
-        ):
+        with pytest.raises(NameHeld, match=r"name: It insults\. You cannot change it until they allow it\."):
             choose("Offensive", name)
     with pytest.raises(NameTakenAway):
         choose("bob", "0FFENSIVE", teams.create)
@@ -206,7 +204,7 @@ def test_a_name_that_organizers_gave_holds_until_they_free_it(service):
     assert choose("bob", "0ffensive", teams.create).name == "0ffensive"
 
 
-def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service):
+def test_disqualified_team_sees_the_reason_and_how_to_appeal(service):
     competition = service.competition()
     service.submit(competition)
     with service.database.write() as session:
@@ -223,7 +221,7 @@ def test_a_disqualified_team_reads_the_reason_and_how_to_appeal(service):
     assert "is back on the leaderboards" in second
 
 
-def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service):
+def test_test_submission_becomes_a_benchmark_and_is_never_ranked(service):
     competition = service.competition()
     with service.database.write() as session:
         session.add(
@@ -246,7 +244,7 @@ def test_a_test_submission_becomes_a_benchmark_and_never_ranks(service):
         assert session.scalars(select(Standing)).all() == []
 
 
-def test_equal_files_of_several_teams_are_found_whoever_came_first(service):
+def test_equal_files_of_several_teams_are_found_in_any_order(service):
     competition = service.competition()
     bob = service.submit(competition, user="bob")
     ada = service.submit(competition, after=HOUR)
@@ -263,7 +261,7 @@ def test_equal_files_of_several_teams_are_found_whoever_came_first(service):
     assert senders == [("bob", bob.submission.id, 1), ("ada", ada.submission.id, 2)]
 
 
-def test_the_queue_tells_what_waits_and_whether_anybody_scores(service):
+def test_queue_status_shows_waiting_jobs_and_active_workers(service):
     competition = service.competition()
     done, broken = service.submit(competition, seed=1), service.submit(competition, seed=2)
     service.score(done)
@@ -278,7 +276,7 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service):
     (live,) = early.queues
     assert live.counts == {JobState.DONE: 1, JobState.FAILED: 1, JobState.WAITING: 1}
     assert live.oldest_open_at == service.now
-    with service.database.write() as session:  # the results of this test's workers came in real time
+    with service.database.write() as session:  # The results of this test's workers have real timestamps.
         for job in session.scalars(select(ScoringJob).where(ScoringJob.finished_at.is_not(None))):
             job.finished_at = service.now
     assert health(timedelta(seconds=30)).sign is Sign.WORKING
@@ -292,7 +290,7 @@ def test_the_queue_tells_what_waits_and_whether_anybody_scores(service):
 
 
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_exports_hold_everything_as_csv_and_json(service, chunk: int, monkeypatch: pytest.MonkeyPatch):
+def test_exports_contain_everything_as_csv_and_json(service, chunk: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tables, "CHUNK", chunk)
     competition = service.competition()
     sent = [service.submit(competition, user=user, seed=seed) for seed, user in enumerate(("=ada", "bob"))]
@@ -311,7 +309,7 @@ def test_exports_hold_everything_as_csv_and_json(service, chunk: int, monkeypatc
     assert [row["action"] for row in audit["rows"]][-1] == "team.disqualify"
 
 
-def test_an_export_without_rows_is_valid_and_one_without_a_version_is_refused(service):
+def test_export_without_rows_is_valid_and_one_without_a_version_is_rejected(service):
     competition = service.competition()
     assert json.loads(export(service, competition, Kind.SCORES, Format.JSON))["rows"] == []
     with pytest.raises(NothingToExport, match="no scoring version 7"):

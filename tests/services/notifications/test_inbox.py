@@ -1,4 +1,4 @@
-"""The notifications that events write, their readers, and reading."""
+"""Notifications: creation by events, recipients, and marking as read."""
 
 from datetime import timedelta
 from typing import Any
@@ -36,7 +36,7 @@ SHELL = Actor(None, "tests")
 
 @pytest.fixture
 def act(service):
-    """Call a service in a transaction of its own."""
+    """Call a service in a separate transaction."""
 
     def act_(function, *, after: timedelta = timedelta(), **given):
         with service.database.write() as session:
@@ -47,7 +47,7 @@ def act(service):
 
 @pytest.fixture
 def seen(service):
-    """Return a person's notifications, the oldest first; unread ones bear a star."""
+    """Return a user's notifications, oldest first; unread ones are marked with a star."""
 
     def lines(name: str) -> list[str]:
         with service.database.read() as session:
@@ -102,13 +102,14 @@ def test_every_event_of_a_competition_reaches_its_participants_once(service, act
     assert seen("eve") == []
 
 
-def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(service, act, seen):
+def test_announcement_writes_one_row_and_is_already_read_by_its_author(service, act, seen):
     competition = service.competition()
     for name in ("ada", "bob", "cleo"):
         act(teams.create, competition=competition, user=service.user(name), name=name)
     with recorded(service.database) as sent:
         announce(act, competition, Actor.of(service.user("bob")))
-    assert sum("insert notification" in line for line in sent.lines) == 2  # and that its author has read it
+    # The second row records that the author has read it.
+    assert sum("insert notification" in line for line in sent.lines) == 2
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Notification)) == 1
     assert [seen(name) for name in ("ada", "bob", "cleo")] == [
@@ -118,7 +119,7 @@ def test_an_announcement_writes_one_row_and_is_read_already_by_its_author(servic
     ]
 
 
-def test_a_withdrawn_announcement_disappears_with_its_notification(service, act, seen):
+def test_withdrawn_announcement_disappears_with_its_notification(service, act, seen):
     competition = service.competition()
     service.submit(competition)
     made = announce(act, competition)
@@ -127,7 +128,7 @@ def test_a_withdrawn_announcement_disappears_with_its_notification(service, act,
     assert seen("ada") == []
 
 
-def test_people_who_join_later_start_without_the_earlier_news(service, act, seen):
+def test_users_who_join_later_start_without_earlier_notifications(service, act, seen):
     competition = service.competition()
     service.submit(competition)
     announce(act, competition)
@@ -149,7 +150,7 @@ def test_leaving_a_team_or_the_competition_ends_the_access(service, act, seen):
     assert seen("ada") == []
 
 
-def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(service, act, seen):
+def test_entry_decision_reaches_only_the_applicant_even_if_declined(service, act, seen):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
     act(participations.join, competition=competition, user=ada)
@@ -160,7 +161,7 @@ def test_a_decision_about_entry_reaches_only_the_person_even_if_it_is_a_refusal(
     assert (seen("ada"), seen("bob")) == (["admitted*", "refused*"], [])
 
 
-def test_a_merger_hands_a_teams_notifications_on(service, act, seen):
+def test_merger_transfers_a_teams_notifications(service, act, seen):
     competition = service.competition()
     people = {name: service.user(name) for name in ("ada", "bob", "cleo")}
     for name, user in people.items():
@@ -174,7 +175,7 @@ def test_a_merger_hands_a_teams_notifications_on(service, act, seen):
     assert seen("cleo") == []
 
 
-def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_account(service, act):
+def test_team_with_notifications_can_end_and_its_last_member_can_delete_the_account(service, act):
     competition = service.competition()
     ada = service.user("ada")
     for name in ("Lovelace", "Byron"):
@@ -190,7 +191,7 @@ def test_a_team_with_notifications_ends_and_its_last_member_can_delete_the_accou
         assert session.scalars(select(NotificationRead.user_id)).all() == []
 
 
-def test_marking_reads_own_notifications_and_no_others(service, act, seen):
+def test_marking_as_read_affects_only_own_notifications(service, act, seen):
     competition = service.competition()
     ada, bob = service.user("ada"), service.user("bob")
     for user in (ada, bob):
@@ -200,7 +201,7 @@ def test_marking_reads_own_notifications_and_no_others(service, act, seen):
     act(decisions.disqualify, competition=competition, team="bob", reason="Why", actor=SHELL)
     with service.database.write() as session:
         ids = [each.id for each in notifications.slice_of(session, user=bob, part=Part()).rows]
-        assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # it is of bob's team
+        assert notifications.mark_read(session, user=ada, ids=[ids[0]]) == []  # It belongs to Bob's team.
         for _ in range(2):
             (found,) = notifications.mark_read(session, user=ada, ids=[ids[-1], 10**9])
             assert found.announcement.title == "One"
@@ -212,7 +213,7 @@ def test_marking_reads_own_notifications_and_no_others(service, act, seen):
         assert notifications.unread_ids(session, user=bob) == set(ids)
 
 
-def test_a_deleted_account_leaves_no_notification_of_its_own(service, act):
+def test_deleted_account_leaves_no_personal_notification(service, act):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     ada = service.user("ada")
     act(participations.join, competition=competition, user=ada)
@@ -227,7 +228,7 @@ def test_a_deleted_account_leaves_no_notification_of_its_own(service, act):
         assert session.get_one(User, ada.id).deleted_at is not None
 
 
-def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(service, act, seen):
+def test_standings_recomputed_after_an_upgrade_notify_no_one_again(service, act, seen):
     competition = service.competition(closes_at=service.now + DAY)
     service.score(service.submit(competition))
     for _ in range(2):
@@ -237,7 +238,7 @@ def test_standings_that_are_computed_again_after_an_upgrade_notify_nobody_again(
     assert seen("ada") == ["closed*"]
 
 
-def test_the_list_reads_no_texts_of_the_competitions(service, act):
+def test_list_does_not_load_the_competitions_texts(service, act):
     competition = service.competition()
     service.submit(competition)
     announce(act, competition)
@@ -248,7 +249,7 @@ def test_the_list_reads_no_texts_of_the_competitions(service, act):
     assert "body" in inspect(found.announcement).unloaded
 
 
-def test_an_invited_person_is_told_by_what_waits_and_not_twice(service, act, seen):
+def test_invitation_is_shown_as_a_pending_item_and_not_also_as_a_notification(service, act, seen):
     competition = service.competition()
     act(teams.create, competition=competition, user=service.user("ada"), name="Duo")
     service.user("bob")

@@ -1,4 +1,4 @@
-"""Names: what may be one, and which count as the same."""
+"""Validation of names, and names that count as the same."""
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ def valid(text: str) -> str | None:
         ("Team 10", "team lO"),
     ],
 )
-def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str):
+def test_similar_names_and_names_in_another_letter_case_are_the_same(one: str, other: str):
     assert name_key(clean_name(one)) == name_key(clean_name(other))
 
 
@@ -49,7 +49,7 @@ def test_names_that_look_alike_or_differ_in_case_are_one(one: str, other: str):
         ("ab", "a b"),
     ],
 )
-def test_names_that_differ_are_two(one: str, other: str):
+def test_different_names_are_distinct(one: str, other: str):
     assert name_key(clean_name(one)) != name_key(clean_name(other))
 
 
@@ -66,29 +66,29 @@ def test_names_that_differ_are_two(one: str, other: str):
         ("line\nbreak", r"U\+000A"),
         ("\U0010ffffx", r"U\+10FFFF"),
         ("Z" + "\u0335" * 30 + "algo", "marks"),
-        ("\u0301ada", "begin with a mark"),
+        ("\u0301ada", "starts with a combining mark"),
         ("---", "letter or digit"),
-        ("a\u0328\u0301" * 65, "this one has 65"),
-        (" ", "this one has 0"),
+        ("a\u0328\u0301" * 65, "has 65 characters"),
+        (" ", "has 0 characters"),
         ("\ud800", r"U\+D800"),
-        ("x" * 1_000_000, "this one has 1,000,000"),
+        ("x" * 1_000_000, "has 1,000,000 characters"),
     ],
 )
-def test_a_name_that_could_deceive_is_refused_with_its_reason(name: str, why: str):
+def test_invalid_name_is_rejected_with_its_reason(name: str, why: str):
     with pytest.raises(InvalidName, match=why):
         clean_name(name)
 
 
 @pytest.mark.parametrize("name", ["g\u0308" * 64, "नमस्ते" * 16, "👩🏽" * 60 + "x", "❤ 7", "名前", "o'neil"])
-def test_length_is_counted_as_readers_count(name: str):
+def test_length_is_counted_in_visible_characters(name: str):
     assert clean_name(name) == name
 
 
-def test_an_emoji_that_is_asked_for_in_colour_is_taken_without_the_asking():
+def test_variation_selector_for_coloured_emoji_is_removed():
     assert clean_name("❤\ufe0f ada") == "❤ ada"
 
 
-def test_a_numbered_name_is_a_name():
+def test_numbered_name_is_a_valid_name():
     assert names.numbered("Ada", 2) == "Ada (2)"
     for name in ("a" * 64, "g\u0308" * 64, "नमस्ते" * 16, "\U0001f469\U0001f3fd" * 60 + "x"):
         numbered = names.numbered(name, 12)
@@ -96,7 +96,7 @@ def test_a_numbered_name_is_a_name():
         assert numbered.endswith(" (12)")
 
 
-def test_nobody_takes_the_name_of_a_deleted_account():
+def test_name_of_a_deleted_account_is_reserved():
     for name in ("Deleted-17", "deleted 107", "DELETED\u20110", "Team of deleted-3"):
         assert names.is_reserved(clean_name(name))
         assert names.is_reserved(clean_name(name), is_admin=True)
@@ -121,18 +121,18 @@ def test_nobody_takes_the_name_of_a_deleted_account():
         "Moderators",
     ],
 )
-def test_names_of_the_site_are_reserved_in_every_script_and_with_any_punctuation(name: str):
+def test_site_names_are_reserved_in_every_script_and_with_any_punctuation(name: str):
     assert names.is_reserved(clean_name(name))
     with pytest.raises(names.ReservedName, match="is reserved"):
         names.require_unreserved(clean_name(name))
 
 
 @pytest.mark.parametrize("name", ["Rooter", "Adminton", "Supporters of AUC", "Hostettler", "Systematic"])
-def test_names_that_only_hold_a_reserved_word_are_free(name: str):
+def test_names_that_only_contain_a_reserved_word_are_free(name: str):
     assert not names.is_reserved(clean_name(name))
 
 
-def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself():
+def test_administrator_may_use_the_word_but_not_the_name_of_the_site():
     for name in ("admin", "organizer"):
         assert not names.is_reserved(name, is_admin=True)
     assert names.is_reserved("Organizers", is_admin=True)
@@ -150,7 +150,7 @@ def test_an_administrator_may_be_called_one_and_not_what_the_site_calls_itself()
         "~Team Alpha~",
         "Team \u2013 Alpha",
         "T\u0435am Alpha",  # Cyrillic
-        "Team Alpha \ua4f8",  # a letter of Lisu that is drawn as a dot
+        "Team Alpha \ua4f8",  # a Lisu letter that looks like a dot
         "Team Alpha\u02d9",
     ],
 )
@@ -168,12 +168,12 @@ def test_names_that_differ_in_punctuation_and_spaces_have_one_shape(other: str):
         ("\u0661", "\u0661\u0660"),
     ],
 )
-def test_marks_that_change_what_a_name_says_stay(one: str, other: str):
+def test_punctuation_that_changes_the_meaning_is_kept(one: str, other: str):
     assert names.name_shape(clean_name(one)) != names.name_shape(clean_name(other))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=90))
-def test_any_text_is_a_clean_name_or_refused(text: str):
+def test_any_text_is_either_a_clean_name_or_rejected(text: str):
     shown = valid(text)
     if shown is not None:
         assert clean_name(shown) == shown
@@ -184,7 +184,7 @@ def test_any_text_is_a_clean_name_or_refused(text: str):
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=64))
-def test_ascii_names_are_the_same_in_any_case(text: str):
+def test_ascii_names_are_the_same_in_any_letter_case(text: str):
     shown = valid(text)
     if shown is not None:
         assert name_key(shown) == name_key(shown.upper()) == name_key(shown.lower())

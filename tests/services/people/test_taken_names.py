@@ -1,4 +1,4 @@
-"""Names that look alike by punctuation, and reserved names, are refused."""
+"""Rejection of reserved names and of names that differ from others only in punctuation."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def rename(service, competition, user: str, name: str):
         teams.rename(acting.as_person(session, competition, service.user(user), now=service.now), name=name)
 
 
-def test_an_account_cannot_look_like_another_by_punctuation(service):
+def test_account_name_cannot_differ_only_in_punctuation(service):
     service.user("Team Alpha")
     for twin in ("\u00b7Team Alpha", "Team Alpha.", "TeamAlpha", "TEAM ALPHA", "\uff34eam Alpha"):
         with pytest.raises(NameTaken):
@@ -27,17 +27,17 @@ def test_an_account_cannot_look_like_another_by_punctuation(service):
     service.user("Team Alpha 2")
 
 
-def test_a_team_cannot_look_like_another_by_punctuation(service):
+def test_team_name_cannot_differ_only_in_punctuation(service):
     competition = service.competition()
     service.submit(competition, user="Team Alpha")
     service.submit(competition, user="bob")
     with pytest.raises(TeamNameTaken):
         rename(service, competition, "bob", "Team-Alpha.")
     rename(service, competition, "bob", "Team Beta")
-    rename(service, competition, "Team Alpha", "Team Alpha!")  # it may look like itself
+    rename(service, competition, "Team Alpha", "Team Alpha!")  # A name may resemble the team's own name.
 
 
-def test_reserved_names_are_refused_to_people_and_teams_with_the_reason(service):
+def test_reserved_names_are_rejected_for_users_and_teams_with_the_reason(service):
     with pytest.raises(InvalidAccount) as refused:
         service.user("\u041erganizers")
     assert "is reserved" in refused.value.problems["name"]
@@ -49,7 +49,7 @@ def test_reserved_names_are_refused_to_people_and_teams_with_the_reason(service)
         rename(service, competition, "ada", "deleted-1")
 
 
-def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(service):
+def test_user_with_an_already_reserved_name_participates_under_another_team_name(service):
     competition = service.competition()
     admin = service.user("admin", is_admin=True)
     with service.database.write() as session:
@@ -58,7 +58,7 @@ def test_who_has_a_reserved_name_already_takes_part_under_another_team_name(serv
     assert service.submit(competition, user="admin").submission.team.name == "Team of admin"
 
 
-def test_a_deleted_account_frees_the_shape_of_its_name(service):
+def test_deleted_account_frees_the_shape_of_its_name(service):
     ada = service.user("Ada.")
     with service.database.write() as session:
         accounts.delete_account(session, user=ada, now=service.now)
@@ -68,7 +68,7 @@ def test_a_deleted_account_frees_the_shape_of_its_name(service):
     assert gone.name_shape == names.name_shape(f"deleted-{ada.id}")
 
 
-def test_a_free_name_is_free_of_look_alikes_too(service):
+def test_free_name_has_no_similar_names(service):
     competition = service.competition()
     service.submit(competition, user="Ada")
     with service.database.write() as session:

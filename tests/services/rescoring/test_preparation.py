@@ -1,4 +1,4 @@
-"""Rescoring: beside the live version, then one switch; interrupted, superseded, and while files arrive."""
+"""Preparation of rescorings: interruptions, new versions, and uploads in the meantime."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -32,7 +32,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def corrected_csv(solution_csv: Callable[..., bytes]) -> bytes:
-    """The solution with the labels of forty rows turned round, in another order of rows."""
+    """The solution with forty labels inverted and its rows in another order."""
     header, *lines = solution_csv().decode().splitlines()
     for number in range(40):
         cells = lines[number].split(",")
@@ -50,7 +50,7 @@ def competition(service):
     return service.reload(competition)
 
 
-def test_nothing_changes_before_the_publication_and_everything_with_it(
+def test_everything_changes_with_the_publication_and_nothing_before_it(
     service, competition, corrected_csv: bytes
 ):
     before = board(service, competition)
@@ -68,7 +68,7 @@ def test_nothing_changes_before_the_publication_and_everything_with_it(
         assert session.scalar(select(func.count()).select_from(Score)) == 12
 
 
-def test_the_new_scores_are_those_of_a_competition_on_the_corrected_solution(
+def test_new_scores_equal_those_of_a_competition_with_the_corrected_solution(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
@@ -97,7 +97,7 @@ def test_without_usage_every_row_stays_in_its_split(
     assert splits[0] == splits[1] and len(splits[0]) == 200
 
 
-def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
+def test_file_uploaded_during_preparation_is_scored_under_both_versions(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
@@ -110,7 +110,7 @@ def test_a_file_that_arrives_meanwhile_is_scored_under_both_versions(
     assert board(service, competition).team_count == 4
 
 
-def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
+def test_benchmark_added_during_preparation_is_scored_under_both_versions(
     service, competition, corrected_csv: bytes, predictions_csv
 ):
     version = prepare(service, competition, corrected_csv)
@@ -131,7 +131,7 @@ def test_a_benchmark_that_is_entered_meanwhile_is_scored_under_both_versions(
     assert service.submission(entered).status is SubmissionStatus.SCORED
 
 
-def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
+def test_file_scored_only_by_the_new_version_is_scored_after_the_switch(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
@@ -142,14 +142,12 @@ def test_a_file_that_only_the_new_version_has_scored_is_scored_after_the_switch(
     publish(service, version)
     submission = service.submission(accepted)
     assert submission.status is SubmissionStatus.SCORED and submission.finished_at is not None
-    service.run(live_job)  # the retired version may still be scored; nothing shown changes
+    service.run(live_job)  # The retired version may still be scored without any visible change.
     assert service.submission(accepted).status is SubmissionStatus.SCORED
     assert board(service, competition).scoring_version == 2
 
 
-def test_a_file_that_neither_version_has_scored_does_not_put_the_switch_off(
-    service, competition, corrected_csv: bytes
-):
+def test_file_scored_by_neither_version_does_not_delay_the_switch(service, competition, corrected_csv: bytes):
     version = prepare(service, competition, corrected_csv)
     service.run(*waiting(service, version))
     accepted = service.submit(competition, user="dan", seed=9)
@@ -170,7 +168,7 @@ def test_rejected_files_are_not_scored_again(service, competition, corrected_csv
     assert service.submission(rejected).status is SubmissionStatus.REJECTED
 
 
-def test_failed_files_get_another_chance(service, competition, corrected_csv: bytes):
+def test_failed_files_are_tried_again(service, competition, corrected_csv: bytes):
     accepted = service.submit(competition, user="dan", seed=9)
     fail(service, accepted.job_ids[0])
     assert service.submission(accepted).status is SubmissionStatus.FAILED
@@ -181,7 +179,7 @@ def test_failed_files_get_another_chance(service, competition, corrected_csv: by
     assert (submission.status, submission.incident) == (SubmissionStatus.SCORED, None)
 
 
-def test_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
+def test_only_one_version_is_prepared_at_a_time(service, competition, corrected_csv: bytes):
     version = prepare(service, competition, corrected_csv)
     with pytest.raises(RescoringUnderWay, match=r"Scoring version 2 is already being prepared"):
         prepare(service, competition, corrected_csv)
@@ -190,7 +188,7 @@ def test_one_version_is_prepared_at_a_time(service, competition, corrected_csv: 
     assert prepare(service, competition, corrected_csv).number == 3
 
 
-def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
+def test_dropped_version_leaves_no_open_job_and_cannot_be_published(
     service, competition, corrected_csv: bytes
 ):
     version = prepare(service, competition, corrected_csv)
@@ -212,7 +210,7 @@ def test_a_dropped_version_leaves_no_open_job_and_cannot_be_published(
             act(session, scoring_version_id=version.id, actor=TESTS)
 
 
-def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
+def test_publication_after_the_reveal_rewrites_the_private_standings(
     service, competition, corrected_csv: bytes
 ):
     competition = service.reveal(competition)
@@ -231,7 +229,7 @@ def test_a_publication_after_the_reveal_writes_the_private_standings_anew(
     assert all(row.score_units == expected[row.submission_id] for row in after.rows)
 
 
-def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
+def test_solution_with_other_rows_is_rejected_before_anything_is_scored(
     service, competition, corrected_csv: bytes
 ):
     with pytest.raises(UnusableSolution) as caught:
@@ -242,7 +240,7 @@ def test_a_solution_with_other_rows_is_refused_before_anything_is_scored(
         assert session.scalar(select(func.count()).select_from(ScoringVersion)) == 1
 
 
-def test_a_solution_with_one_class_in_a_split_is_refused(service, competition):
+def test_solution_with_one_class_in_a_split_is_rejected(service, competition):
     live = lookup.live(competition).solution
     ids = service.storage.read(live.row_ids_sha256).decode().split()
     lines = [f"{row_id},0,1,0,{('Public', 'Private')[number % 2]}" for number, row_id in enumerate(ids)]
@@ -251,7 +249,7 @@ def test_a_solution_with_one_class_in_a_split_is_refused(service, competition):
 
 
 def fail(service, job_id: int):
-    """Have a job break three times."""
+    """Make a job fail three times."""
     now = service.now
     for _ in range(3):
         with service.database.write() as session:

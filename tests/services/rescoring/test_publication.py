@@ -1,4 +1,4 @@
-"""Publishing and rolling back: what one switch changes, what it gives, and races between those who act."""
+"""Publication and rollback: changes, compensation, and races between organizers."""
 
 import hashlib
 import statistics
@@ -59,7 +59,7 @@ def competition(service):
 
 @pytest.fixture
 def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., Any]:
-    """A function that prepares the next version with another truth, and scores it."""
+    """A function that prepares and scores the next version with another solution."""
 
     def do(*, seed: int = 2, scored: bool = True) -> ScoringVersion:
         version = rescorings.prepare(service, service.reload(competition), solution_csv(seed=seed))
@@ -85,7 +85,7 @@ def verify_addresses(service):
             user.email, user.email_verified_at = f"{user.name}@example.org", service.now
 
 
-def test_a_rollback_with_all_scores_is_immediate_and_brings_the_same_board_back(
+def test_rollback_with_all_scores_is_immediate_and_restores_the_same_leaderboard(
     service, competition, prepare
 ):
     before = board(service, competition)
@@ -104,7 +104,7 @@ def test_a_rollback_with_all_scores_is_immediate_and_brings_the_same_board_back(
     ]
 
 
-def test_a_rollback_prepares_only_what_the_earlier_version_lacks(service, competition, prepare):
+def test_rollback_prepares_only_the_scores_missing_from_the_earlier_version(service, competition, prepare):
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
@@ -118,9 +118,7 @@ def test_a_rollback_prepares_only_what_the_earlier_version_lacks(service, compet
     assert (after.scoring_version, after.team_count) == (1, 4)
 
 
-def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
-    service, competition, prepare
-):
+def test_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(service, competition, prepare):
     publish(service, prepare())
     service.score(service.submit(competition, user="dan", seed=9))
     version = roll_back(service, competition)
@@ -133,7 +131,7 @@ def test_a_cancelled_rollback_leaves_a_version_that_can_still_be_rolled_back_to(
     assert board(service, competition).scoring_version == 1
 
 
-def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(service, competition, prepare):
+def test_rollback_needs_a_previously_live_version_and_a_reason(service, competition, prepare):
     version = prepare()
     for number in (1, 2):
         with pytest.raises(NotRetired):
@@ -148,7 +146,7 @@ def test_a_rollback_to_what_was_never_live_or_without_a_reason_is_refused(servic
         roll_back(service, competition, 1, reason=" \n ")
 
 
-def test_an_immediate_rollback_leaves_another_preparation_alone(service, competition, prepare):
+def test_immediate_rollback_does_not_affect_another_preparation(service, competition, prepare):
     publish(service, prepare())
     other = prepare(seed=3, scored=False)
     assert roll_back(service, competition).state is ScoringVersionState.LIVE
@@ -160,14 +158,14 @@ def test_an_immediate_rollback_leaves_another_preparation_alone(service, competi
         roll_back(service, competition, 1)
 
 
-def test_every_member_gets_one_notice_with_old_and_new_scores(service, competition, prepare):
+def test_every_member_receives_one_notice_with_old_and_new_scores(service, competition, prepare):
     verify_addresses(service)
     old = {row.team: row.score for row in board(service, competition).rows}
     version = prepare()
     publish(service, version, amends=Amends(notice="Labels are right now."))
     new = {row.team: row.score for row in board(service, competition).rows}
     with service.database.read() as session:
-        mails = list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+        mails = list(session.scalars(select(Mail).where(Mail.subject.contains("were rescored"))))
     assert {mail.to_address for mail in mails} == {f"{name}@example.org" for name in old}
     assert len(mails) == 3
     for mail in mails:
@@ -184,17 +182,17 @@ def test_every_member_gets_one_notice_with_old_and_new_scores(service, competiti
         assert [(line.before, line.after) for line in lines] == [(old["ada"], new["ada"])]
 
 
-def test_without_a_notice_nobody_is_mailed_and_the_reason_is_shown(service, competition, prepare):
+def test_without_a_notice_no_mail_is_sent_and_the_reason_is_shown(service, competition, prepare):
     verify_addresses(service)
     assert rescoring_notices.latest(competition) is None
     publish(service, prepare())
     with service.database.read() as session:
-        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("were rescored"))))
         current = lookup.get(session, slug="toxicity")
         assert rescoring_notices.latest(current).text == "Labels were wrong."
 
 
-def test_what_a_publication_gives_comes_with_the_switch(service, competition, prepare):
+def test_compensation_takes_effect_with_the_switch(service, competition, prepare):
     close = service.now + 12 * DAY
     amends = Amends("Sorry.", extra_submissions=2, closes_at=close, selection_deadline=close + DAY)
     publish(service, prepare(), amends=amends)
@@ -202,7 +200,7 @@ def test_what_a_publication_gives_comes_with_the_switch(service, competition, pr
     assert rescoring_notices.latest(current).text == (
         f"Sorry.\n\nEvery team gets 2 extra submissions on {service.now:%Y-%m-%d} (UTC), "
         f"until {service.now + DAY:%Y-%m-%d} 00:00 UTC. "
-        f"The competition closes at {close:%Y-%m-%d %H:%M} UTC now. "
+        f"The competition now closes at {close:%Y-%m-%d %H:%M} UTC. "
         f"The final selection can be changed until {close + DAY:%Y-%m-%d %H:%M} UTC."
     )
     assert (current.closes_at, current.selection_deadline) == (close, close + DAY)
@@ -219,7 +217,7 @@ def test_what_a_publication_gives_comes_with_the_switch(service, competition, pr
     ]
 
 
-def test_what_cannot_be_given_leaves_everything_as_it_was(service, competition, prepare):
+def test_impossible_compensation_leaves_everything_unchanged(service, competition, prepare):
     version = prepare()
     amends = Amends(
         notice="Not sent.", extra_submissions=-1, closes_at=service.now, selection_deadline=service.now
@@ -230,12 +228,12 @@ def test_what_cannot_be_given_leaves_everything_as_it_was(service, competition, 
     assert len(caught.value.problems) == 3
     assert states(service) == {1: ScoringVersionState.LIVE, 2: ScoringVersionState.PREPARING}
     with service.database.read() as session:
-        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))
+        assert not list(session.scalars(select(Mail).where(Mail.subject.contains("were rescored"))))
     with pytest.raises(InvalidPublication, match="at most 5,000"):
         publish(service, version, amends=Amends(notice="x" * 5001))
 
 
-def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_reveal_waiting(
+def test_reopened_selection_can_be_changed_after_the_close_and_delays_the_reveal(
     service, competition, prepare
 ):
     close = competition.closes_at
@@ -255,7 +253,7 @@ def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_revea
         assert closing.unsettled(session, now=close + DAY) == []
         assert closing.due(session, now=close + DAY) == []
     with service.database.write() as session:
-        with pytest.raises(SelectionClosed, match="was closed at"):
+        with pytest.raises(SelectionClosed, match="selection closed at"):
             selections.select(session, user=service.user("ada"), submission_id=1, now=close + 2 * DAY)
         assert [each.slug for each in closing.unsettled(session, now=close + 2 * DAY)] == ["toxicity"]
         revealed = closing.reveal(session, competition=competition, actor=TESTS, now=close + 2 * DAY)
@@ -271,7 +269,7 @@ def test_a_reopened_selection_can_be_changed_after_the_close_and_keeps_the_revea
             )
 
 
-def test_a_rollback_after_the_final_standings_appends_the_next_ones(service, competition, prepare):
+def test_rollback_after_the_final_standings_appends_the_next_ones(service, competition, prepare):
     later = competition.closes_at + HOUR
     with service.database.write() as session:
         closing.reveal(session, competition=competition, actor=TESTS, now=later)
@@ -287,7 +285,7 @@ def test_a_rollback_after_the_final_standings_appends_the_next_ones(service, com
         assert last.reason == "Scoring version 1: It was right before."
 
 
-def test_progress_tells_the_rate_of_the_last_minute(service, competition, prepare):
+def test_progress_contains_the_rate_of_the_last_minute(service, competition, prepare):
     version = prepare(scored=False)
     with service.database.write() as session:
         jobs = session.scalars(select(ScoringJob).where(ScoringJob.scoring_version_id == version.id)).all()
@@ -304,7 +302,7 @@ def test_progress_tells_the_rate_of_the_last_minute(service, competition, prepar
     assert (at[0].total, at[0].open) == (3, 1)
 
 
-def test_the_preview_is_the_difference_of_the_boards_before_and_after(service, competition, prepare):
+def test_preview_is_the_difference_of_the_leaderboards_before_and_after(service, competition, prepare):
     before = board(service, competition)
     version = prepare(scored=False)
     with service.database.read() as session:
@@ -360,16 +358,16 @@ def test_the_preview_is_the_difference_of_the_boards_before_and_after(service, c
     assert [len(text.splitlines()) for text in texts] == [4, 7, 1]
 
 
-def test_of_two_publications_at_once_one_switches_and_mails_once(service, competition, prepare):
+def test_only_one_of_two_simultaneous_publications_switches_and_mails(service, competition, prepare):
     verify_addresses(service)
     version = prepare()
     both = race(*[lambda: publish(service, version, amends=Amends(notice="Now."))] * 2)
     assert sorted(type(each).__name__ for each in both) == ["NotPreparing", "ScoringVersion"]
     with service.database.read() as session:
-        assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("scored again"))))) == 3
+        assert len(list(session.scalars(select(Mail).where(Mail.subject.contains("were rescored"))))) == 3
 
 
-def test_of_a_publication_and_a_cancellation_at_once_one_happens(service, competition, prepare):
+def test_only_one_of_a_simultaneous_publication_and_cancellation_succeeds(service, competition, prepare):
     version = prepare()
 
     def drop() -> ScoringVersion:
@@ -382,7 +380,7 @@ def test_of_a_publication_and_a_cancellation_at_once_one_happens(service, compet
     assert len(live) == 1 and board(service, competition).scoring_version == live[0]
 
 
-def test_of_two_rollbacks_at_once_one_switches(service, competition, prepare):
+def test_only_one_of_two_simultaneous_rollbacks_switches(service, competition, prepare):
     publish(service, prepare())
     publish(service, prepare(seed=3))
     results = race(*[lambda number=number: roll_back(service, competition, number) for number in (1, 2)])
@@ -393,7 +391,7 @@ def test_of_two_rollbacks_at_once_one_switches(service, competition, prepare):
     assert board(service, competition).scoring_version == 3
 
 
-def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(service, competition, prepare):
+def test_uploads_during_a_publication_are_scored_under_the_new_version(service, competition, prepare):
     version = prepare()
     for name in ("dan", "eve", "fay"):
         service.user(name)
@@ -413,7 +411,7 @@ def test_uploads_that_arrive_while_a_version_is_published_get_a_score_under_it(s
     assert (shown.scoring_version, shown.team_count) == (2, 6)
 
 
-def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(service, competition, prepare):
+def test_cancellation_during_scoring_leaves_no_open_job(service, competition, prepare):
     version = prepare(scored=False)
     jobs = waiting(service, version)
 
@@ -433,11 +431,11 @@ def test_a_cancellation_while_jobs_are_scored_leaves_no_open_job(service, compet
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_published_solution_follows_the_live_version_by_itself(
+def test_published_solution_follows_the_live_version_automatically(
     service, competition, prepare: Callable[..., Any]
 ):
     def written() -> tuple[str, bool]:
-        """Do the newest job; return which solution everybody sees, and whether its file was there before."""
+        """Run the newest job; return the visible solution and whether its file existed before."""
         with service.database.read() as session:
             (job,) = organizer_jobs.newest(session, competition=competition, kind=OrganizerJobKind.BUNDLE)
         digest = publication.digest(service.reload(competition))

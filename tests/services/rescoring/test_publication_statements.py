@@ -1,4 +1,4 @@
-"""Which SQL statements the publication of a rescoring sends, whatever the number of submissions."""
+"""SQL statements of a rescoring's publication, independent of the number of submissions."""
 
 import pytest
 
@@ -59,7 +59,7 @@ write
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition of three teams with a score each."""
+    """A competition with three teams and one score each."""
     competition: Competition = service.competition()
     for seed, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=seed))
@@ -73,14 +73,14 @@ def publish(service, version: ScoringVersion) -> Statements:
     return sent
 
 
-def test_a_publication_while_the_competition_runs_sends_these_statements(
+def test_publication_while_the_competition_runs_sends_these_statements(
     service, competition: Competition, prepare_version
 ):
     sent = publish(service, prepare_version(competition))
     assert str(sent) == expected(WHILE_IT_RUNS, service.database)
 
 
-def test_a_publication_after_the_final_standings_sends_these_statements(
+def test_publication_after_the_final_standings_sends_these_statements(
     service, competition: Competition, prepare_version
 ):
     service.reveal(competition)

@@ -1,4 +1,4 @@
-"""The one switch of a publication: what keeps it from happening, and everything that it changes."""
+"""The switch to a new scoring version: preconditions and all of its effects."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -30,7 +30,8 @@ from grader.services.rescoring.publication import (
 from tests.fixtures import rescorings
 from tests.fixtures.rescorings import waiting
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
+# No rule here depends on the database.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 HOUR = timedelta(hours=1)
 
@@ -58,7 +59,7 @@ def jobs_of(service, version: ScoringVersion) -> list[int]:
 
 
 def end(service, job_id: int, state: JobState, **values):
-    """Let a job have ended."""
+    """Mark a job as ended."""
     with service.database.write() as session:
         job = session.get_one(ScoringJob, job_id)
         job.state, job.finished_at = state, service.now + HOUR
@@ -86,10 +87,11 @@ def splits(service, version: ScoringVersion) -> dict[Split, int]:
     return {split: found.count(split) for split in Split}
 
 
-def test_nothing_is_published_before_all_that_is_finished_has_its_result(
+def test_publication_needs_results_for_all_finished_submissions(
     service, competition, version: ScoringVersion
 ):
-    pending = service.submit(competition, user="cleo", seed=9)  # comes later, and keeps nobody waiting
+    # This file is submitted later, so the publication does not wait for it.
+    pending = service.submit(competition, user="cleo", seed=9)
     one, other, *_ = jobs_of(service, version)
     with pytest.raises(RescoringIncomplete, match=r"^2 submissions are not yet scored") as refused:
         publish(service, version)
@@ -102,11 +104,11 @@ def test_nothing_is_published_before_all_that_is_finished_has_its_result(
     assert service.submission(pending).status is SubmissionStatus.PENDING
 
 
-def test_scores_are_lost_only_where_the_organizer_says_so(service, competition, version: ScoringVersion):
+def test_scores_are_lost_only_with_the_organizers_consent(service, competition, version: ScoringVersion):
     one, other = jobs_of(service, version)
     end(service, one, JobState.FAILED, incident="7f3a")
     end(service, other, JobState.REJECTED, problems=[{"code": "x"}], notes=[{"code": "y"}])
-    with pytest.raises(RescoringLosesScores, match=r"^2 submissions would lose scores") as refused:
+    with pytest.raises(RescoringLosesScores, match=r"^2 submissions would lose their scores") as refused:
         publish(service, version)
     assert refused.value.count == 2
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
@@ -118,19 +120,19 @@ def test_scores_are_lost_only_where_the_organizer_says_so(service, competition, 
     assert (failed.incident, failed.finished_at, failed.slot_day) == ("7f3a", service.now + HOUR, None)
     assert (rejected.problems, rejected.notes) == ([{"code": "x"}], [{"code": "y"}])
     assert entry.after["lost_scores"] == 2
-    # Back to the version that has them: what is won is not lost.
+    # The previous version has these scores. Additional scores are not a loss.
     roll_back(service, competition)
     assert statuses(service) == [SubmissionStatus.SCORED] * 2
 
 
-def test_one_score_that_would_be_lost_is_told_as_one(service, competition, version):
+def test_one_lost_score_is_reported_in_the_singular(service, competition, version):
     one, other = jobs_of(service, version)
     service.run(one)
     end(service, other, JobState.REJECTED)
-    with pytest.raises(RescoringLosesScores, match=r"^1 submission that has a score would lose it"):
+    with pytest.raises(RescoringLosesScores, match=r"^1 submission would lose its score"):
         publish(service, version)
     publish(service, version, lose_scores=True)
-    with pytest.raises(NotRetired, match=r"^Scoring version 2 is live; only") as refused:
+    with pytest.raises(NotRetired, match=r"^Scoring version 2 is live\. You can only") as refused:
         roll_back(service, competition, number=2)
     assert inspect(refused.value.version).identity == (version.id,)
     roll_back(service, competition)
@@ -140,7 +142,7 @@ def test_one_score_that_would_be_lost_is_told_as_one(service, competition, versi
     assert statuses(service) == [SubmissionStatus.SCORED, SubmissionStatus.REJECTED]
 
 
-def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
+def test_switch_is_logged_with_its_versions_and_its_reason(
     service, competition, version: ScoringVersion, monkeypatch: pytest.MonkeyPatch
 ):
     reached: list[str] = []
@@ -186,7 +188,7 @@ def test_the_switch_is_in_the_log_with_its_versions_and_its_reason(
     assert entries[1].public_text == "All scores now use scoring version 1: It was right before."
 
 
-def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
+def test_private_rows_are_written_with_the_switch_once_a_competition_is_settled(
     service, competition, version: ScoringVersion
 ):
     service.run(*jobs_of(service, version))
@@ -199,7 +201,7 @@ def test_private_rows_come_with_the_switch_once_a_competition_is_settled(
     assert splits(service, first) == {Split.PUBLIC: 2, Split.PRIVATE: 2}
 
 
-def test_what_was_done_while_a_version_was_retired_is_on_its_board_when_it_comes_back(
+def test_actions_during_a_versions_retirement_are_on_its_leaderboard_when_it_returns(
     service, competition, version: ScoringVersion
 ):
     service.run(*jobs_of(service, version))

@@ -1,4 +1,4 @@
-"""Batches of a rescoring: claimed and recorded together, each job by its own token, on both databases."""
+"""Rescoring batches: claimed and recorded together, with a token per job, on both databases."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def competition(service):
 
 @pytest.fixture
 def version(prepare_version, competition) -> ScoringVersion:
-    """A scoring version that is being prepared, with a job for each submission."""
+    """A scoring version in preparation, with a job for each submission."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
@@ -63,7 +63,7 @@ def unattended(service, *, after: timedelta, older_than: timedelta = timedelta()
 
 
 def facts(service, version_id: int):
-    """Return what was written under a scoring version, without ids and times."""
+    """Return the rows written under a scoring version, without ids and times."""
     with service.database.read() as session:
         scores = session.scalars(select(Score).where(Score.scoring_version_id == version_id))
         standings = session.scalars(select(Standing).where(Standing.scoring_version_id == version_id))
@@ -84,7 +84,7 @@ def facts(service, version_id: int):
         )
 
 
-def test_a_batch_writes_what_the_jobs_would_write_one_by_one(
+def test_batch_writes_the_same_rows_as_individual_jobs(
     service, competition, version: ScoringVersion, prepare_version
 ):
     claims = claim(service, version)
@@ -107,7 +107,7 @@ def test_two_batches_share_no_job(service, version: ScoringVersion):
     assert claim(service, version) == []
 
 
-def test_a_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service, version: ScoringVersion):
+def test_job_that_lost_its_token_is_skipped_and_the_others_are_recorded(service, version: ScoringVersion):
     claims = claim(service, version)
     lost = claims[2].job_id
     with service.database.write() as session:
@@ -135,7 +135,7 @@ def test_every_kind_of_outcome_ends_its_own_job_only(service, version: ScoringVe
     assert [each.job_id for each in claim(service, version)] == [unreached]
 
 
-def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(service, version: ScoringVersion):
+def test_job_that_lost_a_lease_is_claimed_separately_and_after_new_ones(service, version: ScoringVersion):
     lost = claim(service, version, limit=2)
     fresh = claim(service, version, after=LEASE)
     assert {each.job_id for each in fresh}.isdisjoint(each.job_id for each in lost) and len(fresh) == 2
@@ -146,7 +146,7 @@ def test_what_lost_a_lease_is_claimed_alone_and_after_the_fresh_ones(service, ve
     assert {each[0].attempt for each in alone[:2]} == {2}
 
 
-def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(service, version: ScoringVersion):
+def test_lost_batch_is_claimed_in_parts_and_repeatedly_lost_jobs_separately(service, version: ScoringVersion):
     lost = {each.job_id for each in claim(service, version, limit=20)}
     parts = [claim(service, version, limit=20, after=LEASE) for _ in range(3)]
     assert [len(each) for each in parts] == [2, 2, 0]
@@ -157,11 +157,11 @@ def test_a_lost_batch_is_claimed_in_parts_and_what_is_lost_again_alone(service, 
     assert {part[0].attempt for part in alone[:2]} == {3}
 
 
-def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service, version: ScoringVersion):
+def test_file_that_kills_its_readers_eventually_fails(service, version: ScoringVersion):
     claims = claim(service, version)
     poison = claims[0].job_id
     rest = compute(service.storage, claims[1:])
-    with service.database.write() as session:  # only the poison loses its lease
+    with service.database.write() as session:  # Only the file that kills its readers loses its lease.
         batches.record(session, claims=claims[1:], outcomes=rest, now=service.now)
     for lost in range(1, scoring.LIMITS.lost_leases):
         assert [each.job_id for each in claim(service, version, after=lost * LEASE)] == [poison]
@@ -169,7 +169,7 @@ def test_a_file_that_kills_whoever_reads_it_fails_in_the_end(service, version: S
     assert jobs(service, version)[poison].state is JobState.FAILED
 
 
-def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(service, version: ScoringVersion):
+def test_version_is_unattended_when_jobs_wait_and_none_is_claimed(service, version: ScoringVersion):
     second = timedelta(seconds=1)
     assert unattended(service, after=9 * second, older_than=10 * second) is None
     assert unattended(service, after=10 * second, older_than=10 * second) == version.id
@@ -182,14 +182,14 @@ def test_a_version_is_unattended_when_jobs_wait_and_nobody_holds_one(service, ve
     assert unattended(service, after=timedelta(days=1)) is None
 
 
-def test_only_a_version_that_is_being_prepared_is_scored_in_batches(service, version: ScoringVersion):
+def test_only_a_version_in_preparation_is_scored_in_batches(service, version: ScoringVersion):
     with service.database.write() as session:
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.RETIRED
     assert claim(service, version) == []
     assert unattended(service, after=timedelta(days=1)) is None
 
 
-def test_a_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):
+def test_batch_of_a_dropped_version_records_nothing(service, version: ScoringVersion):
     claims = claim(service, version)
     outcomes = compute(service.storage, claims)
     with service.database.write() as session:

@@ -1,4 +1,4 @@
-"""Scoring jobs: claims, leases, tokens, results and standings, on both kinds of database."""
+"""Scoring jobs: claims, leases, tokens, results and standings, on both databases."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -39,7 +39,7 @@ def accepted(service):
 
 
 def jigsaw_terms(is_positive, predictions, mentions: list[Any]) -> dict[str, float]:
-    """Return the four terms of the score by scikit-learn's AUC, over the rows that each term is about."""
+    """Return the score's four terms, computed with scikit-learn's AUC on each term's rows."""
 
     def mean_auc(keeps: Callable[[Any], Any]) -> float:
         kept = [keeps(has) for has in mentions]
@@ -54,7 +54,7 @@ def jigsaw_terms(is_positive, predictions, mentions: list[Any]) -> dict[str, flo
     }
 
 
-def test_a_scored_submission_has_the_scores_of_an_independent_computation(
+def test_scored_submission_has_the_scores_of_an_independent_computation(
     service, solution_csv: Callable[..., bytes], predictions_csv: Callable[..., bytes]
 ):
     accepted = service.submit(service.competition())
@@ -75,7 +75,7 @@ def test_a_scored_submission_has_the_scores_of_an_independent_computation(
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_a_rejected_file_shows_all_its_problems_and_has_no_score(service):
+def test_rejected_file_shows_all_its_problems_and_has_no_score(service):
     accepted = service.submit(service.competition(), csv=b"id,prediction\nr0,nan\nx,0.5\n")
     service.score(accepted)
     submission = service.submission(accepted)
@@ -91,13 +91,11 @@ def test_notes_on_an_accepted_file_are_kept(service, predictions_csv: Callable[.
     assert [note["code"] for note in service.submission(accepted).notes]
 
 
-def test_an_unknown_job_is_a_no_op(service):
+def test_unknown_job_is_ignored(service):
     assert claim(service, 12345) is None
 
 
-def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_retry_is_one(
-    service, prepare_version
-):
+def test_oldest_pending_submission_excludes_rescorings_and_retries(service, prepare_version):
     def oldest():
         with service.database.read() as session:
             return jobs.oldest_pending(session)
@@ -116,7 +114,7 @@ def test_the_oldest_pending_submission_is_told_and_neither_a_rescoring_nor_a_ret
     assert oldest() is None
 
 
-def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(service, accepted):
+def test_job_can_be_claimed_from_its_waiting_time_or_the_end_of_its_lease(service, accepted):
     (job_id,) = accepted.job_ids
     moment = timedelta(microseconds=1)
     with service.database.write() as session:
@@ -138,13 +136,13 @@ def test_a_job_is_free_from_the_moment_on_that_it_waits_for_or_was_leased_until(
     assert claim(service, job_id, after=end)
 
 
-def test_a_job_of_a_batch_is_handed_back_alone_and_only_while_it_is_claimed(service):
+def test_job_of_a_batch_is_handed_back_separately_and_only_while_claimed(service):
     competition = service.competition()
     (one,), (other,) = (service.submit(competition, seed=seed).job_ids for seed in (1, 2))
     held = claim(service, one)
     assert held is not None and len(bytes.fromhex(held.token)) == 16
     with service.database.write() as session:
-        same = session.get_one(ScoringJob, other)  # jobs of one batch share their token
+        same = session.get_one(ScoringJob, other)  # Jobs of one batch share their token.
         same.state, same.token, same.attempt_count = JobState.CLAIMED, held.token, 5
         jobs.hand_back(session, job_id=one, token=held.token)
     assert job(service, one).available_at == service.now
@@ -156,7 +154,7 @@ def test_a_job_of_a_batch_is_handed_back_alone_and_only_while_it_is_claimed(serv
 
 
 @on_sqlite
-def test_live_boards_come_before_rescorings_then_who_waits_longest(service, prepare_version):
+def test_live_scoring_precedes_rescorings_then_longest_waiting_first(service, prepare_version):
     competition = service.competition()
     scored = [service.submit(competition, seed=seed) for seed in (1, 2)]
     service.score(*scored)
@@ -184,7 +182,7 @@ def test_live_boards_come_before_rescorings_then_who_waits_longest(service, prep
 
 
 @on_sqlite
-def test_the_last_outage_and_the_last_lost_lease_fail_the_submission_under_the_jobs_incident(service):
+def test_last_outage_and_last_lost_lease_fail_the_submission_with_the_jobs_incident(service):
     competition = service.competition()
     broken, lost = (service.submit(competition, seed=seed) for seed in (1, 2))
     (broken_id,), (lost_id,) = broken.job_ids, lost.job_ids
@@ -207,7 +205,7 @@ def test_the_last_outage_and_the_last_lost_lease_fail_the_submission_under_the_j
 
 
 @on_sqlite
-def test_a_claim_names_its_process_its_lease_and_what_is_known_of_a_deleted_file(service, accepted):
+def test_claim_contains_its_process_its_lease_and_known_facts_of_a_deleted_file(service, accepted):
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
         held = jobs.claim(session, job_id=job_id, lease=LEASE, now=service.now, holder="ada's")

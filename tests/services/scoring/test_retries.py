@@ -1,4 +1,4 @@
-"""Waiting: the place in the queue, another try after a failure of ours, and the mails about the end."""
+"""Queue positions, retries after internal errors, and e-mails about the outcome."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ LEASE = timedelta(seconds=40)
 
 
 def break_job(service, job_id: int, *, after: timedelta = timedelta()):
-    """Let scoring break once."""
+    """Make scoring fail once."""
     with service.database.write() as session:
         now = service.now + after
         claim = jobs.claim(session, job_id=job_id, lease=LEASE, now=now)
@@ -46,7 +46,7 @@ def mails(service) -> list[tuple[str, str, str]]:
         return [(mail.to_address, mail.subject, mail.body) for mail in rows]
 
 
-def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_seconds(service):
+def test_queue_position_counts_earlier_jobs_and_is_shown_after_ten_seconds(service):
     competition = service.competition()
     first, second = (service.submit(competition, user=name, seed=seed) for seed, name in enumerate("ab"))
     later = service.now + retries.TOLD_AFTER + timedelta(seconds=1)
@@ -62,10 +62,10 @@ def test_the_place_in_the_queue_counts_those_before_and_is_told_after_ten_second
             assert retries.queue_position(session, submission=submission, now=later) == place
 
 
-def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service):
+def test_queue_is_ordered_by_jobs_and_then_by_their_numbers(service):
     competition = service.competition()
     ids = [service.submit(competition, user=name, seed=seed).submission.id for seed, name in enumerate("abc")]
-    with service.database.write() as session:  # the second file's job is the oldest
+    with service.database.write() as session:  # The second file's job is the oldest.
         job = session.scalars(select(ScoringJob).where(ScoringJob.submission_id == ids[1])).one()
         job.created_at -= timedelta(minutes=1)
     exactly, later = (service.now + retries.TOLD_AFTER + more for more in (timedelta(), timedelta(seconds=1)))
@@ -76,7 +76,7 @@ def test_the_queue_is_in_the_order_of_the_jobs_and_then_of_their_numbers(service
     assert places == [2, 1, 3]
 
 
-def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(service):
+def test_job_that_failed_by_an_internal_error_is_retried_hourly_for_a_day(service):
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
     for place in range(3):
@@ -87,7 +87,8 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     with service.database.read() as session:
         waits = session.get_one(ScoringJob, job_id)
         assert (waits.error_count, waits.available_at) == (jobs.LIMITS.errors - 1, service.now + 3 * HOUR)
-    assert service.submission(accepted).status is SubmissionStatus.FAILED  # until a try succeeds
+    # The submission stays failed until an attempt succeeds.
+    assert service.submission(accepted).status is SubmissionStatus.FAILED
     break_job(service, job_id, after=3 * HOUR)
     with service.database.read() as session:
         assert session.get_one(ScoringJob, job_id).state is JobState.FAILED
@@ -98,7 +99,7 @@ def test_a_job_that_failed_by_our_fault_gets_another_try_each_hour_for_a_day(ser
     assert (again.status, again.slot_day) == (SubmissionStatus.SCORED, service.now.date())
 
 
-def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service):
+def test_job_that_lost_its_leases_can_be_retried_and_lost_again(service):
     accepted = service.submit(service.competition())
     (job_id,) = accepted.job_ids
     with service.database.write() as session:
@@ -113,7 +114,7 @@ def test_a_job_that_lost_its_leases_can_be_tried_again_and_lost_again(service):
     assert service.submission(accepted).status is SubmissionStatus.FAILED
 
 
-def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure(service):
+def test_uploader_is_notified_of_the_outcome_without_a_score_and_administrators_of_a_failure(service):
     competition = service.competition()
     service.user("admin", is_admin=True)
     verify_addresses(service, "ada", "admin")
@@ -129,10 +130,10 @@ def test_the_sender_is_told_the_end_without_a_score_and_administrators_a_failure
         ("admin@example.org", "incident 7F3A"),
     ]
     assert not any("0." in body for _, _, body in told)
-    assert "Rejected: your file has 1 problem. No submission used." in told[1][2]
+    assert "Rejected: your file has 1 problem. No submission was used." in told[1][2]
 
 
-def test_who_switched_these_notices_off_gets_none(service):
+def test_user_who_disabled_these_notices_receives_none(service):
     competition = service.competition()
     verify_addresses(service, "ada")
     ada_id = service.user("ada").id

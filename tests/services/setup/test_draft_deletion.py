@@ -1,4 +1,4 @@
-"""Deleting a draft: nothing of it is left but its audit, and its address is free."""
+"""Deletion of drafts: only the audit entries are kept, and the slug can be used again."""
 
 import pytest
 from sqlalchemy import func, select
@@ -26,7 +26,7 @@ SHELL = Actor(None, "shell (tests)")
 
 @pytest.fixture
 def draft(service, solution_csv) -> Competition:
-    """A draft with an owner, a solution, a check that waits, a data file and an announcement."""
+    """A draft with an owner, a solution, a waiting check, a data file and an announcement."""
     ada = service.user("ada")
     stored = intake.store(service.storage, read_solution(solution_csv()), split_key=b"k")
     blob = service.storage.put(b"id,text\n")
@@ -49,7 +49,7 @@ def delete(service, competition: Competition):
 
 
 def rows_of(session, competition: Competition) -> dict[str, int]:
-    """Return how many rows of each table are a competition's."""
+    """Return the number of a competition's rows in each table."""
     counts = {
         table.name: session.scalar(
             select(func.count()).select_from(table).where(table.c.competition_id == competition.id)
@@ -60,7 +60,7 @@ def rows_of(session, competition: Competition) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def test_everything_of_a_draft_goes_but_its_audit(service, draft: Competition):
+def test_everything_of_a_draft_except_its_audit_is_deleted(service, draft: Competition):
     with service.database.read() as session:
         before = rows_of(session, draft)
         assert {
@@ -98,7 +98,7 @@ def test_every_table_of_a_competition_is_deleted_from_or_needs_a_submission(serv
     }
 
 
-def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: Competition):
+def test_slug_of_a_deleted_draft_is_free_and_its_number_is_not(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session:
         settings = CompetitionSettings(title="Again")
@@ -109,7 +109,7 @@ def test_the_address_of_a_deleted_draft_is_free_and_its_number_is_not(service, d
         assert [entry.action for entry in page.rows] == ["competition.create"]
 
 
-def test_a_draft_with_a_submission_stays(service, draft: Competition, predictions_csv):
+def test_draft_with_a_submission_cannot_be_deleted(service, draft: Competition, predictions_csv):
     with service.database.write() as session:
         benchmark_entries.add(
             session,
@@ -128,12 +128,12 @@ def test_a_draft_with_a_submission_stays(service, draft: Competition, prediction
         assert session.scalar(select(func.count()).select_from(Organizer)) == 1
 
 
-def test_a_published_competition_is_not_deleted(service):
+def test_published_competition_cannot_be_deleted(service):
     with pytest.raises(drafts.NotDraft):
         delete(service, service.competition())
 
 
-def test_whoever_was_about_to_change_a_deleted_draft_finds_none(service, draft: Competition):
+def test_concurrent_change_of_a_deleted_draft_finds_no_draft(service, draft: Competition):
     delete(service, draft)
     with service.database.write() as session, pytest.raises(lookup.UnknownCompetition):
         competition_settings.change(

@@ -1,4 +1,4 @@
-"""Drafts and settings: making, changing, locking, and what the audit and the public log keep."""
+"""Drafts and settings: creation, changes, locks, the audit and the public log."""
 
 import hashlib
 from datetime import timedelta
@@ -63,7 +63,7 @@ def entries(service, competition: Competition) -> list[AuditEntry]:
         return list(session.scalars(query.order_by(AuditEntry.id)))
 
 
-def test_a_draft_needs_no_more_than_a_slug_and_a_title(service):
+def test_draft_needs_only_a_slug_and_a_title(service):
     made = service.reload(draft(service))
     assert made.state is CompetitionState.DRAFT
     assert made.live_scoring_version is None
@@ -71,7 +71,7 @@ def test_a_draft_needs_no_more_than_a_slug_and_a_title(service):
     assert [entry.action for entry in entries(service, made)] == ["competition.create"]
 
 
-def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service):
+def test_creator_owns_a_draft_and_owners_may_create_more(service):
     ada, bob = service.user("ada", is_admin=True), service.user("bob")
     with service.database.write() as session:
         assert drafts.may_create(session, user=ada)
@@ -87,7 +87,7 @@ def test_who_creates_a_draft_owns_it_and_owners_may_create_more(service):
         assert drafts.may_create(session, user=bob)
 
 
-def test_everything_wrong_with_a_draft_is_told_at_once(service):
+def test_all_problems_of_a_draft_are_reported_at_once(service):
     with pytest.raises(InvalidCompetition) as caught:
         draft(
             service,
@@ -104,7 +104,7 @@ def test_everything_wrong_with_a_draft_is_told_at_once(service):
     assert len(caught.value.problems) == 7
 
 
-def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(service):
+def test_default_dates_follow_the_close_once_opening_and_close_are_known(service):
     made = draft(service, closes_at=service.now + 30 * DAY)
     assert service.reload(made).entry_deadline is None
     change(service, made, opens_at=service.now + DAY)
@@ -118,33 +118,33 @@ def test_dates_that_nobody_chose_follow_the_close_once_both_ends_are_known(servi
     assert found.merger_deadline == service.now + 5 * DAY
 
 
-def test_dates_are_held_against_the_close_before_the_opening_is_known(service):
-    with pytest.raises(InvalidCompetition, match="entry deadline cannot come after the close"):
+def test_dates_are_checked_against_the_close_before_the_opening_is_known(service):
+    with pytest.raises(InvalidCompetition, match="entry deadline cannot be after the close"):
         draft(service, closes_at=service.now + DAY, entry_deadline=service.now + 2 * DAY)
 
 
-def test_a_draft_whose_deadline_has_passed_cannot_be_published_as_opening_now(service):
+def test_draft_with_a_past_deadline_cannot_be_published_as_opening_now(service):
     made = draft(service, closes_at=service.now + 9 * DAY, entry_deadline=service.now + DAY)
     missing = lifecycle.missing(service.reload(made), now=service.now + 2 * DAY)
-    assert "The entry deadline must come after the opening." in competition_settings.sentences(missing)
+    assert "The entry deadline must be after the opening." in competition_settings.sentences(missing)
 
 
-def test_a_code_that_is_too_long_is_refused_not_cut(service):
-    with pytest.raises(InvalidCompetition, match="entry code has at most 64"):
+def test_code_that_is_too_long_is_rejected_not_truncated(service):
+    with pytest.raises(InvalidCompetition, match="entry code must have at most 64"):
         draft(service, entry_mode=EntryMode.CODE, entry_code="x" * 65)
 
 
-def test_a_reveal_by_organizers_has_no_date(service):
+def test_reveal_by_organizers_has_no_date(service):
     made = draft(service, opens_at=service.now, closes_at=service.now + 30 * DAY)
     change(service, made, reveal_rule=RevealRule.ORGANIZER)
     assert service.reload(made).reveals_at is None
-    with pytest.raises(InvalidCompetition, match="revealed by date"):
+    with pytest.raises(InvalidCompetition, match="change the reveal rule"):
         change(service, made, reveals_at=service.now + 50 * DAY)
     change(service, made, reveal_rule=RevealRule.DATE)
     assert service.reload(made).reveals_at == service.now + 37 * DAY
 
 
-def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(service, solution_csv):
+def test_solution_of_a_draft_fixes_its_metric_until_either_is_changed(service, solution_csv):
     made = draft(service)
     accept_solution(service, made, solution_csv())
     found = service.reload(made)
@@ -166,12 +166,12 @@ def test_the_solution_of_a_draft_fixes_its_metric_until_either_is_changed(servic
     ]
 
 
-def test_a_published_competition_takes_no_solution_of_a_draft(service, solution_csv):
+def test_published_competition_accepts_no_draft_solution(service, solution_csv):
     with pytest.raises(drafts.NotDraft):
         accept_solution(service, service.competition(), solution_csv())
 
 
-def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service):
+def test_locked_setting_is_rejected_with_the_reason_and_no_other_change_is_made(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
     with pytest.raises(InvalidCompetition) as caught:
         change(
@@ -187,23 +187,23 @@ def test_what_is_fixed_says_why_and_nothing_of_the_rest_is_changed(service):
     assert service.reload(made).title == "Toxicity"
 
 
-def test_before_the_opening_feedback_and_opening_can_change_but_not_the_metric(service):
+def test_feedback_and_opening_but_not_the_metric_can_change_before_the_opening(service):
     made = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
     locked = competition_settings.locks(service.reload(made), service.now)
     assert set(locked) == {"identities", "min_class_rows", "metric"}
     assert change(service, made, opens_at=service.now + 2 * DAY) == {"opens_at"}
 
 
-def test_after_the_close_its_dates_stay_and_after_the_reveal_that_of_the_reveal(service):
+def test_dates_are_fixed_after_the_close_and_the_reveal(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
-    with pytest.raises(InvalidCompetition, match="The competition is over"):
+    with pytest.raises(InvalidCompetition, match="The competition is closed"):
         change(service, made, after=2 * DAY, closes_at=service.now + 5 * DAY)
     change(service, made, after=2 * DAY, reveals_at=service.now + 9 * DAY)
-    with pytest.raises(InvalidCompetition, match="must be in the future"):
+    with pytest.raises(InvalidCompetition, match="is in the past"):
         change(service, service.competition("open"), after=2 * DAY, closes_at=service.now + DAY)
 
 
-def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_drafts(service):
+def test_public_log_contains_deadlines_limits_and_rules_but_not_those_of_drafts(service):
     change(service, draft(service), rules="No.", max_daily_submissions=3)
     made = service.competition(
         opens_at=service.now, closes_at=service.now + 30 * DAY, max_daily_submissions=5
@@ -221,35 +221,35 @@ def test_deadlines_limits_and_rules_stand_in_the_public_log_but_not_those_of_dra
     assert entry.before["closes_at"] == (service.now + 30 * DAY).isoformat()
     followed = {"entry_deadline", "merger_deadline", "reveals_at"}
     assert set(entry.after) == {"closes_at", "rules", "max_daily_submissions", "overview"} | followed
-    assert "The close is" in entry.public_text
-    assert "The entry deadline is" in entry.public_text
+    assert "The close changed from" in entry.public_text
+    assert "The entry deadline changed from" in entry.public_text
     assert "version 2" in entry.public_text
-    assert "is 7; it was 5" in entry.public_text
+    assert "from 5 to 7" in entry.public_text
     assert "New." not in entry.public_text
     assert not any(entry.is_public for entry in entries(service, service.reload(Competition(slug="next"))))
 
 
-def test_a_close_that_is_taken_away_takes_along_what_followed_it(service):
+def test_removing_the_close_also_removes_dates_derived_from_it(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + 30 * DAY)
     change(service, made, closes_at=None)
     found = service.reload(made)
     assert (found.closes_at, found.entry_deadline, found.merger_deadline, found.reveals_at) == (None,) * 4
-    assert "The close is not set; it was" in entries(service, made)[-1].public_text
+    assert "to not set." in entries(service, made)[-1].public_text
 
 
-def test_a_change_that_changes_nothing_leaves_no_trace(service):
+def test_change_without_a_difference_leaves_no_trace(service):
     made = draft(service, rules="One.\n\nTwo.")
     assert not change(service, made, rules="One.\r\n\r\nTwo.\r\n", title=" Next ")
     assert len(entries(service, made)) == 1
 
 
-def test_the_code_of_another_entry_mode_goes_with_it(service):
+def test_changing_the_entry_mode_removes_its_code(service):
     made = draft(service, entry_mode=EntryMode.CODE, entry_code="sesame")
     change(service, made, entry_mode=EntryMode.APPROVAL)
     assert service.reload(made).entry_code is None
 
 
-def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(service):
+def test_clone_has_everything_but_dates_people_and_optionally_the_solution(service):
     source = service.competition(
         opens_at=service.now, closes_at=service.now + 30 * DAY, rules="Be fair.", max_daily_submissions=7
     )
@@ -273,7 +273,7 @@ def test_a_clone_has_everything_but_dates_people_and_if_not_wanted_the_solution(
     assert (full.state, full.rules_version) == (CompetitionState.DRAFT, 1)
 
 
-def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service):
+def test_clone_commits_to_the_same_solution_with_its_own_nonce(service):
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
@@ -288,7 +288,7 @@ def test_a_clone_commits_to_the_same_solution_with_a_nonce_of_its_own(service):
     assert first.commitment != other.commitment
 
 
-def test_the_same_content_keeps_its_commitment_within_a_competition(service, solution_csv):
+def test_same_content_keeps_its_commitment_within_a_competition(service, solution_csv):
     made = draft(service)
     for seed in (1, 1, 2):
         accept_solution(service, made, solution_csv(seed=seed))
@@ -301,7 +301,7 @@ def test_the_same_content_keeps_its_commitment_within_a_competition(service, sol
         assert hashlib.sha256(bytes.fromhex(each.nonce) + content).hexdigest() == each.commitment
 
 
-def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
+def test_draft_test_submissions_are_also_scored_under_its_next_solution(
     service, solution_csv, predictions_csv
 ):
     ada = service.user("ada", is_admin=True)
@@ -326,7 +326,7 @@ def test_test_submissions_of_a_draft_are_scored_under_its_next_solution_too(
     assert service.submission(entered).status is SubmissionStatus.SCORED
 
 
-def test_publishing_enters_the_sample_submission_once_in_an_organizers_name(service, solution_csv):
+def test_publishing_submits_the_sample_submission_once_in_an_organizers_name(service, solution_csv):
     ada = service.user("ada", is_admin=True)
     made = draft(service, closes_at=service.now + 30 * DAY)
     accept_solution(service, made, solution_csv())

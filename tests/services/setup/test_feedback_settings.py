@@ -1,4 +1,4 @@
-"""The settings of feedback: mode and step, when they are fixed, and the key that nobody sees."""
+"""Feedback settings: mode, step, their locking, and the secret key."""
 
 import re
 from datetime import timedelta
@@ -31,7 +31,7 @@ def forget_key(service, competition: Competition):
         lookup.get(session, slug=competition.slug).feedback_key = None
 
 
-def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service):
+def test_each_competition_and_each_copy_has_its_own_key(service):
     source = service.competition()
     with service.database.write() as session:
         source = lookup.get(session, slug=source.slug)
@@ -44,7 +44,7 @@ def test_each_competition_has_a_key_of_its_own_and_so_does_a_copy(service):
     assert all(key and re.fullmatch("[0-9a-f]{64}", key) for key in keys)
 
 
-def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service):
+def test_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(service):
     assert settings_file.read("slug = 'next'").changes == {}
     with service.database.write() as session:
         fresh = drafts.create(
@@ -63,7 +63,7 @@ def test_a_new_competition_shows_everything_and_an_existing_one_keeps_its_mode(s
         assert copy.feedback is Feedback.LADDER
 
 
-def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service):
+def test_change_keeps_the_key_and_a_competition_without_a_key_receives_one(service):
     made = service.competition(opens_at=service.now + DAY)
     key = made.feedback_key
     change(service, made, feedback=Feedback.NOISED)
@@ -73,7 +73,7 @@ def test_a_change_keeps_the_key_and_a_competition_without_one_gets_it(service):
     assert len(service.reload(made).feedback_key) == 64
 
 
-def test_a_draft_without_a_key_gets_it_when_it_is_published(service):
+def test_draft_without_a_key_receives_one_when_it_is_published(service):
     with service.database.write() as session:
         source = lookup.get(session, slug=service.competition().slug)
         draft = drafts.clone(session, source=source, slug="next", actor=SHELL, now=service.now)
@@ -82,7 +82,7 @@ def test_a_draft_without_a_key_gets_it_when_it_is_published(service):
         assert len(draft.feedback_key or "") == 64
 
 
-def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service):
+def test_key_is_not_in_settings_files_or_audit_entries(service):
     made = service.competition(opens_at=service.now + DAY)
     forget_key(service, made)
     change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)
@@ -97,7 +97,7 @@ def test_the_key_is_in_no_settings_file_and_no_entry_of_the_audit(service):
     assert not any(found.feedback_key in text for text in [written, *told])
 
 
-def test_the_public_log_names_mode_and_step(service):
+def test_public_log_contains_mode_and_step(service):
     made = service.competition(opens_at=service.now + DAY)
     change(service, made, feedback=Feedback.LADDER)
     change(service, made, feedback_step=Step.OF_0_01)
@@ -106,18 +106,18 @@ def test_the_public_log_names_mode_and_step(service):
     with service.database.read() as session:
         texts = session.scalars(select(AuditEntry.public_text).order_by(AuditEntry.id)).all()
     assert texts[-4:] == [
-        "Feedback is ladder in steps of 0.002 now; it was open.",
-        "Feedback is ladder in steps of 0.01 now; it was ladder in steps of 0.002.",
-        "Feedback is blind now; it was ladder in steps of 0.01.",
+        "The feedback mode changed from open to ladder with a step of 0.002.",
+        "The feedback mode changed from ladder with a step of 0.002 to ladder with a step of 0.01.",
+        "The feedback mode changed from ladder with a step of 0.01 to blind.",
         "",
     ]
 
 
-def test_once_the_competition_is_open_mode_and_step_are_fixed(service):
+def test_mode_and_step_are_fixed_after_the_opening(service):
     made = service.competition(opens_at=service.now, closes_at=service.now + DAY)
     with pytest.raises(InvalidCompetition) as caught:
         change(service, made, feedback=Feedback.LADDER, feedback_step=Step.OF_0_01)
-    assert [each.partition(" cannot")[0] for each in caught.value.problems] == [
-        "The feedback",
-        "The step of the feedback",
+    assert [each.partition(" can ")[0] for each in caught.value.problems] == [
+        "The feedback mode",
+        "The feedback step",
     ]

@@ -1,4 +1,4 @@
-"""The leak budget and the safe step of a competition: its files, its solution's counts, its warnings."""
+"""Leak budget and safe step of a competition: files, solution counts and warnings."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def leaks(service, competition: Competition, after: timedelta = timedelta()) -> 
     return leak_budget.of(found, competition_settings.of(found), now=service.now + after)
 
 
-def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(service):
+def test_each_mode_has_a_budget_from_the_solutions_counts_and_the_dates(service):
     made = service.competition(
         opens_at=service.now,
         closes_at=service.now + 9 * DAY,
@@ -39,7 +39,7 @@ def test_each_mode_has_a_budget_from_the_counts_of_the_solution_and_the_dates(se
     ] == [(line["name"], line["public"]["positives"]) for line in report["identities"] if line["in_score"]]
 
 
-def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_holds(service):
+def test_remaining_files_decrease_until_the_close_within_a_total_limit(service):
     dates = {"opens_at": service.now + DAY, "closes_at": service.now + 5 * DAY}
     made = service.competition(**dates, max_daily_submissions=2, max_total_submissions=7)
     counts = [leaks(service, made, days * DAY) for days in (0, 1, 3, 5, 6)]
@@ -47,7 +47,7 @@ def test_the_files_from_now_on_become_fewer_until_the_close_and_a_total_limit_ho
     assert [each.files_from_now for each in counts] == [7, 7, 6, 2, 0]
 
 
-def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service):
+def test_without_limits_or_without_a_solution_there_is_no_budget(service):
     made = service.competition(max_daily_submissions=5, max_total_submissions=None)
     assert (leaks(service, made).files, leaks(service, made).chosen) == (None, None)
     with service.database.write() as session:
@@ -57,16 +57,16 @@ def test_without_limits_or_without_a_solution_there_is_nothing_to_count(service)
     assert (leaks(service, draft).files, leaks(service, draft).budgets) == (9, {})
 
 
-def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(service):
+def test_step_below_the_proposed_one_is_warned_about_in_modes_with_a_step(service):
     made = service.competition(feedback=Feedback.TIERED, feedback_step=Step.OF_0_0005)
     proposal = settings_warnings.proposed_step(service.reload(made))
     assert proposal.step is nearest_step(proposal.by_chance)
     assert proposal.step is not Step.OF_0_0005
-    assert f"we propose the step {proposal.step}" in proposal.sentence
+    assert f"a step of {proposal.step} is recommended" in proposal.sentence
     (fault,) = settings_warnings.small_step_warnings(service.reload(made))
     assert fault.names == ("feedback_step",)
-    assert fault.sentence.startswith("The step 0.0005 is small for this solution: two good models differ")
-    assert fault.sentence.endswith(f"We propose {proposal.step}.")
+    assert fault.sentence.startswith("A step of 0.0005 is too small for this solution: two good models")
+    assert fault.sentence.endswith(f"The recommended step is {proposal.step}.")
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_a_step_below_the_proposed_one_is_warned_of_where_the_mode_has_one(servi
         {"feedback": Feedback.LADDER, "feedback_step": Step.OF_0_05},
     ],
 )
-def test_a_mode_without_a_step_and_a_wide_step_bring_no_warning(service, chosen):
+def test_mode_without_a_step_and_a_wide_step_cause_no_warning(service, chosen):
     assert settings_warnings.small_step_warnings(service.reload(service.competition(**chosen))) == []
 
 
-def test_a_report_without_an_error_proposes_nothing():
+def test_report_without_an_error_proposes_nothing():
     assert settings_warnings.proposed_step_of({}) is None
     assert settings_warnings.proposed_step_of({"splits": {"public": {"score_error": None}}}) is None

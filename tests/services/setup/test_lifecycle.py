@@ -1,4 +1,4 @@
-"""Draft, published, revealed, archived: what each step needs, and what an archived competition does."""
+"""Lifecycle of a competition: draft, published, revealed, archived, and their preconditions."""
 
 from datetime import timedelta
 
@@ -36,13 +36,13 @@ def change(service, competition, **columns):
 
 @pytest.fixture
 def draft(service):
-    """A draft that lacks nothing."""
+    """A complete draft."""
     competition = service.competition(opens_at=service.now + DAY, closes_at=service.now + 30 * DAY)
     change(service, competition, state=CompetitionState.DRAFT)
     return competition
 
 
-def test_a_whole_draft_is_published_and_opens_at_its_time(service, draft):
+def test_complete_draft_is_published_and_opens_at_its_time(service, draft):
     act(service, lifecycle.publish, draft)
     found = service.reload(draft)
     assert found.state is CompetitionState.PUBLISHED
@@ -50,7 +50,7 @@ def test_a_whole_draft_is_published_and_opens_at_its_time(service, draft):
     assert phases.phase(found, service.now + DAY) is Phase.OPEN
 
 
-def test_publishing_tells_everything_that_is_missing_at_once(service, draft):
+def test_publishing_reports_all_missing_items_at_once(service, draft):
     change(
         service,
         draft,
@@ -62,18 +62,18 @@ def test_publishing_tells_everything_that_is_missing_at_once(service, draft):
     with pytest.raises(NotReady) as refused:
         act(service, lifecycle.publish, draft)
     problems = "\n".join(refused.value.problems)
-    for part in ("solution is missing", "title", "close must be in the future", "team size"):
+    for part in ("solution is missing", "title", "is in the past. Choose a future date", "team size"):
         assert part in problems
     assert len(refused.value.problems) >= 4
     assert service.reload(draft).state is CompetitionState.DRAFT
 
 
-def test_what_is_published_is_not_published_again(service):
+def test_published_competition_cannot_be_published_again(service):
     with pytest.raises(AlreadyPublished):
         act(service, lifecycle.publish, service.competition())
 
 
-def test_dates_that_nobody_gave_follow_from_the_close(service, draft):
+def test_default_dates_follow_from_the_close(service, draft):
     change(service, draft, entry_deadline=None, merger_deadline=None, reveals_at=None)
     act(service, lifecycle.publish, draft)
     found = service.reload(draft)
@@ -82,7 +82,7 @@ def test_dates_that_nobody_gave_follow_from_the_close(service, draft):
 
 
 @pytest.mark.parametrize("phase", [Phase.OPEN, Phase.REVEALED])
-def test_an_archived_competition_is_over_and_comes_back_as_it_was(service, phase: Phase):
+def test_archived_competition_is_over_and_is_restored_unchanged(service, phase: Phase):
     competition = service.competition()
     if phase is Phase.REVEALED:
         service.reveal(competition)
@@ -99,7 +99,7 @@ def test_an_archived_competition_is_over_and_comes_back_as_it_was(service, phase
 
 
 @pytest.mark.parametrize("is_revealed", [False, True])
-def test_an_archived_competition_takes_no_files(service, is_revealed: bool):
+def test_archived_competition_accepts_no_files(service, is_revealed: bool):
     competition = service.competition()
     if is_revealed:
         service.reveal(competition)
@@ -113,14 +113,14 @@ def test_an_archived_competition_takes_no_files(service, is_revealed: bool):
     service.submit(competition)
 
 
-def test_an_organizers_test_is_no_exception_in_the_archive(service):
+def test_archived_competition_accepts_no_test_submissions_either(service):
     competition = service.competition(actor=Actor.of(service.user("ada")))
     act(service, lifecycle.archive, competition)
     with pytest.raises(CompetitionArchived):
         service.submit(competition, user="ada")
 
 
-def test_nothing_is_revealed_in_the_archive(service):
+def test_archived_competition_cannot_be_revealed(service):
     competition = service.competition(closes_at=service.now + DAY)
     act(service, lifecycle.archive, competition)
     with pytest.raises(Archived):
@@ -130,7 +130,7 @@ def test_nothing_is_revealed_in_the_archive(service):
         assert close.unsettled(session, now=service.now + 100 * DAY) == []
 
 
-def test_steps_that_are_none_are_refused(service, draft):
+def test_invalid_steps_are_rejected(service, draft):
     with pytest.raises(NotArchivable):
         act(service, lifecycle.archive, draft)
     with pytest.raises(NotArchived):
@@ -141,7 +141,7 @@ def test_steps_that_are_none_are_refused(service, draft):
         act(service, lifecycle.archive, competition)
 
 
-def test_every_step_stands_in_the_audit_and_in_the_log(service, draft):
+def test_every_step_is_recorded_in_the_audit_and_in_the_log(service, draft):
     act(service, lifecycle.publish, draft)
     act(service, lifecycle.archive, draft, reason="It is old.")
     act(service, lifecycle.unarchive, draft)
@@ -155,7 +155,7 @@ def test_every_step_stands_in_the_audit_and_in_the_log(service, draft):
     assert found[1].reason == "It is old."
 
 
-def test_a_draft_without_an_opening_opens_when_it_is_published(service, draft):
+def test_draft_without_an_opening_opens_when_it_is_published(service, draft):
     with service.database.write() as session:
         competition = lookup.get(session, slug=draft.slug)
         competition.opens_at = competition.entry_deadline = None

@@ -1,4 +1,4 @@
-"""Competition files: what is written reads back, and everything wrong is told at once."""
+"""Competition files: round trips and complete error reports."""
 
 import math
 import re
@@ -55,13 +55,13 @@ WRITTEN = st.builds(
 
 
 @given(WRITTEN)
-def test_whatever_is_written_reads_back_the_same(settings: CompetitionSettings):
+def test_written_file_reads_back_the_same(settings: CompetitionSettings):
     file = settings_file.read(settings_file.write("slug", settings))
     assert file.slug == "slug"
     assert CompetitionSettings().changed(**file.changes) == settings
 
 
-def test_a_date_alone_is_the_last_minute_of_a_deadlines_day_and_the_first_of_the_opening():
+def test_date_without_a_time_is_a_days_last_minute_for_deadlines_and_first_for_the_opening():
     file = settings_file.read(
         "[dates]\nopens = 2027-01-02\ncloses = 2027-03-01\nreveals = 2027-03-05T12:00:00"
     )
@@ -72,13 +72,13 @@ def test_a_date_alone_is_the_last_minute_of_a_deadlines_day_and_the_first_of_the
     }
 
 
-def test_what_a_file_does_not_say_stays_as_it_was():
+def test_settings_missing_from_a_file_stay_unchanged():
     before = CompetitionSettings(metric=MetricSettings(power=-3, label_threshold=0.7))
     file = settings_file.read("[metric]\npower = -inf\n", before=before)
     assert file.changes == {"metric": MetricSettings(power=-math.inf, label_threshold=0.7)}
 
 
-def test_everything_that_cannot_be_read_is_told_at_once():
+def test_all_invalid_entries_are_reported_at_once():
     text = """
     slug = 5
     titel = "Typo"
@@ -97,7 +97,7 @@ def test_everything_that_cannot_be_read_is_told_at_once():
     file = settings_file.read(text)
     for part in (
         "slug must be a text",
-        "titel is not known; title is.",
+        "titel is unknown. Did you mean title?",
         '"open"',
         "limits.daily",
         "limits.late",
@@ -115,7 +115,7 @@ def test_everything_that_cannot_be_read_is_told_at_once():
     assert caught.value.problems == file.problems
 
 
-def test_every_setting_has_its_place_in_a_file():
+def test_every_setting_has_its_section_in_a_file():
     keys = {setting.key for setting in SETTINGS.values()}
     assert {"limits.daily", "dates.reveals", "metric.identities", "title"} <= keys
     assert len(keys) == len(SETTINGS)
@@ -124,12 +124,12 @@ def test_every_setting_has_its_place_in_a_file():
     assert {key.rpartition(".")[2] for key in keys} <= lines
 
 
-def test_a_file_that_is_not_toml_is_refused_with_its_line():
+def test_file_that_is_not_toml_is_rejected_with_the_line_number():
     with pytest.raises(InvalidCompetition, match="line 1"):
         settings_file.read('slug = "a\nb = 1')
 
 
-def test_the_files_that_a_competition_is_made_of_are_named(tmp_path):
+def test_files_that_define_a_competition_are_listed(tmp_path):
     text = '[files]\nsolution = "s.csv"\nlabel = "toxic"\nbaseline = "b.csv"\ndata = ["train.csv"]\n'
     file = settings_file.read(text)
     assert (file.solution, file.label, file.baseline, file.data) == (
@@ -140,7 +140,7 @@ def test_the_files_that_a_competition_is_made_of_are_named(tmp_path):
     )
 
 
-def test_long_texts_stand_in_the_file_as_people_wrote_them():
+def test_long_texts_are_written_unchanged():
     written = settings_file.write("slug", CompetitionSettings(overview='# Title\n\nSay "hello".'))
     assert "# Title\n\nSay" in written
     assert tomllib.loads(written)["texts"]["overview"] == '# Title\n\nSay "hello".'

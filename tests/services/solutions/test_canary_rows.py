@@ -1,4 +1,4 @@
-"""Canary rows of a solution: drawn, kept by every correction, never counted, marked when it is published."""
+"""Canary rows: selection, behaviour in corrections, exclusion from scores, and publication."""
 
 import hashlib
 import io
@@ -60,7 +60,7 @@ def places(canaries: canary_rows.Canaries) -> list[int]:
 
 
 def done(service, add: Callable[..., OrganizerJob]) -> OrganizerJob:
-    """Do a job of checking and return it."""
+    """Run a checking job and return it."""
     with service.database.write() as session:
         job = add(session)
     OrganizerWorker(service.settings, service.database, service.storage).run(job.id)
@@ -123,7 +123,7 @@ def test_canary_rows_are_ignored_and_have_the_label_of_their_coin(
     assert (restored.usage == before.usage).all()
 
 
-def test_the_list_lies_apart_and_the_commitment_fixes_it(service, competition: Competition):
+def test_list_is_stored_separately_and_fixed_by_the_commitment(service, competition: Competition):
     solution = live(service, competition).solution
     form = b"".join(publication.canonical_pieces(service.storage, solution=solution))
 
@@ -135,7 +135,7 @@ def test_the_list_lies_apart_and_the_commitment_fixes_it(service, competition: C
     )
 
 
-def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_labels_goes(
+def test_check_of_a_draft_creates_canary_rows_and_deletes_the_file_with_the_true_labels(
     service, solution_csv: Callable[..., bytes]
 ):
     with service.database.write() as session:
@@ -146,7 +146,7 @@ def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_la
     job = checked(service, draft, solution_csv(), canaries=FORTY)
     notes = [each["message"] for each in job.result["report"]["findings"] if each["code"] == "canaries"]
     assert job.result["report"]["canaries"].keys() == {"Public", "Private"}
-    assert len(notes) == 1 and "once in 137,846,528,820 files" in notes[0]
+    assert len(notes) == 1 and "1 in 137,846,528,820." in notes[0]
 
     with service.database.write() as session:
         versions.accept_check(
@@ -170,15 +170,15 @@ def test_a_draft_gets_its_canary_rows_at_the_check_and_the_file_with_the_true_la
                 )
 
 
-def test_what_cannot_be_drawn_is_a_problem_of_the_check(service, solution_csv: Callable[..., bytes]):
+def test_impossible_canary_rows_are_a_problem_of_the_check(service, solution_csv: Callable[..., bytes]):
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
         )
     job = checked(service, draft, solution_csv(), canaries=CanaryRequest(count=40))
-    assert [each["message"][:34] for each in job.result["problems"]] == ["0 rows have the Usage Ignored: 40 "]
+    assert [each["message"][:34] for each in job.result["problems"]] == ["0 rows have the Usage Ignored, 40 "]
     for count in ("12", "41", "102", "many", "-40"):
-        with pytest.raises(CanariesRefused, match="Ask for 20 to 100"):
+        with pytest.raises(CanariesRefused, match="from 20 to 100"):
             CanaryRequest.of(count, from_scored=True)
 
 
@@ -205,7 +205,7 @@ def test_no_correction_makes_a_canary_row_count(
     after = rescored(service, competition, checks.stored_in(job)).live_scoring_version.solution
     assert after.number == 2
     assert canary_rows.read(after.canaries) == canary_rows.read(before.canaries)
-    assert after.canaries != before.canaries  # other random digits, for another nonce
+    assert after.canaries != before.canaries  # The random digits differ because the nonce differs.
     assert hashlib.sha256(after.canaries.encode()).hexdigest() == after.nonce
     truth = truth_of(service, after)
     rows = places(canary_rows.read(after.canaries))
@@ -213,10 +213,10 @@ def test_no_correction_makes_a_canary_row_count(
     assert (truth.labels[rows] == truth_of(service, before).labels[rows]).all()
 
 
-def test_canary_rows_are_not_drawn_for_a_published_competition(
+def test_no_canary_rows_are_added_to_a_published_competition(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
-    with pytest.raises(CanariesRefused, match="before a competition is published"):
+    with pytest.raises(CanariesRefused, match="before the competition is published"):
         checked(service, competition, solution_csv(), canaries=FORTY)
 
 
@@ -239,7 +239,7 @@ def test_other_settings_keep_the_canary_rows_and_the_commitment(service, competi
     assert after.commitment == version.solution.commitment
 
 
-def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(service, competition: Competition):
+def test_clone_has_the_same_canary_rows_under_its_own_nonce(service, competition: Competition):
     with service.database.write() as session:
         draft = drafts.create(
             session, slug="next", settings=CompetitionSettings(title="Next"), actor=SHELL, now=service.now
@@ -253,7 +253,7 @@ def test_a_clone_has_the_same_canary_rows_under_a_nonce_of_its_own(service, comp
     assert commitment.value != solution.commitment
 
 
-def test_the_recount_leaves_canary_rows_out_too(service, competition: Competition):
+def test_recount_also_excludes_canary_rows(service, competition: Competition):
     version = live(service, competition)
     form = b"".join(publication.canonical_pieces(service.storage, solution=version.solution))
     recounted = read_truth(form, RecountSettings.from_dict(version.metric_settings))
@@ -262,7 +262,7 @@ def test_the_recount_leaves_canary_rows_out_too(service, competition: Competitio
     assert truth.rows(Split.PUBLIC).size == version.solution.public_row_count
 
 
-def test_the_list_is_public_with_the_solution_and_not_before(
+def test_list_is_published_with_the_solution_and_not_before(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
     with pytest.raises(SolutionNotPublished):
@@ -287,10 +287,10 @@ def test_the_list_is_public_with_the_solution_and_not_before(
         publication.canaries(service.reload(plain))
 
 
-def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
+def test_data_file_with_the_true_or_the_altered_labels_is_found(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
-    """In a small competition the altered labels are more than the check of data files lets pass."""
+    """In a small competition, the altered labels exceed the tolerance of the data file check."""
     solution = live(service, competition).solution
     hidden = hidden_by(service, [solution])
     for labels in (read_solution(solution_csv()).labels, truth_of(service, solution).labels):
@@ -299,10 +299,10 @@ def test_a_data_file_with_the_true_labels_or_with_the_altered_ones_is_found(
         assert Kind.LABEL in {each.kind for each in found.disclosures if each.column == "x"}
 
 
-def test_a_diagnosis_counts_pairs_with_the_true_labels(
+def test_diagnosis_counts_pairs_with_the_true_labels(
     service, competition: Competition, solution_csv: Callable[..., bytes]
 ):
-    """Pairs count Ignored rows too, and a diagnosis may be published."""
+    """Pairs include Ignored rows, and a diagnosis may be published."""
     loaded = LiveSolution.load(service.storage, live(service, competition))
     shown = analysis.solution_of(loaded, "toxicity")
     assert (shown.labels == read_solution(solution_csv()).labels).all()

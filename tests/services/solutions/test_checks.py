@@ -1,4 +1,4 @@
-"""Which identities of a solution's report can be ticked, which are proposed, and why others are not."""
+"""Identities in a solution's report: selectable, proposed, and excluded with a reason."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from grader.services.solutions.checks import candidates
 
 
 def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, positives: int = 500):
-    """Return a report with these identities: positives and negatives, public and private."""
+    """Return a report with the given positive and negative rows per identity and split."""
 
     def line(name: str, counts: tuple[int, int, int, int]) -> dict[str, Any]:
         public, private = counts[:2], counts[2:]
@@ -28,7 +28,7 @@ def report_of(cells: dict[str, tuple[int, int, int, int]], *, rows: int = 1000, 
     }
 
 
-def test_each_identity_that_is_not_proposed_says_why():
+def test_each_identity_that_is_not_proposed_has_a_reason():
     found = candidates(
         report_of(
             {
@@ -43,13 +43,13 @@ def test_each_identity_that_is_not_proposed_says_why():
     told = {each.name: (each.why_not, each.is_refused) for each in found}
     assert told == {
         "male": ("", False),
-        "rare": ("Only 12 negative rows in the private split; proposed from 25.", False),
-        "none": ("No negative row of the public split mentions it: an AUC would be undefined.", True),
-        "all": ("Every positive row of the public split mentions it: an AUC would be undefined.", True),
+        "rare": ("Only 12 negative rows in the private split. The minimum is 25.", False),
+        "none": ("No negative row of the public split mentions it, so an AUC would be undefined.", True),
+        "all": ("Every positive row of the public split mentions it, so an AUC would be undefined.", True),
     }
 
 
-def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused():
+def test_column_that_is_not_a_valid_identity_is_listed_and_rejected():
     report = report_of({"male": (40, 50, 60, 70)})
     report["near_misses"] = [{"name": "female", "role": "identity", "message": "Column female: 2 values."}]
     [male, female] = candidates(report, min_class_rows=25)
@@ -58,7 +58,7 @@ def test_a_column_that_cannot_be_read_as_an_identity_is_listed_and_refused():
 
 
 @given(st.tuples(*[st.integers(0, 500)] * 4), st.integers(1, 60))
-def test_what_is_proposed_has_enough_rows_of_each_class_in_each_split(counts, least: int):
+def test_proposed_identities_have_enough_rows_of_each_class_in_each_split(counts, least: int):
     [found] = candidates(report_of({"x": counts}), min_class_rows=least)
     has_all = 500 in counts
     assert found.is_refused == (0 in counts or has_all)

@@ -1,4 +1,4 @@
-"""Taking in a solution: the secret split, the identity set, what is refused."""
+"""Solution intake: the secret split, the identities, and rejected solutions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ def strata(rows: int, seed: int = 3) -> tuple[list[str], Any, dict[str, Any]]:
     return ids, positive, members
 
 
-def test_a_usage_column_is_kept_as_it_is(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
+def test_usage_column_is_kept_unchanged(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
     stored = store(solution_csv())
     assert (stored.row_count, stored.public_row_count, stored.private_row_count) == (400, 200, 200)
     codes = {b"Public": PUBLIC, b"Private": PRIVATE}
@@ -52,7 +52,7 @@ def test_a_usage_column_is_kept_as_it_is(store, storage: LocalStorage, solution_
     assert stored.report["split_by"] == "usage"
 
 
-def test_the_blobs_give_back_the_solution(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
+def test_blobs_contain_the_whole_solution(store, storage: LocalStorage, solution_csv: Callable[..., bytes]):
     csv = (
         solution_csv().replace(b"r5,0,0", b"r5,0,").replace(b"r5,1,0", b"r5,1,").replace(b"r5,1,1", b"r5,1,")
     )
@@ -65,7 +65,7 @@ def test_the_blobs_give_back_the_solution(store, storage: LocalStorage, solution
     assert RowIds.from_bytes(storage.read(stored.row_ids_sha256)) == solution.row_ids
 
 
-def test_the_sample_submission_names_every_row_in_id_order(
+def test_sample_submission_contains_every_row_in_id_order(
     store, storage: LocalStorage, solution_csv: Callable[..., bytes]
 ):
     header, *rows = storage.read(store(solution_csv()).sample_submission_sha256).decode().splitlines()
@@ -93,7 +93,7 @@ def test_every_stratum_is_halved_to_within_one_row():
                 assert abs(np.count_nonzero(stratum == PUBLIC) - np.count_nonzero(stratum == PRIVATE)) <= 1
 
 
-def test_the_split_does_not_follow_from_the_order_or_the_id():
+def test_split_does_not_follow_from_the_order_or_the_id():
     ids, positive, members = strata(4000)
     usage = split_in_half(ids, positive, members, key=b"key")
     public = usage == PUBLIC
@@ -101,7 +101,7 @@ def test_the_split_does_not_follow_from_the_order_or_the_id():
     assert 0.45 < np.mean(public[:-1] == public[1:]) < 0.55
 
 
-def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file():
+def test_split_of_a_row_does_not_depend_on_the_order_of_the_file():
     ids, positive, members = strata(500)
     usage = split_in_half(ids, positive, members, key=b"key")
     order = np.random.default_rng(1).permutation(500)
@@ -114,7 +114,7 @@ def test_the_split_of_a_row_does_not_depend_on_the_order_of_the_file():
     assert np.array_equal(shuffled, usage[order])
 
 
-def test_splitting_nothing_gives_nothing():
+def test_splitting_zero_rows_returns_zero_rows():
     assert split_in_half([], np.zeros(0, bool), {}, key=b"key").size == 0
 
 
@@ -131,14 +131,12 @@ def test_identities_with_25_rows_of_each_class_in_each_split_are_proposed(
     assert stored.report["splits"]["public"]["rows"] == 200
 
 
-def test_named_identities_make_the_score_even_if_they_are_few(store, solution_csv: Callable[..., bytes]):
+def test_named_identities_are_used_even_if_they_are_rare(store, solution_csv: Callable[..., bytes]):
     stored = store(solution_csv(rows=60), identities=["muslim"])
     assert stored.rules == Rules(identities=("muslim",), metric=MetricSettings())
 
 
-def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
-    store, solution_csv: Callable[..., bytes]
-):
+def test_undefined_cell_is_rejected_with_its_split_and_its_reason(store, solution_csv: Callable[..., bytes]):
     lines = solution_csv().decode().splitlines()
     never = [lines[0] + ",nobody"] + [f"{line},0" for line in lines[1:]]
     with pytest.raises(UnusableSolution) as caught:
@@ -149,18 +147,18 @@ def test_an_undefined_cell_is_refused_with_its_split_and_its_reason(
     assert any("private split" in problem for problem in caught.value.problems)
 
 
-def test_a_split_without_rows_is_refused(store, solution_csv: Callable[..., bytes]):
+def test_split_without_rows_is_rejected(store, solution_csv: Callable[..., bytes]):
     with pytest.raises(UnusableSolution, match="private split"):
         store(solution_csv().replace(b"Private", b"Public"), identities=["female"])
 
 
-def test_a_solution_in_which_no_identity_is_frequent_is_refused(store, solution_csv: Callable[..., bytes]):
+def test_solution_without_a_frequent_identity_is_rejected(store, solution_csv: Callable[..., bytes]):
     with pytest.raises(UnusableSolution, match="at least 25 positive and 25 negative"):
         store(solution_csv(rows=60))
 
 
 @pytest.mark.parametrize("identities", [[], ["female", "martian"]])
-def test_identities_must_be_there(store, solution_csv: Callable[..., bytes], identities: list[str]):
+def test_unknown_identities_are_rejected(store, solution_csv: Callable[..., bytes], identities: list[str]):
     with pytest.raises(UnusableSolution):
         store(solution_csv(), identities=identities)
 

@@ -1,4 +1,4 @@
-"""Coarse modes of feedback: what is stored and shown of files, in whatever order they are scored."""
+"""Coarse feedback modes: stored and displayed feedback for any order of scoring."""
 
 import threading
 from datetime import timedelta
@@ -46,7 +46,7 @@ IN_LADDER = [True, False, True, False, True]
 
 
 def end(service, job_id: int, *outcomes: Outcome):
-    """Let each try of a job have an outcome."""
+    """Record these outcomes for the attempts of a job."""
     for place, outcome in enumerate(outcomes, 1):
         now = service.now + 10 * place * HOUR
         with service.database.write() as session:
@@ -56,7 +56,7 @@ def end(service, job_id: int, *outcomes: Outcome):
 
 
 def merge(service, competition: Competition, *, taken, into) -> int:
-    """Give one team's files to another, and return the other."""
+    """Transfer one team's files to another; return the id of the other team."""
     old, new = (service.submission(each).team_id for each in (taken, into))
     with service.database.write() as session:
         own = lookup.lock(session, competition_id=competition.id)
@@ -83,7 +83,7 @@ def with_power(settings: dict[str, Any], power: float) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER, Feedback.NOISED, Feedback.BLIND])
-def test_each_coarse_mode_shows_what_its_rule_says(service, coarse, mode: Feedback):
+def test_each_coarse_mode_shows_feedback_according_to_its_rule(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
@@ -96,7 +96,7 @@ def test_each_coarse_mode_shows_what_its_rule_says(service, coarse, mode: Feedba
     assert [units for _, units in standings] == ([] if best is None else [best])
 
 
-def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(service, coarse):
+def test_stored_basis_yields_the_standard_error_of_the_paired_difference(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition, (0.2, 0.9))
     service.score(*sent)
@@ -120,9 +120,7 @@ def test_the_stored_basis_gives_the_standard_error_of_the_paired_difference(serv
 
 
 @pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3), (1, 0, 3, 2, 4)])
-def test_a_ladder_goes_by_the_order_of_acceptance_whatever_is_scored_first(
-    service, coarse, order: tuple[int, ...]
-):
+def test_ladder_follows_the_order_of_acceptance_not_of_scoring(service, coarse, order: tuple[int, ...]):
     competition = coarse(Feedback.LADDER)
     jobs_in_order = [job_id for sent in send(service, competition) for job_id in sent.job_ids]
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -135,7 +133,7 @@ def test_a_ladder_goes_by_the_order_of_acceptance_whatever_is_scored_first(
     assert [units is not None for _, units in sorted(shown(service).items())] == IN_LADDER
 
 
-def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(service, coarse):
+def test_file_waits_only_for_earlier_files_of_its_team(service, coarse):
     competition = coarse(Feedback.LADDER)
     first, second = send(service, competition, (0.2, 0.9))
     (other,) = send(service, competition, (0.4,), user="bob")
@@ -148,7 +146,7 @@ def test_a_file_waits_for_the_ones_that_its_team_sent_before_and_for_no_others(s
     assert scorer.run(second.job_ids[0])
 
 
-def test_in_other_modes_nobody_waits(service, coarse):
+def test_files_in_other_modes_do_not_wait(service, coarse):
     competition = coarse(Feedback.TIERED)
     first, second = send(service, competition, (0.2, 0.9))
     scorer = Scorer(service.database, service.storage, lease=LEASE)
@@ -157,7 +155,7 @@ def test_in_other_modes_nobody_waits(service, coarse):
     assert scorer.run(first.job_ids[0])
 
 
-def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_scored(service, coarse):
+def test_failed_file_blocks_no_other_and_is_inserted_in_order_when_scored(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition, (0.2, 0.9, 1.5))
     service.score(sent[0])
@@ -175,7 +173,7 @@ def test_a_file_that_failed_holds_nobody_up_and_takes_its_place_when_it_is_score
     assert len(shown(service)) == 3
 
 
-def test_a_merge_makes_one_ladder_of_two(service, coarse):
+def test_merge_combines_two_ladders_into_one(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = [*send(service, competition, (0.9, 1.5)), *send(service, competition, (0.2, 0.5), user="bob")]
     for each in sent:
@@ -186,7 +184,7 @@ def test_a_merge_makes_one_ladder_of_two(service, coarse):
 
 
 @pytest.mark.parametrize("outcome", ["rejected", "failed", "lost"])
-def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(service, coarse, outcome: str):
+def test_file_without_a_score_frees_files_waiting_for_it_since_a_merge(service, coarse, outcome: str):
     competition = coarse(Feedback.LADDER)
     (pending,) = send(service, competition, (0.9,))
     (scored,) = send(service, competition, (0.2,), user="bob")
@@ -209,7 +207,7 @@ def test_a_file_without_a_score_frees_what_waited_for_it_since_a_merge(service, 
 
 
 @pytest.mark.parametrize("mode", [Feedback.TIERED, Feedback.LADDER])
-def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
+def test_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
     service, coarse, prepare_version, mode: Feedback
 ):
     competition = coarse(mode)
@@ -230,7 +228,7 @@ def test_a_rescoring_shows_the_files_of_a_team_whose_last_one_fails(
     assert [each for each, _ in public_standings(service).values()] == list(again)
 
 
-def test_a_rescoring_climbs_the_ladder_again(service, coarse, prepare_version):
+def test_rescoring_recomputes_the_ladder(service, coarse, prepare_version):
     competition = coarse(Feedback.LADDER)
     for name in ("ada", "bob"):
         service.score(*send(service, competition, user=name))
@@ -257,7 +255,7 @@ def test_a_rescoring_climbs_the_ladder_again(service, coarse, prepare_version):
     assert shown(service) == before
 
 
-def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(service, coarse, prepare_version):
+def test_pending_file_is_left_to_the_live_version_of_a_ladder(service, coarse, prepare_version):
     competition = coarse(Feedback.LADDER)
     first, second = send(service, competition, (0.2, 0.9))
     service.score(first)
@@ -274,7 +272,7 @@ def test_a_pending_file_is_left_to_the_live_version_of_a_ladder(service, coarse,
     assert shown(service, version.id) == shown(service)
 
 
-def test_the_steps_of_the_chart_are_what_a_ladder_shows(service, coarse):
+def test_chart_shows_the_steps_of_the_ladder(service, coarse):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition)
     service.score(*sent)
@@ -296,7 +294,7 @@ def test_blind_has_no_public_leaderboard(service, coarse):
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Feedback if mode.is_coarse])
-def test_free_places_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
+def test_free_slots_go_to_the_best_true_public_scores_which_are_hidden_until_the_reveal(
     service, coarse, mode: Feedback
 ):
     """The best true score belongs to a file that a ladder and `blind` do not show."""
@@ -330,7 +328,7 @@ def test_free_places_go_to_the_best_true_public_scores_which_are_hidden_until_th
         assert {each.id for each in verification.competing(session, version=version)} == competed
 
 
-def test_a_late_file_leaves_the_ranks_of_the_day(service, coarse):
+def test_late_file_does_not_affect_daily_ranks(service, coarse):
     competition = coarse(Feedback.LADDER, closes_at=service.now + HOUR)
     (sent,) = send(service, competition, (0.2,))
     service.score(sent)
@@ -350,7 +348,7 @@ def test_a_late_file_leaves_the_ranks_of_the_day(service, coarse):
 
 
 @pytest.mark.parametrize("mode", [Feedback.LADDER, Feedback.BLIND])
-def test_a_team_sees_what_is_shown_and_an_organizer_the_score(service, coarse, mode: Feedback):
+def test_team_sees_the_feedback_and_an_organizer_the_score(service, coarse, mode: Feedback):
     competition = coarse(mode)
     sent = send(service, competition)
     service.score(*sent)
@@ -381,14 +379,14 @@ def test_a_team_sees_what_is_shown_and_an_organizer_the_score(service, coarse, m
         assert own.gain_units == units - shown(service)[sent[2].submission.id]
 
 
-def test_a_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse):
+def test_benchmark_is_rounded_down_to_the_step_and_hidden_in_blind(coarse):
     competition = coarse(Feedback.LADDER, slug="ladder")
     assert shown_scores.benchmark_units(competition, 0.91999) == 90000
     competition = coarse(Feedback.BLIND, slug="blind")
     assert shown_scores.benchmark_units(competition, 0.91999) is None
 
 
-def test_what_a_mode_withholds_contains_the_score_itself():
+def test_withheld_values_include_the_score_itself():
     for mode in Feedback:
         for viewer in (Viewer.PUBLIC, Viewer.PARTICIPANT, Viewer.TEAM):
             seen = visible_fields(viewer, Phase.OPEN, mode)
@@ -407,7 +405,7 @@ def test_noise_does_not_average_out_over_equal_files(service, coarse):
 
 
 @pytest.mark.both_databases
-def test_four_workers_at_once_climb_the_same_ladder(service, coarse):
+def test_four_simultaneous_workers_produce_the_same_ladder(service, coarse):
     competition = coarse(Feedback.LADDER)
     everything = [*send(service, competition), *send(service, competition, user="bob")]
     left = {job_id for each in everything for job_id in each.job_ids}

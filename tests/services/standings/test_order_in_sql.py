@@ -1,4 +1,4 @@
-"""The rule of order in SQL: both databases sort and count as the pure function does."""
+"""Ranking order in SQL: both databases sort and count like the pure function."""
 
 import random
 from datetime import timedelta
@@ -21,7 +21,7 @@ SHORTEST = timedelta(microseconds=1)
 
 
 def draw(chance: random.Random, sent: list[Any], now) -> list[Entry]:
-    """Return an entry for some of the teams, with few scores and times, so that most are tied."""
+    """Return entries for some of the teams, most of them tied in score or time."""
     scores, times = chance.choice([(1, 1), (1, 3), (2, 2), (3, 1)])
     return [
         Entry(each.team_id, each.id, chance.randrange(scores), now + chance.randrange(times) * SHORTEST)
@@ -29,7 +29,7 @@ def draw(chance: random.Random, sent: list[Any], now) -> list[Entry]:
     ]
 
 
-def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(service):
+def test_both_databases_order_and_rank_tied_entries_like_the_pure_rule(service):
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in NAMES]
     with service.database.write() as session:
@@ -48,6 +48,6 @@ def test_both_databases_order_and_rank_tied_entries_as_the_pure_rule_does(servic
             assert found == [line.rank for line in expected]
 
 
-def test_no_column_of_the_rule_can_be_null_for_the_databases_sort_nulls_differently():
+def test_ranking_columns_are_not_nullable_because_databases_sort_nulls_differently():
     columns = Standing.__table__.columns
     assert not any(columns[column.name].nullable for column in order.COLUMNS)

@@ -1,4 +1,4 @@
-"""Places asked of the database: those of the pure ranking, on the asked board alone."""
+"""Ranks computed by the database: equal to the pure ranking, for one leaderboard only."""
 
 from datetime import timedelta
 from itertools import product
@@ -13,14 +13,15 @@ from grader.services.competitions import lookup
 from grader.services.standings import rows
 from grader.services.standings.places import Standings
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the boards' tests have both
+# The leaderboard tests run on both databases.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
 def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
-    """The live version of a competition with five teams' entries, between those of other boards."""
+    """The live version of a competition with entries of five teams, next to other leaderboards."""
     competition = service.competition()
     sent = [service.submit(competition, user=name).submission for name in ("ada", "bob", "cyd", "dan", "eve")]
     entries = [
@@ -39,7 +40,7 @@ def board(service, prepare_version) -> tuple[Any, int, list[Entry]]:
     return service, live, entries
 
 
-def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
+def test_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
     service, live, entries = board
     tried = [
         Entry(team, submission, units, service.now + minutes * MINUTE)
@@ -65,7 +66,7 @@ def test_an_entry_has_the_rank_of_the_pure_ranking_among_the_other_teams(board):
         assert public.places_of([]) == []
 
 
-def test_a_board_is_asked_for_its_own_teams(board):
+def test_only_teams_of_the_given_leaderboard_are_counted(board):
     service, live, entries = board
     ranked = {line.entry.team_id: line.rank for line in order.rank(entries)}
     first, *_, last = (entry.team_id for entry in entries)

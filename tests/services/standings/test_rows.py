@@ -1,4 +1,4 @@
-"""The rows behind the boards: the best entry stands, and only what was asked for is written again."""
+"""Leaderboard rows: best entries, and rewrites limited to the requested teams."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,10 +11,11 @@ from grader.ranking.order import Entry
 from grader.services.competitions import lookup
 from grader.services.standings import rows as standing_rows
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no rule here knows the kind
+# No rule here depends on the database.
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 MINUTE = timedelta(minutes=1)
-Rows = dict[tuple[int, Split, int], int]  # of version, split and team: the submission
+Rows = dict[tuple[int, Split, int], int]  # Submission id by version, split and team.
 
 
 class World:
@@ -32,7 +33,7 @@ class World:
         self.live = service.reload(self.competition).live_scoring_version_id
 
     def score(self):
-        """Let every team's first file be the best in public, and its second one in private."""
+        """Score all files so that each team's first is better in public, its second in private."""
         self.service.score(*self.accepted)
         scores = [(Split.PUBLIC, 8), (Split.PUBLIC, 7), (Split.PUBLIC, 6), (Split.PUBLIC, 5)]
         scores += [(Split.PRIVATE, 1), (Split.PRIVATE, 2), (Split.PRIVATE, 3), (Split.PRIVATE, 4)]
@@ -42,7 +43,7 @@ class World:
                 session.execute(update(Score).where(*of_file).values(score=tenths / 10))
 
     def entry(self, number: int, units: int, team: int | None = None) -> Entry:
-        """An entry of a file: its number tells the order of the files and of their times."""
+        """Return an entry for a file; the file's number determines the order and the times."""
         team = team or (self.ada, self.bob)[number % 2]
         return Entry(team, self.files[number], units, self.service.now + number * MINUTE)
 
@@ -56,7 +57,7 @@ class World:
             standing_rows.rebuild(session, competition=competition, team_ids=team_ids)
 
     def put(self, *entries: Entry, split: Split = Split.PUBLIC):
-        """Write rows in place of all others of a split."""
+        """Replace all rows of a split."""
         with self.service.database.write() as session:
             for row in session.scalars(select(Standing).where(Standing.split == split)):
                 session.delete(row)
@@ -81,7 +82,7 @@ def world(service) -> World:
     return World(service)
 
 
-def test_of_new_entries_the_best_stands_and_of_equal_ones_the_earliest(world: World):
+def test_best_new_entry_is_kept_and_the_earliest_of_equal_ones(world: World):
     entries = [world.entry(number, units, world.ada) for number, units in enumerate((5, 9, 9, 7))]
     for order in (entries, entries[::-1], entries[2:] + entries[:2]):
         world.put()
@@ -89,7 +90,7 @@ def test_of_new_entries_the_best_stands_and_of_equal_ones_the_earliest(world: Wo
         assert world.entries(Split.PUBLIC) == {entries[1]}
 
 
-def test_an_entry_takes_the_place_of_a_worse_one_only(world: World):
+def test_entry_replaces_only_a_worse_one(world: World):
     old, others = world.entry(1, 7, world.ada), world.entry(3, 1)
     for units, number, stands in ((6, 1, False), (7, 0, True), (7, 2, False), (8, 3, True)):
         new = world.entry(number, units, world.ada)
@@ -98,7 +99,7 @@ def test_an_entry_takes_the_place_of_a_worse_one_only(world: World):
         assert world.entries(Split.PUBLIC) == {new if stands else old, others}
 
 
-def test_a_disqualified_team_has_no_entry_and_private_rows_stay_as_they_are(world: World):
+def test_disqualified_team_has_no_entry_and_private_rows_stay_unchanged(world: World):
     private = world.entry(1, 3)
     world.put()
     world.put(private, split=Split.PRIVATE)
@@ -109,7 +110,7 @@ def test_a_disqualified_team_has_no_entry_and_private_rows_stay_as_they_are(worl
     assert world.entries(Split.PRIVATE) == {private}
 
 
-def test_what_another_process_has_written_meanwhile_is_compared(world: World):
+def test_entry_written_concurrently_by_another_process_is_compared(world: World):
     old, theirs, ours = (world.entry(number, units) for number, units in ((2, 5), (0, 9), (2, 7)))
     world.put(old)
     with world.service.database.write() as session:
@@ -123,7 +124,7 @@ def test_what_another_process_has_written_meanwhile_is_compared(world: World):
     assert [each.score_units for each in world.entries(Split.PUBLIC)] == [theirs.score_units]
 
 
-def test_only_the_asked_teams_are_written_again_and_the_days_ranks_forgotten(world: World):
+def test_only_requested_teams_are_rewritten_and_the_days_ranks_deleted(world: World):
     world.score()
     wrong = world.entry(2, 1), world.entry(3, 1)
     world.put(*wrong)
@@ -138,7 +139,7 @@ def test_only_the_asked_teams_are_written_again_and_the_days_ranks_forgotten(wor
         assert session.scalars(select(DailyRank)).all() == []
 
 
-def test_private_rows_are_those_of_the_live_version_from_the_settling_on(
+def test_private_rows_belong_to_the_live_version_once_settled(
     world: World, prepare_version: Callable[..., ScoringVersion]
 ):
     world.score()
@@ -159,7 +160,7 @@ def test_private_rows_are_those_of_the_live_version_from_the_settling_on(
     with world.service.database.write() as session:
         session.get_one(Competition, world.competition.id).settled_at = world.service.now
     world.rebuild(*both)
-    # One file of each competes, the first one, though the second is better in private.
+    # Only the first file of each team competes, although the second is better in private.
     private = {(world.live, Split.PRIVATE, team): public[world.live, Split.PUBLIC, team] for team in both}
     assert world.rows() == public | private
     assert world.entries(Split.PRIVATE) == {world.entry(0, 10_000), world.entry(1, 20_000)}

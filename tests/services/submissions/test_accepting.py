@@ -1,4 +1,4 @@
-"""Accepting files: deadline, teams, jobs, and whose they are."""
+"""Acceptance of files: deadline, teams, jobs and ownership."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,7 @@ def accept(service, competition, **options) -> accepting.Accepted:
         return accepting.accept(session, competition=competition, **({"now": service.now} | options))
 
 
-def test_an_accepted_file_waits_with_one_job_under_the_live_version(service):
+def test_accepted_file_is_pending_with_one_job_under_the_live_version(service):
     competition = service.competition()
     accepted = accept(service, competition, description="first try")
     submission = service.submission(accepted)
@@ -53,7 +53,7 @@ def test_an_accepted_file_waits_with_one_job_under_the_live_version(service):
         assert job.scoring_version_id == service.reload(competition).live_scoring_version_id
 
 
-def test_the_databases_clock_is_read_when_no_time_is_given(service):
+def test_databases_clock_is_used_without_a_given_time(service):
     before = accept(service, service.competition(), now=None).submission.submitted_at
     assert before > service.now and before.utcoffset() == timedelta()
 
@@ -73,7 +73,7 @@ def test_files_are_accepted_before_the_deadline_and_not_at_it(service):
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
 
 
-def test_a_late_file_is_scored_and_stands_on_no_board(service):
+def test_late_file_is_scored_and_is_on_no_leaderboard(service):
     competition = service.competition()
     service.score(service.submit(competition))
     service.reveal(competition)
@@ -84,7 +84,7 @@ def test_a_late_file_is_scored_and_stands_on_no_board(service):
         assert late.submission.id not in session.scalars(select(Standing.submission_id)).all()
 
 
-def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service):
+def test_first_file_creates_a_one_person_team_that_is_kept(service):
     competition = service.competition()
     first, second = accept(service, competition), accept(service, competition)
     assert first.submission.team_id == second.submission.team_id
@@ -93,12 +93,12 @@ def test_a_person_gets_a_team_of_one_with_the_first_file_and_keeps_it(service):
         assert session.scalars(select(TeamMember)).one().user_id == service.user().id
 
 
-def test_a_person_has_a_team_in_each_competition(service):
+def test_user_has_a_separate_team_in_each_competition(service):
     one, other = service.competition("one"), service.competition("other")
     assert accept(service, one).submission.team_id != accept(service, other).submission.team_id
 
 
-def test_a_taken_team_name_gets_a_number(service):
+def test_duplicate_team_name_gets_a_number(service):
     competition = service.competition()
     with service.database.write() as session:
         session.add(Team(competition_id=competition.id, name="Ada", name_key="ada", created_at=service.now))
@@ -107,7 +107,7 @@ def test_a_taken_team_name_gets_a_number(service):
         assert session.get_one(Team, team_id).name == "ada (2)"
 
 
-def test_first_files_sent_at_once_make_one_team(service):
+def test_simultaneous_first_files_create_one_team(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, now=None)] * 8)
     assert all(isinstance(each, Accepted) for each in sent), sent
@@ -129,12 +129,12 @@ def test_first_files_sent_at_once_make_one_team(service):
         ("\ud800", "submission.csv"),
     ],
 )
-def test_file_names_are_kept_without_folders_and_controls(service, sent: str, kept: str):
+def test_folders_and_control_characters_are_removed_from_file_names(service, sent: str, kept: str):
     accepted = accept(service, service.competition(), file_name=sent)
     assert service.submission(accepted).file_name == kept
 
 
-def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service):
+def test_description_has_a_limit_and_can_be_changed_by_its_team_only(service):
     accepted = accept(service, service.competition())
     submission_id = accepted.submission.id
     with service.database.write() as session:
@@ -149,7 +149,7 @@ def test_a_description_has_a_limit_and_can_be_changed_by_its_team_only(service):
         accepting.describe(session, user=stranger, submission_id=submission_id, description="mine")
 
 
-def test_another_teams_submission_is_as_unknown_as_none(service):
+def test_submission_of_another_team_is_not_found(service):
     accepted = accept(service, service.competition())
     stranger = service.user("eve")
     with service.database.read() as session:
@@ -179,11 +179,11 @@ def test_own_submissions_are_listed_newest_first_in_pages(service):
     assert (none.rows, none.page_count) == ((), 1)
 
 
-def test_the_size_cap_grows_with_the_solution(service):
+def test_size_limit_grows_with_the_solution(service):
     assert accepting.size_cap(service.reload(service.competition())) == 50_000_000
 
 
-def test_one_of_many_that_claim_a_job_at_once_gets_it(service):
+def test_only_one_of_many_simultaneous_claims_of_a_job_succeeds(service):
     [job_id] = accept(service, service.competition()).job_ids
 
     def claim():
@@ -194,27 +194,29 @@ def test_one_of_many_that_claim_a_job_at_once_gets_it(service):
     assert claimed.job_id == job_id
 
 
-def test_bytes_that_the_team_has_sent_before_are_told_and_use_nothing(service):
+def test_file_identical_to_an_earlier_one_is_reported_and_uses_no_submission(service):
     competition = service.competition()
     first = service.submit(competition, after=timedelta(hours=2, minutes=2))
-    with pytest.raises(IdenticalFile, match="It is not scored yet"):
+    with pytest.raises(IdenticalFile, match="That submission is not scored yet"):
         service.submit(competition, after=3 * HOUR, again=False)
     service.score(first)
     with pytest.raises(IdenticalFile) as told:
         service.submit(competition, after=3 * HOUR, again=False)
     number = first.submission.id
-    assert told.value.message == f"Identical to #{number} of 2026-01-05 14:02 UTC, no submission used."
+    assert told.value.message == (
+        f"This file is identical to submission #{number} from 2026-01-05 14:02 UTC. It used no submission."
+    )
     assert service.submit(competition, again=True).submission.id != first.submission.id
 
 
-def test_the_same_bytes_are_new_for_another_team_and_in_another_competition(service):
+def test_same_file_is_new_for_another_team_and_in_another_competition(service):
     competition = service.competition()
     service.submit(competition)
     service.submit(competition, user="eve", again=False)
     service.submit(service.competition("other"), again=False)
 
 
-def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service):
+def test_same_file_is_accepted_again_after_a_failure_or_a_rejection(service):
     competition = service.competition()
     for place, status in enumerate((SubmissionStatus.FAILED, SubmissionStatus.REJECTED)):
         first = service.submit(competition, seed=place, again=False)
@@ -223,23 +225,25 @@ def test_after_a_failure_or_a_rejection_the_same_bytes_are_a_new_try(service):
         service.submit(competition, seed=place, again=False)
 
 
-def test_a_repeated_request_with_its_key_gets_the_first_submission_and_uses_nothing(service):
+def test_repeated_idempotency_key_returns_the_first_submission_and_uses_none(service):
     competition = service.competition(closes_at=service.now + HOUR, max_daily_submissions=1)
     first = accept(service, competition, idempotency_key="one", again=False)
-    for later in (timedelta(), 2 * HOUR):  # also when the limit is reached, and after the close
+    # The second time is after the limit is reached and after the close.
+    for later in (timedelta(), 2 * HOUR):
         again = accept(service, competition, idempotency_key="one", again=False, now=service.now + later)
         assert (again.submission.id, again.job_ids, again.is_new) == (first.submission.id, (), False)
     with pytest.raises(IdempotencyKeyReused) as reused:
         accept(service, competition, idempotency_key="one", blob=StoredBlob("1" * 64, 10))
     assert reused.value.submission_id == first.submission.id
-    accept(service, competition, user=service.user("eve"), idempotency_key="two")  # has a team from then on
+    # Eve has a team from now on.
+    accept(service, competition, user=service.user("eve"), idempotency_key="two")
     with service.database.write() as session:
         session.get_one(Competition, competition.id).max_daily_submissions = None
     other = accept(service, competition, idempotency_key="one", user=service.user("eve"))
     assert other.is_new
 
 
-def test_requests_with_one_key_that_come_at_once_make_one_submission(service):
+def test_simultaneous_requests_with_one_key_create_one_submission(service):
     competition, user = service.competition(), service.user()
     sent = race(*[lambda: accept(service, competition, user=user, idempotency_key="one", now=None)] * 8)
     assert len({each.submission.id for each in sent}) == 1
@@ -248,22 +252,23 @@ def test_requests_with_one_key_that_come_at_once_make_one_submission(service):
 
 
 @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä"])
-def test_a_key_that_cannot_be_kept_is_refused(service, key: str):
+def test_invalid_key_is_rejected(service, key: str):
     with pytest.raises(InvalidIdempotencyKey, match="1 to 128 printable"):
         accept(service, service.competition(), idempotency_key=key)
 
 
-def test_a_submission_is_of_the_members_of_its_team_alone(service):
+def test_submission_belongs_to_the_members_of_its_team_only(service):
     competition = service.competition()
     accepted = accept(service, competition)
-    accept(service, competition, user=service.user("eve"))  # has a team too, another one
+    # Eve also has a team, but a different one.
+    accept(service, competition, user=service.user("eve"))
     with service.database.read() as session:
         submission = session.get_one(Submission, accepted.submission.id)
         for name, is_own in (("ada", True), ("eve", False), ("zoe", False)):
             assert accepting.is_own(session, submission=submission, user=service.user(name)) is is_own
 
 
-def test_who_has_no_team_has_an_empty_list_of_one_page(service):
+def test_user_without_a_team_has_an_empty_list_of_one_page(service):
     with service.database.read() as session:
         page = accepting.list_of(session, team=None, page=3)
     assert page == Page((), page=3, page_count=1, count=0)
@@ -283,32 +288,32 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
             {"closes_at": MOMENT},
         ),
         (CompetitionClosed(None), "This competition closed. The file was not accepted.", {"closes_at": None}),
-        (DescriptionTooLong(1501), "at most 500 characters; this one has 1,501.", {"length": 1501}),
+        (DescriptionTooLong(1501), "has 1,501 characters. Shorten it to at most 500.", {"length": 1501}),
         (UnknownSubmission(submission_id=7), "You have no submission 7.", {"submission_id": 7}),
         (FileDeleted(submission=Submission(id=7)), "The file of submission #7 was rejected", {}),
         (IdempotencyKeyReused(submission_id=7), "belongs to submission #7", {"submission_id": 7}),
         (
             IdenticalFile(Submission(id=7, submitted_at=MOMENT, status=SubmissionStatus.PENDING)),
-            "#7 of 2026-03-04 05:06 UTC, no submission used. It is not scored yet.",
+            "#7 from 2026-03-04 05:06 UTC. It used no submission. That submission is not",
             {"submission_id": 7},
         ),
     ],
 )
-def test_a_refusal_of_a_file_says_when_and_which(refusal: Exception, message: str, facts: dict[str, Any]):
+def test_error_contains_times_and_related_submissions(
+    refusal: Exception, message: str, facts: dict[str, Any]
+):
     assert message in str(refusal)
     assert {name: getattr(refusal, name) for name in facts} == facts
 
 
-def test_a_file_of_which_the_bytes_are_kept_is_there():
+def test_file_whose_content_is_stored_is_available():
     accepting.require_file(Submission(id=7))
     with pytest.raises(FileDeleted):
         accepting.require_file(Submission(id=7, file_deleted_at=MOMENT))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_file_gets_a_job_under_the_live_and_the_prepared_version_of_its_competition(
-    service, prepare_version
-):
+def test_file_gets_a_job_under_its_competitions_live_and_prepared_versions(service, prepare_version):
     competition, other = service.competition(), service.competition("other")
     retired, prepared, elsewhere = (prepare_version(each) for each in (competition, competition, other))
     with service.database.write() as session:
@@ -327,7 +332,7 @@ def test_a_file_gets_a_job_under_the_live_and_the_prepared_version_of_its_compet
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(service):
+def test_newest_of_two_identical_earlier_submissions_is_reported(service):
     competition = service.competition()
     first, second, third = (accept(service, competition, now=service.now + each * HOUR) for each in (1, 2, 0))
     with pytest.raises(IdenticalFile) as told:
@@ -341,7 +346,7 @@ def test_of_two_earlier_submissions_of_the_same_bytes_the_newest_is_named(servic
     assert told.value.submission_id == third.submission.id
 
 
-def test_an_accepted_file_comes_with_what_is_left_after_it(service):
+def test_accepted_file_is_returned_with_the_remaining_submissions(service):
     competition = service.competition(max_daily_submissions=4, max_total_submissions=9)
     service.user("root", is_admin=True)
 

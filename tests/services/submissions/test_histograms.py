@@ -1,4 +1,4 @@
-"""Histograms are counted once for all pages, and again when they are gone."""
+"""Cached histograms of predictions: shared by all pages and recomputed if missing."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def histograms(folder: Path) -> Histograms:
     return Histograms.of(Settings(data_dir=folder))
 
 
-def test_what_was_counted_is_read_back_as_it_was(tmp_path: Path):
+def test_cached_histogram_is_read_unchanged(tmp_path: Path):
     kept = histograms(tmp_path)
     assert kept.get(NAME) is None
     found = kept.count(NAME, np.random.default_rng(1).random(1000))
@@ -23,7 +23,7 @@ def test_what_was_counted_is_read_back_as_it_was(tmp_path: Path):
     assert histograms(tmp_path).get(NAME) == found
 
 
-def test_predictions_too_far_apart_are_kept_as_such(tmp_path: Path):
+def test_predictions_too_far_apart_are_stored_as_such(tmp_path: Path):
     kept = histograms(tmp_path)
     kept.count(NAME, np.array([-1e300, 1e300]))
     found = kept.get(NAME)
@@ -31,13 +31,13 @@ def test_predictions_too_far_apart_are_kept_as_such(tmp_path: Path):
     assert found.bins is None
 
 
-def test_a_damaged_one_is_as_good_as_gone(tmp_path: Path):
+def test_damaged_histogram_counts_as_missing(tmp_path: Path):
     kept = histograms(tmp_path)
     kept.count(NAME, np.array([0.5]))
     next((tmp_path / "cache" / "histograms").glob("*/*")).write_text('{"bins": null}')
     assert kept.get(NAME) is None
 
 
-def test_without_a_disk_it_is_counted_all_the_same(tmp_path: Path):
+def test_histogram_is_computed_without_a_disk_cache(tmp_path: Path):
     (tmp_path / "cache").touch()
     assert histograms(tmp_path).count(NAME, np.array([0.5])).bins is not None

@@ -1,4 +1,4 @@
-"""Why an upload is refused, decided about a situation without a database."""
+"""Rules for accepting uploads, applied to a situation without a database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -68,7 +68,7 @@ FREE = replace(FULL, used_today=0, used_total=0, pending=0, rejections_full_sinc
 
 
 def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situation:
-    """Return the situation of somebody in a team of an open competition, whose file nothing refuses."""
+    """Return the situation of a team member in an open competition whose file is accepted."""
     competition = Competition(
         **OPEN | {"entry_mode": EntryMode.OPEN, "rules": "", "rules_version": 1} | (of_competition or {})
     )
@@ -90,7 +90,7 @@ def situation(*, of_competition: dict[str, Any] | None = None, **facts) -> Situa
 
 
 EARLIER = Submission(id=7, sha256="1" * 64, submitted_at=MOMENT, status=SubmissionStatus.SCORED)
-# What keeps a file out, in the order in which it is told, and how the refusal of each is healed.
+# Reasons to reject a file, in the order in which they are reported, and the facts that cause each.
 FAULTS: list[tuple[type[ParticipantError], dict[str, Any]]] = [
     (NothingToScore, {"live_scoring_version": None}),
     (CompetitionArchived, {"state": CompetitionState.ARCHIVED}),
@@ -107,7 +107,7 @@ FAULTS: list[tuple[type[ParticipantError], dict[str, Any]]] = [
 
 
 def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> Situation:
-    """Return the situation of a file that all these keep out."""
+    """Return the situation of a file to which all these reasons apply."""
     given = {name: value for _, fault in faults for name, value in fault.items()}
     asked = {type_ for type_, _ in faults}
     earlier = Earlier(
@@ -126,18 +126,18 @@ def with_faults(faults: list[tuple[type[ParticipantError], dict[str, Any]]]) -> 
 
 
 @pytest.mark.parametrize("place", range(len(FAULTS)), ids=[fault.__name__ for fault, _ in FAULTS])
-def test_of_all_that_keeps_a_file_out_the_first_is_told(place: int):
+def test_first_of_several_reasons_is_reported(place: int):
     assert type(refusal(with_faults(FAULTS[place:]))) is FAULTS[place][0]
 
 
-def test_a_file_that_nothing_keeps_out_is_accepted_as_what_its_moment_makes_it():
+def test_acceptable_file_is_accepted_with_the_kind_for_its_time():
     assert refusal(situation()) is None
     assert kind(situation()) is SubmissionKind.NORMAL
     late = situation(of_competition=OVER | {"takes_late_submissions": True})
     assert (refusal(late), kind(late)) == (None, SubmissionKind.LATE)
 
 
-def test_the_files_of_organizers_come_at_any_time_and_use_no_limit():
+def test_files_of_organizers_are_accepted_at_any_time_and_use_no_limit():
     test = situation(
         of_competition={"paused_at": MOMENT, "opens_at": MOMENT + HOUR},
         role=Role.VIEWER,
@@ -150,7 +150,7 @@ def test_the_files_of_organizers_come_at_any_time_and_use_no_limit():
     assert type(refusal(archived)) is CompetitionArchived
 
 
-def test_a_repeated_request_is_refused_by_nothing_that_came_after_it():
+def test_repeated_request_is_not_rejected_for_later_events():
     repeated = situation(
         of_competition={"closes_at": MOMENT},
         allowance=FULL,
@@ -165,23 +165,23 @@ def test_a_repeated_request_is_refused_by_nothing_that_came_after_it():
     assert (type(refusal(changed)), changed.repeated) == (IdempotencyKeyReused, None)
 
 
-def test_a_key_that_cannot_be_kept_is_told_before_the_close():
+def test_invalid_key_is_reported_before_the_close():
     closed = situation(of_competition={"closes_at": MOMENT}, file=SentFile("0" * 64, idempotency_key=""))
     assert type(refusal(closed)) is InvalidIdempotencyKey
 
 
-def test_identical_bytes_come_again_on_wish():
+def test_identical_file_is_accepted_on_request():
     assert refusal(situation(file=SentFile("1" * 64, again=True), earlier=Earlier(of_bytes=EARLIER))) is None
 
 
-def test_without_a_file_the_same_rules_say_whether_one_could_be_sent():
+def test_same_rules_without_a_file_tell_whether_one_could_be_sent():
     assert refusal(situation(file=None)) is None
     assert type(refusal(situation(file=None, allowance=FULL))) is TotalLimitReached
     closed = situation(file=None, of_competition={"closes_at": MOMENT})
     assert type(refusal(closed)) is CompetitionClosed
 
 
-def test_a_person_outside_may_send_a_file_where_nothing_is_asked():
+def test_non_participant_may_upload_if_entry_is_unrestricted():
     outside = {"participation": None, "team": None}
     assert refusal(situation(**outside)) is None
     asked = {"entry_mode": EntryMode.CODE, "entry_code": "x"}
@@ -210,7 +210,7 @@ def test_a_person_outside_may_send_a_file_where_nothing_is_asked():
         ),
     ],
 )
-def test_what_a_file_is_follows_from_its_moment(
+def test_kind_of_a_file_follows_from_its_time(
     of_competition: dict[str, Any], after: timedelta, made: SubmissionKind | type[Exception]
 ):
     competition, now = Competition(**of_competition), MOMENT + after

@@ -1,4 +1,4 @@
-"""The bytes of rejected files go after a day, and at once past the quota of their team; the rows stay."""
+"""Deletion of rejected files after a day or beyond the team's quota; their rows are kept."""
 
 import os
 import time
@@ -38,7 +38,7 @@ def reject(service, *accepted, quota_bytes: int = 10_000):
 
 
 def make_old(service, age: timedelta, *, of_blobs: timedelta = UNTOUCHED_FOR + SECOND):
-    """Let all files have been rejected, and all blobs stored, some time ago."""
+    """Backdate all rejections and all stored blobs."""
     with service.database.write() as session:
         now = db.now(session)
         session.execute(update(Submission).values(finished_at=now - age))
@@ -51,7 +51,7 @@ def delete(service) -> set[str]:
     return rejected_files.delete(service.database, service.storage)
 
 
-def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(service):
+def test_rejected_file_is_deleted_after_a_day_and_its_row_with_its_problems_is_kept(service):
     competition = service.competition()
     rejected, scored = service.submit(competition, csv=faulty(1)), service.submit(competition)
     reject(service, rejected, scored)
@@ -69,7 +69,7 @@ def test_a_rejected_file_goes_after_a_day_and_its_row_with_its_problems_stays(se
     assert service.storage.exists(service.submission(scored).sha256)
 
 
-def test_bytes_that_another_row_needs_stay(service):
+def test_blob_that_another_row_needs_is_kept(service):
     competition = service.competition()
     old = service.submit(competition, csv=faulty(1))
     reject(service, old)
@@ -82,17 +82,17 @@ def test_bytes_that_another_row_needs_stay(service):
     assert service.storage.read(service.submission(new).sha256) == faulty(1)
 
 
-def test_bytes_that_may_have_been_stored_for_an_upload_under_way_stay(service):
+def test_blob_that_may_belong_to_an_upload_in_progress_is_kept(service):
     old = service.submit(service.competition(), csv=faulty(1))
     reject(service, old)
     make_old(service, KEPT_FOR)
-    service.storage.put(faulty(1))  # its row is not written yet
+    service.storage.put(faulty(1))  # Its row has not been written yet.
     assert delete(service) == set()
     make_old(service, KEPT_FOR)
     assert delete(service) == {service.submission(old).sha256}
 
 
-def test_nothing_that_was_deleted_so_is_an_alarm(service):
+def test_deleted_rejected_files_cause_no_alarm(service):
     competition = service.competition()
     accepted = service.submit(competition, csv=faulty(1))
     reject(service, accepted)
@@ -105,7 +105,7 @@ def test_nothing_that_was_deleted_so_is_an_alarm(service):
         assert service.submission(accepted).sha256 not in blobs.named(session)
 
 
-def test_past_the_quota_of_an_hour_bytes_are_not_kept(service):
+def test_files_beyond_the_hourly_quota_are_not_kept(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(4)]
     reject(service, *sent, quota_bytes=2000)
@@ -119,7 +119,7 @@ def test_past_the_quota_of_an_hour_bytes_are_not_kept(service):
     assert service.submission(later).file_deleted_at is None
 
 
-def test_a_file_that_is_scored_is_never_refused_by_the_quota(service):
+def test_scored_file_is_never_rejected_by_the_quota(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(1)), service.submit(competition)]
     reject(service, *sent, quota_bytes=0)
@@ -128,7 +128,7 @@ def test_a_file_that_is_scored_is_never_refused_by_the_quota(service):
     assert (second.status, second.file_deleted_at) == (SubmissionStatus.SCORED, None)
 
 
-def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(service):
+def test_account_has_one_quota_in_all_its_teams_and_others_have_their_own(service):
     first, second = service.competition(), service.competition("second")
     sent = [service.submit(first, csv=faulty(1)), service.submit(second, csv=faulty(2))]
     sent.append(service.submit(second, csv=faulty(3), user="bob"))
@@ -137,7 +137,7 @@ def test_one_account_has_one_quota_in_all_its_teams_and_others_have_theirs(servi
 
 
 @pytest.mark.both_databases
-def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allows(service):
+def test_simultaneously_rejected_files_are_kept_only_within_the_quota(service):
     competition = service.competition()
     sent = [service.submit(competition, csv=faulty(number)) for number in range(6)]
     scorers = [Scorer(service.database, service.storage, lease=LEASE, rejected_bytes=2000) for _ in sent]
@@ -145,8 +145,8 @@ def test_of_files_that_are_rejected_at_once_no_more_are_kept_than_the_quota_allo
     assert sum(service.submission(each).file_deleted_at is None for each in sent) == 2
 
 
-def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service):
-    """One of a scoring version that is prepared, which comes to it late."""
+def test_job_of_a_deleted_file_returns_the_known_problems(service):
+    """The job belongs to a scoring version in preparation, which processes the file late."""
     accepted = service.submit(service.competition(), csv=faulty(1))
     reject(service, accepted, quota_bytes=0)
     make_old(service, KEPT_FOR)
@@ -160,7 +160,7 @@ def test_a_job_of_a_file_whose_bytes_are_gone_says_what_is_known(service):
     assert list(outcome.problems) == problems
 
 
-def test_bytes_are_kept_while_another_scoring_version_has_yet_to_read_them(service):
+def test_file_is_kept_until_every_scoring_version_has_read_it(service):
     accepted = service.submit(service.competition(), csv=faulty(1))
     reject(service, accepted)
     with service.database.write() as session:

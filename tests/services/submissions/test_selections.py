@@ -1,4 +1,4 @@
-"""The final selection: up to N, pending ones too, until the close; and what would count and why."""
+"""Final selection: limit, pending files, deadline, and the submissions that would compete."""
 
 from datetime import datetime, timedelta
 
@@ -24,7 +24,7 @@ SECOND = timedelta(seconds=1)
 
 
 def send(service, competition, *skills: float) -> list[int]:
-    """Send and score files of rising skill; return their submissions' ids."""
+    """Upload and score files of increasing skill; return their submissions' ids."""
     accepted = [
         service.submit(competition, seed=place, skill=skill, after=place * MINUTE)
         for place, skill in enumerate(skills)
@@ -46,7 +46,7 @@ def choice(service, competition, submission_id: int) -> Choice:
         return selections.would_count(session, competition=own, team=team, now=service.now)
 
 
-def test_without_picks_the_best_public_scores_would_count(service):
+def test_best_public_scores_compete_without_a_selection(service):
     competition = service.competition()
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     would = choice(service, competition, low)
@@ -54,7 +54,7 @@ def test_without_picks_the_best_public_scores_would_count(service):
     assert (would.limit, would.picked_ids, would.excess) == (2, (), 0)
 
 
-def test_a_pick_counts_whatever_its_score_and_the_rest_is_filled(service):
+def test_selected_file_competes_regardless_of_its_score_and_free_slots_are_filled(service):
     competition = service.competition()
     low, high, _ = send(service, competition, 0.0, 3.0, 1.0)
     assert pick(service, low).is_selected
@@ -63,7 +63,7 @@ def test_a_pick_counts_whatever_its_score_and_the_rest_is_filled(service):
     assert low not in choice(service, competition, low).reasons
 
 
-def test_a_file_can_be_picked_while_it_waits_and_keeps_its_place(service):
+def test_pending_file_can_be_selected_and_keeps_its_slot(service):
     competition = service.competition()
     _, high, _ = send(service, competition, 0.0, 3.0, 1.0)
     waiting = service.submit(competition, seed=99)
@@ -72,7 +72,7 @@ def test_a_file_can_be_picked_while_it_waits_and_keeps_its_place(service):
     assert would.reasons == {high: Reason.AUTOMATIC, waiting.submission.id: Reason.PICKED_WAITING}
 
 
-def test_a_picked_file_that_is_rejected_frees_its_place(service):
+def test_rejection_of_a_selected_file_frees_its_slot(service):
     competition = service.competition()
     _, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     bad = service.submit(competition, csv=b"nonsense")
@@ -86,16 +86,16 @@ def test_a_picked_file_that_is_rejected_frees_its_place(service):
         pick(service, bad.submission.id)
 
 
-def test_more_than_the_limit_cannot_be_picked(service):
+def test_selections_beyond_the_limit_are_rejected(service):
     competition = service.competition(selection_count=1)
     first, second = send(service, competition, 0.0, 3.0)
     pick(service, first)
-    pick(service, first)  # twice is once
+    pick(service, first)  # Selecting it twice has no further effect.
     with pytest.raises(TooManySelected, match=f"You can select at most 1 submission, and #{first} is"):
         pick(service, second)
 
 
-def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service):
+def test_too_many_selections_after_a_merge_are_reported_and_the_best_compete(service):
     competition = service.competition()
     low, high, middle = send(service, competition, 0.0, 3.0, 1.0)
     with service.database.write() as session:
@@ -107,9 +107,7 @@ def test_after_a_merge_too_many_picks_are_told_and_the_best_count(service):
 
 
 @pytest.mark.parametrize(("scored", "waiting", "shown"), [(1, 2, 1), (0, 3, 2), (2, 1, 0), (3, 1, 0)])
-def test_of_too_many_picks_only_as_many_wait_as_places_are_left(
-    service, scored: int, waiting: int, shown: int
-):
+def test_pending_selections_beyond_the_free_slots_do_not_wait(service, scored: int, waiting: int, shown: int):
     competition = service.competition()
     best, *_ = picked = send(service, competition, 3.0, 2.0, 1.0)
     picked = picked[:scored]
@@ -135,7 +133,7 @@ def reopen(service, competition, until: datetime, *, now: datetime):
         )
 
 
-def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
+def test_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     (only,) = send(service, competition, 1.0)
@@ -148,22 +146,22 @@ def test_a_reopened_selection_ends_at_its_deadline_and_not_after_it(service):
     assert phases.selection_open_until(reopened, end - timedelta(microseconds=1)) == end
     assert phases.selection_open_until(reopened, end) is None
     pick(service, only, now=end - timedelta(microseconds=1))
-    with pytest.raises(SelectionClosed, match=rf"was closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
+    with pytest.raises(SelectionClosed, match=rf"selection closed at {end:%Y-%m-%d %H:%M:%S} UTC"):
         pick(service, only, is_selected=False, now=end)
 
 
-def test_a_selection_is_reopened_until_a_later_moment_only(service):
+def test_selection_can_be_reopened_only_until_a_later_time(service):
     close = service.now + 60 * MINUTE
     competition = service.competition(closes_at=close)
     for until, now in ((close, service.now), (close + MINUTE, close + MINUTE), (close, close + MINUTE)):
-        with pytest.raises(SelectionStays, match="until a time in the future and after the close"):
+        with pytest.raises(SelectionStays, match="a time in the future and after the close"):
             reopen(service, competition, until, now=now)
     assert service.reload(competition).selection_deadline is None
     reopen(service, competition, close + MINUTE + SECOND, now=close + MINUTE)
     assert service.reload(competition).selection_deadline == close + MINUTE + SECOND
 
 
-def test_picks_end_with_the_competition(service):
+def test_selection_ends_with_the_competition(service):
     competition = service.competition(closes_at=service.now + 60 * MINUTE)
     (only,) = send(service, competition, 1.0)
     pick(service, only, now=service.now + 59 * MINUTE)
@@ -171,7 +169,7 @@ def test_picks_end_with_the_competition(service):
         pick(service, only, is_selected=False, now=service.now + 60 * MINUTE)
 
 
-def test_files_out_of_competition_cannot_be_picked(service):
+def test_non_competing_files_cannot_be_selected(service):
     (only,) = send(service, service.competition(), 1.0)
     with service.database.write() as session:
         session.get_one(Submission, only).kind = SubmissionKind.HIDDEN
@@ -179,13 +177,13 @@ def test_files_out_of_competition_cannot_be_picked(service):
         pick(service, only)
 
 
-def test_another_teams_file_is_unknown(service):
+def test_file_of_another_team_is_not_found(service):
     (only,) = send(service, service.competition(), 1.0)
     with pytest.raises(UnknownSubmission):
         pick(service, only, user=service.user("eve"))
 
 
-def test_only_the_scores_of_the_live_version_choose(service, prepare_version):
+def test_only_scores_of_the_live_version_determine_automatic_choices(service, prepare_version):
     competition = service.competition(selection_count=1)
     low, high = send(service, competition, 0.0, 3.0)
     version = prepare_version(competition)

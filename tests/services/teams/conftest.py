@@ -1,4 +1,4 @@
-"""Services of teams, called as a person."""
+"""Fixture for calling team services as a user."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from grader.services.competitions import acting
 
 @pytest.fixture
 def act(service):
-    """Call a service as a person in a transaction of its own."""
+    """Call a service as a user in a separate transaction."""
 
     def call(function, competition, user: str, *, after=timedelta(), **given):
         who = service.user(user)

@@ -1,4 +1,4 @@
-"""Merging teams: Kaggle's rule, deadlines, what adds up, and races."""
+"""Team mergers: Kaggle's limit rule, deadlines, combined usage and races."""
 
 from datetime import timedelta
 from functools import partial
@@ -45,7 +45,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def send(service):
-    """Accept a file of a person that nobody scores."""
+    """Accept a user's file without scoring it."""
     count = iter(range(10_000))
 
     def accept(competition, user: str, *, after=timedelta(), **options) -> Submission:
@@ -66,7 +66,7 @@ def send(service):
 
 @pytest.fixture
 def merge(act):
-    """Let the team of one person take in the team of another."""
+    """Merge the team of one user into the team of another."""
 
     def call(competition, by: str, taken: str, *, after=timedelta()) -> Team:
         request = act(mergers.request, competition, by, name=f"Team {taken}", after=after)
@@ -78,7 +78,7 @@ def merge(act):
 
 @pytest.fixture
 def scene(service, act):
-    """Create a competition with teams of one."""
+    """Create a competition with one-person teams."""
 
     def make(*names: str, **options):
         competition = service.competition(**options)
@@ -95,7 +95,7 @@ def allowance(service, competition, user: str, *, after=timedelta()) -> limits.A
         return limits.allowance(session, competition=competition, team=team, now=service.now + after)
 
 
-def test_a_merge_brings_members_submissions_selections_and_slots_together(service, scene, act, send, merge):
+def test_merge_combines_members_submissions_selections_and_slots(service, scene, act, send, merge):
     competition = scene(selection_count=1, max_daily_submissions=3)
     sent = [send(competition, name, after=place * HOUR) for place, name in enumerate(("ada", "bob", "bob"))]
     with service.database.write() as session:
@@ -107,7 +107,7 @@ def test_a_merge_brings_members_submissions_selections_and_slots_together(servic
         assert [each.user.name for each in rosters.members(session, team=team)] == ["ada", "bob"]
         assert set(session.scalars(select(Submission.team_id))) == {team.id}
         assert set(session.scalars(select(Participation.bound_team_id))) == {team.id}
-        # More than may be selected: legal until the team has cut them.
+        # This exceeds the selection limit, which is allowed until the team deselects some.
         assert session.scalar(select(func.count()).where(Submission.is_selected)) == 2
         taken = session.scalars(select(Team).where(Team.name == "Team bob")).one()
         assert (taken.merged_into_id, taken.leader_id) == (team.id, None)
@@ -115,7 +115,7 @@ def test_a_merge_brings_members_submissions_selections_and_slots_together(servic
     assert (used.used_today, used.used_total, used.left_today) == (3, 3, 0)
 
 
-def test_nothing_left_is_an_allowed_state(service, scene, send, merge):
+def test_no_remaining_submissions_is_a_valid_state(service, scene, send, merge):
     competition = scene(max_daily_submissions=2, max_total_submissions=4)
     for name in ("ada", "bob"):
         for _ in range(2):
@@ -125,22 +125,20 @@ def test_nothing_left_is_an_allowed_state(service, scene, send, merge):
     assert (used.used_today, used.left_today, used.used_total, used.left_total) == (4, 0, 4, 0)
 
 
-def test_two_teams_merge_once_one_team_could_have_sent_as_much(service, scene, act, send, merge):
+def test_teams_can_merge_once_one_team_could_have_submitted_as_many_files(service, scene, act, send, merge):
     competition = scene(max_daily_submissions=2)
     for name, count in (("ada", 2), ("bob", 1)):
         for _ in range(count):
             send(competition, name)
-    with pytest.raises(
-        TooManySubmissions, match="used 3 submissions, and one team could have used at most 2"
-    ):
+    with pytest.raises(TooManySubmissions, match=r"used 3 submissions\. One team could have used at most 2"):
         merge(competition, "ada", "bob")
-    midnight = timedelta(hours=12)  # the fixed time is noon
+    midnight = timedelta(hours=12)  # The fixed time is noon.
     with pytest.raises(TooManySubmissions):
         merge(competition, "ada", "bob", after=midnight - timedelta(microseconds=1))
     merge(competition, "ada", "bob", after=midnight)
 
 
-def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(service, scene, send, merge):
+def test_total_limit_applies_to_the_sum_without_rejected_files(service, scene, send, merge):
     competition = scene(max_daily_submissions=None, max_total_submissions=2)
     first = send(competition, "ada")
     for name in ("ada", "bob"):
@@ -152,7 +150,7 @@ def test_the_total_limit_bounds_the_sum_and_rejected_files_do_not_count(service,
     merge(competition, "ada", "bob", after=5 * DAY)
 
 
-def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene, act, send):
+def test_sum_is_checked_again_when_the_request_is_accepted(scene, act, send):
     competition = scene(max_daily_submissions=1)
     send(competition, "ada")
     request = act(mergers.request, competition, "ada", name="Team bob")
@@ -162,11 +160,13 @@ def test_the_sum_is_looked_at_again_when_the_request_is_accepted(scene, act, sen
     act(mergers.accept, competition, "bob", request_id=request.id, after=DAY)
 
 
-def test_merged_teams_fit_into_one(service, scene, act, merge):
+def test_merged_team_must_not_exceed_the_maximum_size(service, scene, act, merge):
     competition = scene(max_team_size=2)
     token = act(invitations.make_link, competition, "bob")
     act(invitations.accept_link, competition, "cleo", token=token)
-    with pytest.raises(TooManyMembers, match="have 3 members; a team has at most 2"):
+    with pytest.raises(
+        TooManyMembers, match=r"have 3 members\. A team in this competition can have at most 2"
+    ):
         merge(competition, "ada", "bob")
 
 
@@ -181,7 +181,7 @@ def test_mergers_end_with_their_deadline(service, scene, act):
     act(mergers.accept, competition, "bob", request_id=request.id, after=2 * DAY - tick)
 
 
-def test_only_leaders_ask_accept_refuse_and_withdraw(service, scene, act):
+def test_only_leaders_can_request_accept_decline_and_withdraw(service, scene, act):
     competition = scene()
     for leader, member in (("ada", "cleo"), ("bob", "dan")):
         token = act(invitations.make_link, competition, leader)
@@ -204,9 +204,7 @@ def test_only_leaders_ask_accept_refuse_and_withdraw(service, scene, act):
     ("end", "by", "state"),
     [(mergers.refuse, "bob", RequestState.REFUSED), (mergers.withdraw, "ada", RequestState.WITHDRAWN)],
 )
-def test_a_request_that_has_ended_is_not_accepted_and_may_be_made_again(
-    scene, act, end, by: str, state: RequestState
-):
+def test_ended_request_cannot_be_accepted_but_can_be_repeated(scene, act, end, by: str, state: RequestState):
     competition = scene()
     request = act(mergers.request, competition, "ada", name="Team bob")
     with pytest.raises(AlreadyAsked):
@@ -217,17 +215,17 @@ def test_a_request_that_has_ended_is_not_accepted_and_may_be_made_again(
     assert act(mergers.request, competition, "ada", name="Team bob").id != request.id
 
 
-def test_there_is_no_merging_with_oneself_with_nobody_or_with_a_merged_team(service, scene, act, merge):
+def test_merge_with_own_nonexistent_or_merged_team_is_rejected(service, scene, act, merge):
     competition = scene("ada", "bob", "cleo")
     merge(competition, "ada", "bob")
     for name in ("Team ada", "Nobody", "Team bob", "\ud800", ""):
         with pytest.raises(UnknownTeam):
             act(mergers.request, competition, "ada", name=name)
-    with pytest.raises(TeamNameTaken):  # the merged team keeps its name
+    with pytest.raises(TeamNameTaken):  # The merged team keeps its name.
         act(teams.rename, competition, "cleo", name="Team bob")
 
 
-def test_a_disqualified_team_does_not_merge(service, scene, act):
+def test_disqualified_team_cannot_merge(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         team = session.scalars(select(Team).where(Team.name == "Team bob")).one()
@@ -255,7 +253,7 @@ def test_other_requests_and_invitations_of_the_merged_team_end(scene, act, servi
         act(invitations.accept_link, competition, "eve", token=token)
 
 
-def test_who_came_along_is_invited_no_more(service, scene, act, merge):
+def test_invitations_of_members_who_joined_by_the_merge_end(service, scene, act, merge):
     competition = scene()
     act(invitations.invite, competition, "ada", name="bob")
     merge(competition, "ada", "bob")
@@ -265,7 +263,7 @@ def test_who_came_along_is_invited_no_more(service, scene, act, merge):
         assert invitations.of_person(session, competition=competition, user=service.user("bob")) == []
 
 
-def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(service, scene, act):
+def test_team_whose_only_member_deleted_the_account_cannot_be_asked_to_merge(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), now=service.now)
@@ -274,7 +272,7 @@ def test_a_team_whose_only_member_deleted_the_account_cannot_be_asked(service, s
         act(mergers.request, competition, "ada", name=name)
 
 
-def test_who_had_left_the_merged_team_is_bound_to_the_new_one(service, scene, act, send, merge):
+def test_former_member_of_the_merged_team_is_bound_to_the_new_one(service, scene, act, send, merge):
     competition = scene()
     token = act(invitations.make_link, competition, "bob")
     act(invitations.accept_link, competition, "cleo", token=token)
@@ -285,7 +283,7 @@ def test_who_had_left_the_merged_team_is_bound_to_the_new_one(service, scene, ac
         send(competition, "cleo", after=DAY)
 
 
-def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(service, scene, send, merge):
+def test_same_idempotency_key_of_both_teams_does_not_prevent_a_merge(service, scene, send, merge):
     competition = scene()
     for name in ("ada", "bob"):
         send(competition, name, idempotency_key="first")
@@ -296,7 +294,7 @@ def test_the_same_idempotency_key_of_both_teams_does_not_stop_a_merge(service, s
     assert sorted(kept, key=str) == [None, "first", "second of ada", "second of bob"]
 
 
-def test_the_better_entry_stands_for_both_teams_at_once(service, scene, act, merge):
+def test_better_entry_represents_both_teams_immediately(service, scene, act, merge):
     competition = scene("ada", "bob", "cleo")
     for name, skill in (("ada", 0.2), ("bob", 0.9), ("cleo", 0.5)):
         service.score(service.submit(competition, user=name, skill=skill))
@@ -309,7 +307,7 @@ def test_the_better_entry_stands_for_both_teams_at_once(service, scene, act, mer
     assert len(rows) == 2
 
 
-def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(service, scene, merge):
+def test_file_scored_after_the_merge_counts_for_the_merged_team(service, scene, merge):
     competition = scene()
     accepted = service.submit(competition, user="bob", skill=0.5)
     team = merge(competition, "ada", "bob")
@@ -320,7 +318,7 @@ def test_a_file_that_is_scored_after_the_merge_counts_for_the_merged_team(servic
         )
 
 
-def test_the_people_concerned_are_told(service, scene, act):
+def test_affected_users_are_notified(service, scene, act):
     competition = scene()
     with service.database.write() as session:
         for user in session.scalars(select(User)):
@@ -338,12 +336,12 @@ def test_the_people_concerned_are_told(service, scene, act):
 
 
 @pytest.mark.both_databases
-def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(service, scene, act, send):
-    """Whatever comes first: after the merge the merged team has its limit, before it each team its own."""
+def test_uploads_during_a_merge_exceed_no_limit_and_lose_no_file(service, scene, act, send):
+    """In either order, the limits apply: per team before the merge, and merged afterwards."""
     competition = scene(max_daily_submissions=3)
     now = service.now
     request = act(mergers.request, competition, "ada", name="Team bob")
-    with service.database.write() as session:  # the race is run by the clock of the database
+    with service.database.write() as session:  # The race uses the clock of the database.
         lookup.lock(session, competition_id=competition.id).opens_at = now - DAY
     *answers, merged = race(
         *(partial(send, competition, name, after=HOUR) for name in ("ada", "bob") * 4),
@@ -361,7 +359,7 @@ def test_uploads_that_race_a_merge_exceed_no_limit_and_lose_no_file(service, sce
 
 
 @pytest.mark.both_databases
-def test_two_merges_at_once_of_the_same_team_make_one(service, scene, act):
+def test_only_one_of_two_simultaneous_merges_of_a_team_succeeds(service, scene, act):
     competition = scene("ada", "bob", "cleo")
     requests = [act(mergers.request, competition, name, name="Team bob") for name in ("ada", "cleo")]
     accept = partial(act, mergers.accept, competition, "bob")
@@ -372,7 +370,7 @@ def test_two_merges_at_once_of_the_same_team_make_one(service, scene, act):
 
 
 @pytest.mark.both_databases
-def test_two_teams_that_ask_each_other_at_once_have_one_request(service, scene, act):
+def test_simultaneous_mutual_requests_create_one_request(service, scene, act):
     competition = scene()
     answers = race(
         partial(act, mergers.request, competition, "ada", name="Team bob"),

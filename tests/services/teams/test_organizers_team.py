@@ -1,4 +1,4 @@
-"""Organizers' test submissions: taken at any time, scored, and counted for nothing."""
+"""Organizers' test submissions: accepted at any time, scored, and not ranked."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def make_organizer(service, competition, name: str, role: Role = Role.VIEWER):
 
 
 @pytest.mark.parametrize("is_admin", [False, True])
-def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin: bool):
+def test_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_admin: bool):
     competition = service.competition(max_daily_submissions=1, rules="Be fair.")
     if is_admin:
         root = service.user("rosa")
@@ -45,7 +45,7 @@ def test_an_organizers_file_is_hidden_uses_no_limit_and_is_scored(service, is_ad
         assert session.scalar(select(func.count()).select_from(Standing)) == 0
 
 
-def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files(service):
+def test_organizers_can_test_before_the_opening_and_during_a_pause_and_share_files(service):
     competition = service.competition(opens_at=service.now + HOUR)
     make_organizer(service, competition, "rosa")
     make_organizer(service, competition, "other")
@@ -70,10 +70,10 @@ def test_organizers_test_before_the_opening_and_in_a_pause_and_share_their_files
             accepting.get_own(session, user=service.user("eve"), submission_id=accepted.submission.id)
 
 
-def test_the_team_of_organizers_takes_a_free_name(service):
+def test_organizers_team_uses_a_free_name(service):
     competition = service.competition()
     accepted = service.submit(competition)
-    with service.database.write() as session:  # before the name was reserved
+    with service.database.write() as session:  # This account was created before the name was reserved.
         rosters.set_name(session.get_one(Team, accepted.submission.team_id), "Organizers")
     make_organizer(service, competition, "rosa")
     accepted = service.submit(competition, user="rosa")

@@ -1,4 +1,4 @@
-"""Joining a competition: rules, codes, approval, deadlines."""
+"""Joining a competition: rules, codes, approval and deadlines."""
 
 from datetime import timedelta
 from typing import Any
@@ -82,7 +82,7 @@ def change(service, competition, **changes):
         )
 
 
-def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(service):
+def test_first_upload_joins_with_a_new_team_if_entry_is_unrestricted(service):
     competition = service.competition()
     assert state(service, competition) is EntryState.OUTSIDE
     team = require(service, competition)
@@ -93,7 +93,7 @@ def test_where_nothing_is_asked_the_first_upload_joins_with_a_team_of_ones_own(s
 
 def test_rules_must_be_accepted_before_the_first_upload(service):
     competition = service.competition(rules="Be kind.")
-    with pytest.raises(NotJoined, match="“Rules”"):
+    with pytest.raises(NotJoined, match="on its Rules page"):
         require(service, competition)
     with pytest.raises(RulesNotAccepted):
         join(service, competition)
@@ -103,7 +103,7 @@ def test_rules_must_be_accepted_before_the_first_upload(service):
     assert require(service, competition).name == "ada"
 
 
-def test_changed_rules_are_accepted_again_before_the_next_upload(service):
+def test_changed_rules_must_be_accepted_before_the_next_upload(service):
     competition = service.competition(rules="Be kind.")
     join(service, competition, accepted_rules_version=1)
     require(service, competition)
@@ -118,14 +118,14 @@ def test_changed_rules_are_accepted_again_before_the_next_upload(service):
     require(service, competition)
 
 
-def test_the_same_rules_again_are_no_new_version(service):
+def test_identical_rules_create_no_new_version(service):
     competition = service.competition(rules="Be kind.\n")
     change(service, competition, rules="Be kind.", max_team_size=3)
     changed = service.reload(competition)
     assert (changed.rules_version, changed.max_team_size) == (1, 3)
 
 
-def test_accepting_again_is_possible_after_the_entry_deadline(service):
+def test_changed_rules_can_be_accepted_after_the_entry_deadline(service):
     competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
     join(service, competition, accepted_rules_version=1)
     change(service, competition, rules="Be very kind.")
@@ -133,18 +133,18 @@ def test_accepting_again_is_possible_after_the_entry_deadline(service):
     require(service, competition, after=15 * DAY)
 
 
-def test_a_code_opens_the_entry(service):
+def test_code_allows_entry(service):
     competition = service.competition(entry_mode=EntryMode.CODE, entry_code="fair-2026")
     for wrong in ("", "fair", "fair-2026x", "\ud800"):
         with pytest.raises(WrongEntryCode):
             join(service, competition, code=wrong)
-    with pytest.raises(NotJoined, match="“Join”"):
+    with pytest.raises(NotJoined, match="on its Join page"):
         require(service, competition)
     join(service, competition, code=" fair-2026 ")
     require(service, competition)
 
 
-def test_a_request_waits_for_an_organizer(service):
+def test_entry_request_waits_for_an_organizer(service):
     competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
     for name in ("ada", "bob"):
         assert join(service, competition, name, accepted_rules_version=1).state is RequestState.OPEN
@@ -164,7 +164,7 @@ def test_a_request_waits_for_an_organizer(service):
     require(service, competition, "bob")
 
 
-def test_who_is_admitted_unasked_still_accepts_the_rules(service):
+def test_user_admitted_without_a_request_must_accept_the_rules(service):
     competition = service.competition(entry_mode=EntryMode.APPROVAL, rules="Be kind.")
     decide(service, competition, "ada", admits=True)
     with pytest.raises(RulesChanged):
@@ -183,13 +183,13 @@ def test_entry_ends_seven_days_before_the_close(service):
     require(service, competition, "ada", after=19 * DAY)
 
 
-def test_who_joined_in_time_may_send_the_first_file_after_the_entry_deadline(service):
+def test_participant_may_send_the_first_file_after_the_entry_deadline(service):
     competition = service.competition(rules="Be kind.", closes_at=service.now + 20 * DAY)
     join(service, competition, accepted_rules_version=1)
     require(service, competition, after=19 * DAY)
 
 
-def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service):
+def test_entry_to_a_competition_of_a_week_or_less_ends_with_it(service):
     competition = service.competition(closes_at=service.now + 7 * DAY)
     require(service, competition, "ada", after=6 * DAY)
     with pytest.raises(EntryClosed) as late:
@@ -198,7 +198,7 @@ def test_in_a_competition_of_a_week_or_less_entry_ends_with_it(service):
 
 
 @pytest.mark.parametrize("takes_late", [True, False])
-def test_after_the_reveal_people_join_where_late_files_are_taken(service, takes_late: bool):
+def test_users_can_join_after_the_reveal_if_late_files_are_accepted(service, takes_late: bool):
     competition = service.competition(takes_late_submissions=takes_late)
     service.reveal(competition)
     if takes_late:
@@ -208,7 +208,7 @@ def test_after_the_reveal_people_join_where_late_files_are_taken(service, takes_
             require(service, competition)
 
 
-def test_a_refused_entry_leaves_no_team_behind(service):
+def test_declined_entry_leaves_no_team_behind(service):
     competition = service.competition(rules="Be kind.")
     with pytest.raises(NotJoined):
         require(service, competition)
@@ -216,7 +216,7 @@ def test_a_refused_entry_leaves_no_team_behind(service):
         assert session.scalar(select(func.count()).select_from(Team)) == 0
 
 
-def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service):
+def test_default_entry_conditions_and_dates_depend_on_the_close(service):
     given: dict[str, Any] = {
         "rules": "Be kind.",
         "entry_mode": EntryMode.CODE,
@@ -234,18 +234,18 @@ def test_a_competition_keeps_its_conditions_and_has_dates_by_its_close(service):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"entry_mode": EntryMode.CODE}, "needs a code"),
-        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "needs a code"),
+        ({"entry_mode": EntryMode.CODE}, "entry code is missing"),
+        ({"entry_mode": EntryMode.CODE, "entry_code": " \n"}, "entry code is missing"),
         ({"entry_code": "secret"}, "the entry mode is open"),
-        ({"max_team_size": 0}, "The team size must be at least 1; 0 was given."),
+        ({"max_team_size": 0}, "The team size must be at least 1, not 0."),
         ({"max_total_submissions": 0}, "The total limit must be at least 1"),
         ({"selection_count": -1}, "The number of selected submissions must be at least 1"),
-        ({"entry_deadline": -DAY}, "The entry deadline must come after the opening."),
-        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot come after the close."),
+        ({"entry_deadline": -DAY}, "The entry deadline must be after the opening."),
+        ({"merger_deadline": 21 * DAY}, "The merger deadline cannot be after the close."),
         ({"reveals_at": 19 * DAY}, "cannot be revealed before the close"),
     ],
 )
-def test_conditions_that_cannot_be_are_refused(service, given, sentence: str):
+def test_invalid_conditions_are_rejected(service, given, sentence: str):
     dated = {
         name: service.now + value if isinstance(value, timedelta) else value for name, value in given.items()
     }

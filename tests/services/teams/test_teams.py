@@ -1,4 +1,4 @@
-"""Teams: making, naming, leaving, leading, and the two ways of inviting."""
+"""Teams: creation, names, leaving, leadership, and both kinds of invitations."""
 
 from datetime import timedelta
 from functools import partial
@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def roster(service):
-    """Return the names of the members of a person's team, the longest member first; None without one."""
+    """Return the member names of a user's team, longest membership first; None without one."""
 
     def names(competition, user: str):
         with service.database.read() as session:
@@ -39,7 +39,7 @@ def roster(service):
 
 @pytest.fixture
 def together(service, act):
-    """Create a competition with one team: ada leads, the others have joined by link in this order."""
+    """Create a competition with one team: Ada leads, and the others joined by link in order."""
 
     def make(*others: str, **options):
         competition = service.competition(**options)
@@ -52,7 +52,7 @@ def together(service, act):
     return make
 
 
-def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service, act, roster):
+def test_team_is_created_with_a_name_and_led_by_its_creator(service, act, roster):
     competition = service.competition()
     team = act(teams.create, competition, "ada", name="  The  Analysts ")
     assert (team.name, team.leader_id) == ("The Analysts", service.user("ada").id)
@@ -62,14 +62,14 @@ def test_a_team_is_made_with_a_name_and_led_by_who_made_it(service, act, roster)
     assert service.submit(competition, user="ada").submission.team_id == team.id
 
 
-def test_who_has_not_joined_makes_no_team(service, act):
+def test_team_can_only_be_created_after_joining(service, act):
     competition = service.competition(rules="Be kind.")
     with pytest.raises(NotJoined):
         act(teams.create, competition, "ada", name="Lovelace")
 
 
 @pytest.mark.parametrize("name", ["", "\u202egnol", "a\u200bb", "x" * 65, "---"])
-def test_a_name_that_cannot_be_one_is_refused(service, act, name: str):
+def test_invalid_name_is_rejected(service, act, name: str):
     competition = service.competition()
     with pytest.raises(InvalidName):
         act(teams.create, competition, "ada", name=name)
@@ -77,18 +77,18 @@ def test_a_name_that_cannot_be_one_is_refused(service, act, name: str):
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("twin", ["lovelace", "Lovelace ", "L\u043evelace", "\uff2covelace"])
-def test_a_name_that_looks_like_another_is_taken(together, act, twin: str):
+def test_name_similar_to_another_counts_as_used(together, act, twin: str):
     competition = together()
     with pytest.raises(TeamNameTaken):
         act(teams.create, competition, "bob", name=twin)
 
 
-def test_a_team_of_another_competition_takes_no_name(service, together, act):
+def test_team_names_are_unique_only_within_a_competition(service, together, act):
     together()
     assert act(teams.create, service.competition("other"), "bob", name="Lovelace").name == "Lovelace"
 
 
-def test_the_leader_renames_until_the_close(together, act, service):
+def test_leader_can_rename_until_the_close(together, act, service):
     competition = together("bob", closes_at=service.now + 20 * DAY)
     assert act(teams.rename, competition, "ada", name="LOVELACE").name == "LOVELACE"
     with pytest.raises(TeamsFrozen):
@@ -96,7 +96,7 @@ def test_the_leader_renames_until_the_close(together, act, service):
     assert act(teams.rename, competition, "ada", name="In time", after=19 * DAY).name == "In time"
 
 
-def test_only_the_leader_renames_links_and_hands_over(together, act, service):
+def test_only_the_leader_can_rename_create_links_and_transfer_leadership(together, act, service):
     competition = together("bob")
     for function, given in (
         (teams.rename, {"name": "Bobs"}),
@@ -110,7 +110,7 @@ def test_only_the_leader_renames_links_and_hands_over(together, act, service):
             act(function, competition, "eve", **given)
 
 
-def test_the_leadership_goes_to_a_member_and_to_nobody_else(together, act, service):
+def test_leadership_can_only_be_transferred_to_a_member(together, act, service):
     competition = together("bob")
     with pytest.raises(NotAMember):
         act(teams.hand_over, competition, "ada", to_user_id=service.user("eve").id)
@@ -120,14 +120,14 @@ def test_the_leadership_goes_to_a_member_and_to_nobody_else(together, act, servi
     assert act(teams.rename, competition, "bob", name="Bobs").name == "Bobs"
 
 
-def test_a_leader_who_leaves_hands_over_to_the_longest_member(together, act, roster, service):
+def test_longest_member_becomes_leader_when_the_leader_leaves(together, act, roster, service):
     competition = together("bob", "cleo")
     act(teams.leave, competition, "ada")
     assert roster(competition, "bob") == ["bob", "cleo"]
     assert act(teams.rename, competition, "bob", name="Bobs").leader_id == service.user("bob").id
 
 
-def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(together, act, service):
+def test_empty_team_without_submissions_ends_and_frees_its_name(together, act, service):
     competition = together()
     act(invitations.invite, competition, "ada", name=service.user("bob").name)
     act(teams.leave, competition, "ada")
@@ -137,7 +137,7 @@ def test_a_team_that_everybody_left_without_submissions_ends_and_frees_its_name(
     assert act(teams.create, competition, "bob", name="Lovelace").name == "Lovelace"
 
 
-def test_the_last_member_of_a_team_with_submissions_cannot_leave(together, act, service):
+def test_last_member_of_a_team_with_submissions_cannot_leave(together, act, service):
     competition = together("bob")
     service.submit(competition, user="bob", after=DAY)
     act(teams.leave, competition, "ada")
@@ -145,9 +145,7 @@ def test_the_last_member_of_a_team_with_submissions_cannot_leave(together, act, 
         act(teams.leave, competition, "bob")
 
 
-def test_who_left_a_team_that_submitted_enters_through_no_other_but_may_come_back(
-    together, act, service, roster
-):
+def test_former_member_of_a_team_with_submissions_can_only_return_to_it(together, act, service, roster):
     competition = together("bob")
     service.submit(competition, user="ada", after=DAY)
     act(teams.leave, competition, "bob")
@@ -164,7 +162,7 @@ def test_who_left_a_team_that_submitted_enters_through_no_other_but_may_come_bac
     assert roster(competition, "bob") == ["ada", "bob"]
 
 
-def test_who_joins_a_team_that_submitted_is_bound_to_it(together, act, service):
+def test_joining_a_team_with_submissions_is_binding(together, act, service):
     competition = together()
     service.submit(competition, user="ada")
     token = act(invitations.make_link, competition, "ada")
@@ -174,14 +172,14 @@ def test_who_joins_a_team_that_submitted_is_bound_to_it(together, act, service):
         service.submit(competition, user="bob")
 
 
-def test_who_left_before_the_first_submission_is_free(together, act, service):
+def test_member_who_left_before_the_first_submission_is_free(together, act, service):
     competition = together("bob")
     act(teams.leave, competition, "bob")
     service.submit(competition, user="ada")
     assert act(teams.create, competition, "bob", name="Bobs").name == "Bobs"
 
 
-def test_the_next_leader_is_somebody_who_still_has_an_account(together, act, service, roster):
+def test_next_leader_has_an_existing_account(together, act, service, roster):
     competition = together("bob", "cleo")
     service.submit(competition, user="ada", after=DAY)
     with service.database.write() as session:
@@ -192,7 +190,7 @@ def test_the_next_leader_is_somebody_who_still_has_an_account(together, act, ser
         act(teams.leave, competition, "cleo")
 
 
-def test_a_team_of_deleted_accounts_without_submissions_ends(together, act, service):
+def test_team_of_deleted_accounts_without_submissions_ends(together, act, service):
     competition = together("bob")
     with service.database.write() as session:
         accounts.delete_account(session, user=service.user("bob"), now=service.now)
@@ -201,7 +199,7 @@ def test_a_team_of_deleted_accounts_without_submissions_ends(together, act, serv
         assert session.scalar(select(func.count()).select_from(Team)) == 0
 
 
-def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(together, act):
+def test_new_link_replaces_the_old_one_and_a_revoked_one_is_invalid(together, act):
     competition = together()
     old = act(invitations.make_link, competition, "ada")
     new = act(invitations.make_link, competition, "ada")
@@ -214,19 +212,19 @@ def test_a_new_link_replaces_the_old_one_and_a_revoked_one_opens_nothing(togethe
             act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_a_link_is_kept_as_its_hash_only(together, act, service):
+def test_only_the_hash_of_a_link_is_stored(together, act, service):
     token = act(invitations.make_link, together(), "ada")
     with service.database.read() as session:
         assert all(each.token_sha256 != token for each in session.scalars(select(TeamInvite)))
 
 
-def test_a_link_of_another_competition_opens_nothing(together, act, service):
+def test_link_of_another_competition_is_invalid(together, act, service):
     token = act(invitations.make_link, together(), "ada")
     with pytest.raises(UnknownInvitation):
         act(invitations.accept_link, service.competition("other"), "bob", token=token)
 
 
-def test_an_invited_person_accepts_or_declines(together, act, service, roster):
+def test_invited_user_accepts_or_declines(together, act, service, roster):
     competition = together("bob")
     for name in ("cleo", "dan"):
         service.user(name)
@@ -249,7 +247,7 @@ def test_an_invited_person_accepts_or_declines(together, act, service, roster):
     assert roster(competition, "dan") is None
 
 
-def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(together, act, service):
+def test_invitation_can_be_withdrawn_by_the_leader_or_its_creator(together, act, service):
     competition = together("bob", "cleo")
     for name in ("dan", "eve"):
         service.user(name)
@@ -265,7 +263,7 @@ def test_an_invitation_is_withdrawn_by_the_leader_or_by_who_made_it(together, ac
         act(invitations.withdraw, competition, "ada", invite_id=second.id)
 
 
-def test_an_empty_team_of_ones_own_is_given_up_for_another(together, act, roster, service):
+def test_own_team_without_others_or_submissions_is_replaced_by_another(together, act, roster, service):
     competition = together()
     act(teams.create, competition, "bob", name="Bobs")
     token = act(invitations.make_link, competition, "ada")
@@ -277,7 +275,7 @@ def test_an_empty_team_of_ones_own_is_given_up_for_another(together, act, roster
         act(invitations.accept_link, competition, "bob", token=token)
 
 
-def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(together, act, service):
+def test_team_with_other_members_must_be_left_first_and_one_with_submissions_merged(together, act, service):
     competition = together("bob")
     service.submit(competition, user="cleo")
     act(teams.create, competition, "dan", name="Dans")
@@ -288,7 +286,7 @@ def test_a_team_with_others_is_left_first_and_one_with_submissions_merges(togeth
         act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_a_full_team_takes_nobody(together, act, service):
+def test_full_team_accepts_no_members(together, act, service):
     competition = together("bob", max_team_size=2)
     service.user("cleo")
     with pytest.raises(TeamFull, match="at most 2 members"):
@@ -298,7 +296,7 @@ def test_a_full_team_takes_nobody(together, act, service):
         act(invitations.accept_link, competition, "cleo", token=token)
 
 
-def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(together, act, service):
+def test_teams_can_grow_until_the_merger_deadline_and_shrink_until_the_close(together, act, service):
     competition = together("bob", closes_at=service.now + 20 * DAY)
     token = act(invitations.make_link, competition, "ada")
     service.submit(competition, user="ada")
@@ -317,7 +315,7 @@ def test_teams_grow_until_the_merger_deadline_and_shrink_until_the_close(togethe
 
 
 @pytest.mark.both_databases
-def test_of_two_who_take_the_last_place_at_once_one_gets_it(together, act, service, roster):
+def test_only_one_of_two_users_gets_the_last_slot(together, act, service, roster):
     for _ in range(3):
         competition = together(slug=f"race-{_}", max_team_size=2)
         token = act(invitations.make_link, competition, "ada")
@@ -329,7 +327,7 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(together, act, servi
 
 
 @pytest.mark.both_databases
-def test_one_name_that_two_want_at_once_goes_to_one(service, act):
+def test_only_one_of_two_teams_gets_the_same_name(service, act):
     competition = service.competition()
     people = [service.user(name) for name in ("bob", "cleo", "dan", "eve")]
     answers = race(*(partial(act, teams.create, competition, who.name, name="Winners") for who in people))
@@ -337,7 +335,7 @@ def test_one_name_that_two_want_at_once_goes_to_one(service, act):
 
 
 @pytest.mark.both_databases
-def test_a_person_who_enters_two_teams_at_once_is_in_one(service, act, roster):
+def test_user_who_enters_two_teams_at_once_is_in_one(service, act, roster):
     competition = service.competition()
     tokens = []
     for name in ("ada", "bob"):
@@ -351,7 +349,7 @@ def test_a_person_who_enters_two_teams_at_once_is_in_one(service, act, roster):
 
 
 @pytest.mark.both_databases
-def test_a_first_upload_that_races_leaving_the_team_leaves_nobody_unbound(together, act, service):
+def test_first_upload_during_leaving_leaves_no_user_unbound(together, act, service):
     competition = together("bob")
     answers = race(lambda: service.submit(competition), lambda: act(teams.leave, competition, "bob"))
     assert not any(isinstance(each, Exception) for each in answers), answers

@@ -1,4 +1,4 @@
-"""What waits for a person's answer, in all competitions together."""
+"""Items waiting for a user's decision, across all competitions."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def waits(service):
-    """Return what waits for a person as short lines."""
+    """Return a user's waiting items as short strings."""
 
     def lines(user: str, *, after=timedelta(), **options) -> list[str]:
         who = service.user(user, **options)
@@ -40,7 +40,7 @@ def make_editor(service, competition, name: str, role: Role = Role.EDITOR):
         )
 
 
-def test_an_invitation_waits_until_it_is_answered(service, act, waits):
+def test_invitation_waits_until_it_is_answered(service, act, waits):
     competition = service.competition()
     act(teams.create, competition, "ada", name="Lovelace")
     service.user("bob")
@@ -52,7 +52,7 @@ def test_an_invitation_waits_until_it_is_answered(service, act, waits):
     assert waits("bob") == []
 
 
-def test_a_merge_request_waits_for_the_leader_who_is_asked(service, act, waits):
+def test_merge_request_waits_for_the_other_teams_leader(service, act, waits):
     competition = service.competition()
     for name in ("ada", "bob"):
         act(teams.create, competition, name, name=f"Team {name}")
@@ -65,7 +65,7 @@ def test_a_merge_request_waits_for_the_leader_who_is_asked(service, act, waits):
 
 
 @pytest.mark.parametrize("end", ["merger_deadline", "closes_at"])
-def test_what_nobody_can_accept_any_more_waits_no_longer(service, act, waits, end: str):
+def test_item_that_can_no_longer_be_accepted_is_not_listed(service, act, waits, end: str):
     dates = {"closes_at": service.now + 20 * DAY, "merger_deadline": None, end: service.now + 10 * DAY}
     if end == "closes_at":
         dates["merger_deadline"] = dates["closes_at"]
@@ -79,7 +79,7 @@ def test_what_nobody_can_accept_any_more_waits_no_longer(service, act, waits, en
     assert waits("cleo", after=10 * DAY) == waits("bob", after=10 * DAY) == []
 
 
-def test_who_asks_to_join_waits_for_those_who_may_decide(service, act, waits):
+def test_entry_request_waits_for_users_who_may_decide(service, act, waits):
     competition = service.competition(entry_mode=EntryMode.APPROVAL)
     make_editor(service, competition, "edda")
     make_editor(service, competition, "vera", Role.VIEWER)
@@ -100,7 +100,7 @@ def test_who_asks_to_join_waits_for_those_who_may_decide(service, act, waits):
     assert waits("edda") == []
 
 
-def test_a_question_waits_for_organizers_until_it_is_answered(service, waits):
+def test_question_waits_for_organizers_until_it_is_answered(service, waits):
     competition = service.competition()
     make_editor(service, competition, "edda")
     accepted = service.submit(competition)
@@ -126,7 +126,7 @@ def test_a_question_waits_for_organizers_until_it_is_answered(service, waits):
     assert waits("edda") == []
 
 
-def test_the_longest_wait_comes_first_across_competitions_with_one_statement(service, act, waits):
+def test_oldest_items_are_listed_first_across_competitions_with_one_statement(service, act, waits):
     for place, slug in enumerate(("later", "sooner")):
         competition = service.competition(slug)
         act(teams.create, competition, "ada", name="Lovelace")

@@ -1,4 +1,4 @@
-"""Which URLs and IP addresses webhooks may call."""
+"""URLs and IP addresses that webhooks may call."""
 
 from ipaddress import ip_address, ip_network
 
@@ -20,7 +20,7 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_no_address_inside_a_network_is_called_in_whatever_form(address: str):
+def test_no_internal_address_is_called_in_any_notation(address: str):
     assert not may_call(ip_address(address))
 
 
@@ -29,7 +29,7 @@ def test_public_addresses_are_called(address: str):
     assert may_call(ip_address(address))
 
 
-def test_a_network_that_the_operator_names_is_called_and_no_other():
+def test_only_networks_allowed_by_the_operator_are_called():
     networks = (ip_network("10.1.0.0/16"), ip_network("64:ff9b::/96"))
     assert may_call(ip_address("10.1.2.3"), networks=networks)
     assert not may_call(ip_address("10.2.2.3"), networks=networks)
@@ -52,18 +52,18 @@ def test_a_network_that_the_operator_names_is_called_and_no_other():
         "a.Localhost.",
     ],
 )
-def test_a_host_that_others_read_as_an_address_of_a_network_is_refused_on_entry(host: str):
+def test_host_that_some_parsers_read_as_an_internal_address_is_rejected_on_entry(host: str):
     with pytest.raises(InvalidWebhookUrl):
         clean_url(f"https://{host}/hook", allows_http=False)
 
 
-def test_a_local_name_is_taken_where_the_operator_allows_its_network():
+def test_local_name_is_accepted_if_the_operator_allows_its_network():
     url = "http://localhost:8080/"
     assert clean_url(url, allows_http=True, networks=[ip_network("127.0.0.0/8")]) == url
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_hidden_in_another_is_never_called_by_default(inner: object):
+def test_embedded_address_is_never_called_by_default(inner: object):
     number = int(inner)  # type: ignore[call-overload]
     for hidden in (
         0xFFFF << 32 | number,
@@ -83,7 +83,7 @@ def test_an_address_hidden_in_another_is_never_called_by_default(inner: object):
         ("https://8.8.8.8", "https://8.8.8.8/"),
     ],
 )
-def test_a_url_is_kept_in_the_form_that_is_called(entered: str, called: str):
+def test_url_is_stored_in_the_form_that_is_called(entered: str, called: str):
     assert clean_url(entered, allows_http=False) == called
     assert clean_url(called, allows_http=False) == called
 
@@ -119,17 +119,17 @@ def test_a_url_is_kept_in_the_form_that_is_called(entered: str, called: str):
         "https://example.org/\ud800",
     ],
 )
-def test_a_url_that_no_webhook_may_have_is_refused(url: str):
+def test_invalid_webhook_url_is_rejected(url: str):
     with pytest.raises(InvalidWebhookUrl):
         clean_url(url, allows_http=False)
 
 
-def test_http_is_taken_where_the_operator_allows_it():
+def test_http_is_accepted_if_the_operator_allows_it():
     assert clean_url("http://example.org/", allows_http=True) == "http://example.org/"
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_url_or_refused_in_a_sentence(text: str):
+def test_any_text_is_a_url_or_rejected_with_a_message(text: str):
     for url in (text, f"https://{text}", f"https://example.org/{text}"):
         try:
             cleaned = clean_url(url, allows_http=True)
@@ -139,7 +139,7 @@ def test_any_text_is_a_url_or_refused_in_a_sentence(text: str):
             assert cleaned.isascii() and cleaned.isprintable() and " " not in cleaned
 
 
-def test_what_is_shown_of_a_url_does_not_hold_its_path():
+def test_displayed_url_does_not_contain_its_path():
     assert (
         origin("https://hooks.example.org:8443/services/T0/B0/secret?x=1")
         == "https://hooks.example.org:8443/…"

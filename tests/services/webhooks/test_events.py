@@ -1,4 +1,4 @@
-"""Which facts write which events, for whom; webhooks of teams, people and drafts that end."""
+"""Events and their recipients; deletion of the webhooks of teams, users and drafts."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ TESTS = Actor(None, "tests")
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition in which Ada and Bob have a team each, and no file is scored."""
+    """A competition in which Ada and Bob have a team each and no file is scored."""
     competition: Competition = service.competition()
     for place, name in enumerate(("ada", "bob")):
         service.submit(competition, user=name, seed=place)
@@ -45,11 +45,11 @@ def of_organizers(service, competition: Competition) -> Webhook:
 
 
 def events(service, webhook: Webhook) -> list[str]:
-    """Return what a webhook was or will be told of."""
+    """Return the events that a webhook has sent or will send."""
     return [row.event for row in deliveries(service.database) if row.webhook_id == webhook.id]
 
 
-def test_a_score_is_told_to_the_team_and_the_organizers(
+def test_score_event_goes_to_the_team_and_the_organizers(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
     service.score(service.submit(competition, user="bob", seed=3))
@@ -60,7 +60,7 @@ def test_a_score_is_told_to_the_team_and_the_organizers(
     assert len(events(service, of_organizers)) == 3
 
 
-def test_announcements_and_the_reveal_are_told_to_all(
+def test_announcements_and_the_reveal_go_to_all_webhooks(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
     with service.database.write() as session:
@@ -80,7 +80,7 @@ def test_announcements_and_the_reveal_are_told_to_all(
         assert events(service, webhook) == ["announcement.posted", "leaderboard.revealed"]
 
 
-def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
+def test_nothing_is_written_for_unselected_events_or_disabled_webhooks(
     service, competition: Competition, of_team: Webhook
 ):
     owner = service.user("olga", is_admin=True)
@@ -92,7 +92,7 @@ def test_nothing_is_written_for_who_did_not_choose_the_event_or_is_off(
     assert deliveries(service.database) == []
 
 
-def test_a_transaction_that_is_undone_tells_nothing(service, competition: Competition, of_team: Webhook):
+def test_rolled_back_transaction_writes_no_event(service, competition: Competition, of_team: Webhook):
     with pytest.raises(RuntimeError), service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
         raise RuntimeError
@@ -100,7 +100,7 @@ def test_a_transaction_that_is_undone_tells_nothing(service, competition: Compet
 
 
 def keep_dates(service, closes_in: timedelta):
-    """Let the calendar look, at so long before the close."""
+    """Run the scheduled tasks at a time before the close."""
     with service.database.write() as session:
         competition = session.scalars(select(Competition)).one()
         competition.closes_at = service.now + closes_in
@@ -110,7 +110,7 @@ def keep_dates(service, closes_in: timedelta):
             assert not timed_events.is_deadline_near(session, now=service.now)
 
 
-def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(
+def test_deadline_event_is_sent_once_a_day_before_and_again_after_a_change(
     service, competition: Competition, of_team: Webhook
 ):
     keep_dates(service, timedelta(hours=25))
@@ -124,14 +124,14 @@ def test_a_deadline_is_told_a_day_before_once_and_again_when_it_is_moved(
     assert events(service, of_team) == ["deadline.near"] * 2
 
 
-def test_no_draft_has_a_deadline(service, competition: Competition, of_team: Webhook):
+def test_draft_has_no_deadline_events(service, competition: Competition, of_team: Webhook):
     with service.database.write() as session:
         session.get_one(Competition, competition.id).state = CompetitionState.DRAFT
     keep_dates(service, timedelta(hours=1))
     assert events(service, of_team) == []
 
 
-def test_the_number_of_organizers_webhooks_is_bounded(service, competition: Competition):
+def test_number_of_organizers_webhooks_is_limited(service, competition: Competition):
     owner = service.user("olga", is_admin=True)
     for _ in range(MOST_OF_ORGANIZERS):
         subscribe(service, competition, owner, URL)
@@ -139,7 +139,7 @@ def test_the_number_of_organizers_webhooks_is_bounded(service, competition: Comp
         subscribe(service, competition, owner, URL)
 
 
-def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
+def test_webhooks_of_a_deleted_account_are_deleted_with_their_queue(
     service, competition: Competition, of_team: Webhook, of_organizers: Webhook
 ):
     with service.database.write() as session:
@@ -151,7 +151,7 @@ def test_the_webhooks_of_a_deleted_account_go_with_all_that_waits(
     assert [row.webhook_id for row in deliveries(service.database)] == [of_organizers.id]
 
 
-def test_a_team_that_ends_takes_its_webhooks_along(service):
+def test_webhooks_of_a_deleted_team_are_deleted(service):
     competition, ada = service.competition(), service.user("ada")
     with service.database.write() as session:
         participations.join(
@@ -166,9 +166,7 @@ def test_a_team_that_ends_takes_its_webhooks_along(service):
         assert session.scalars(select(Webhook)).all() == []
 
 
-def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
-    service, competition: Competition, of_team: Webhook
-):
+def test_webhooks_of_a_merged_team_move_to_the_new_team(service, competition: Competition, of_team: Webhook):
     with service.database.write() as session:
         ada, bob = session.scalars(select(Team).order_by(Team.id)).all()
         outbox.follow_merger(session, taken=ada, into=bob)
@@ -176,7 +174,7 @@ def test_the_webhooks_of_a_team_that_was_taken_in_follow_its_members(
         assert session.scalars(select(Webhook)).one().team_id == bob.id
 
 
-def test_after_a_restore_nothing_that_waited_is_sent(service, competition: Competition, of_team: Webhook):
+def test_queued_events_are_not_sent_after_a_restore(service, competition: Competition, of_team: Webhook):
     with service.database.write() as session:
         outbox.tell(session, competition_id=competition.id, event=Event.REVEALED, now=service.now)
         assert outbox.something_waits(session, now=service.now)
@@ -184,7 +182,9 @@ def test_after_a_restore_nothing_that_waited_is_sent(service, competition: Compe
         assert not outbox.something_waits(session, now=service.now)
 
 
-def test_who_changes_a_webhook_becomes_its_owner(service, competition: Competition, of_organizers: Webhook):
+def test_user_who_edits_a_webhook_becomes_its_owner(
+    service, competition: Competition, of_organizers: Webhook
+):
     root = service.user("root", is_admin=True)
     with service.database.write() as session:
         act = acting.as_person(session, competition, root, now=service.now)

@@ -1,4 +1,4 @@
-"""Events of changed ranks: few, whatever happens between."""
+"""Rank change events, which are rate-limited and aggregated."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ TEAMS = 10_000
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition with three teams on its leaderboard, Ada before Bob before Cleo."""
+    """A competition with three teams on its leaderboard: Ada, Bob, Cleo."""
     competition: Competition = service.competition()
     for place, name in enumerate(("ada", "bob", "cleo")):
         service.score(service.submit(competition, user=name, seed=place))
@@ -25,7 +25,7 @@ def competition(service) -> Competition:
 
 
 def order(service, *names: str):
-    """Let teams have scores in this order."""
+    """Give teams scores in this order."""
     with service.database.write() as session:
         for place, name in enumerate(names):
             team = select(Team.id).where(Team.name == name).scalar_subquery()
@@ -39,7 +39,7 @@ def team_of(service, name: str) -> Team:
 
 
 def look(service, after: timedelta = timedelta()) -> int:
-    """Look at the ranks and tell what has changed; return how many events it was."""
+    """Compare the ranks and write events; return the number of events."""
     now = service.now + after
     with service.database.read() as session:
         looks = timed_events.look_at_ranks(session, now=now)
@@ -48,7 +48,7 @@ def look(service, after: timedelta = timedelta()) -> int:
 
 
 def ranks(service) -> list[list[tuple[int, int | None]]]:
-    """Return of each event the ranks before and after, by team."""
+    """Return the ranks before and after of each event, by team."""
     return [
         [(each["rank"], each["previous_rank"]) for each in row.details["changes"]]
         for row in deliveries(service.database)
@@ -56,9 +56,9 @@ def ranks(service) -> list[list[tuple[int, int | None]]]:
     ]
 
 
-def test_a_team_gets_its_own_change_once_in_five_minutes(service, competition: Competition):
+def test_team_receives_its_own_change_once_in_five_minutes(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
-    assert look(service) == 0  # the ranks to begin with
+    assert look(service) == 0  # the initial ranks
     order(service, "cleo", "ada", "bob")
     assert look(service) == 1
     order(service, "ada", "cleo", "bob")
@@ -70,7 +70,7 @@ def test_a_team_gets_its_own_change_once_in_five_minutes(service, competition: C
     assert ranks(service) == [[(1, 3)], [(2, 1)]]
 
 
-def test_what_was_undone_within_five_minutes_is_not_told(service, competition: Competition):
+def test_change_undone_within_five_minutes_causes_no_event(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -80,7 +80,7 @@ def test_what_was_undone_within_five_minutes_is_not_told(service, competition: C
     assert look(service, PERIOD) == 0
 
 
-def test_a_first_rank_is_a_change_from_none(service, competition: Competition):
+def test_first_rank_is_a_change_from_none(service, competition: Competition):
     service.user("dan")
     accepted = service.submit(competition, user="dan", seed=9)
     subscribe(service, competition, service.user("dan"), URL, team=team_of(service, "dan"))
@@ -91,7 +91,7 @@ def test_a_first_rank_is_a_change_from_none(service, competition: Competition):
     assert previous is None
 
 
-def test_organizers_get_all_changes_in_one_event(service, competition: Competition):
+def test_organizers_receive_all_changes_in_one_event(service, competition: Competition):
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -100,7 +100,7 @@ def test_organizers_get_all_changes_in_one_event(service, competition: Competiti
 
 
 @pytest.mark.both_databases
-def test_of_two_processes_that_look_at_once_one_tells(service, competition: Competition):
+def test_only_one_of_two_simultaneous_processes_writes_events(service, competition: Competition):
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     look(service)
     order(service, "cleo", "ada", "bob")
@@ -112,7 +112,7 @@ def test_of_two_processes_that_look_at_once_one_tells(service, competition: Comp
     assert len(ranks(service)) == 1
 
 
-def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(service, competition: Competition):
+def test_reveal_switches_to_private_ranks_without_a_rank_event(service, competition: Competition):
     subscribe(service, competition, service.user("cleo"), URL, team=team_of(service, "cleo"))
     look(service)
     service.now += timedelta(days=3650)
@@ -124,9 +124,7 @@ def test_the_reveal_switches_to_private_ranks_without_an_event_of_its_own(servic
     assert {row.details.get("split") for row in deliveries(service.database)} <= {"private", None}
 
 
-def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
-    service, competition: Competition
-):
+def test_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(service, competition: Competition):
     many_teams(service, competition)
     subscribe(service, competition, service.user("olga", is_admin=True), URL)
     subscribe(service, competition, service.user("bob"), URL, team=team_of(service, "bob"))
@@ -134,7 +132,7 @@ def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
     with service.database.write() as session:
         last = session.scalar(select(Standing.team_id).order_by(Standing.score_units).limit(1))
         session.execute(update(Standing).where(Standing.team_id == last).values(score_units=99_999))
-    assert deliveries(service.database) == []  # a score writes nothing
+    assert deliveries(service.database) == []  # A score writes no rows.
     assert look(service) == 2
     rows = deliveries(service.database)
     assert [len(row.details["changes"]) for row in rows] == [PLACES, 1]
@@ -143,7 +141,7 @@ def test_a_new_leader_of_ten_thousand_teams_writes_one_row_for_each_webhook(
 
 
 def many_teams(service, competition: Competition):
-    """Write teams with a standing each, all behind those that are there."""
+    """Add teams with one standing each, all ranked below the existing ones."""
     version_id = service.reload(competition).live_scoring_version_id
     with service.database.write() as session:
         submission = session.scalars(select(Submission).limit(1)).one()

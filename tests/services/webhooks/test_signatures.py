@@ -1,4 +1,4 @@
-"""Signatures of webhooks."""
+"""Webhook signatures."""
 
 import hashlib
 import hmac
@@ -12,9 +12,7 @@ SECRET = "whsec_abc"
 
 
 @given(st.binary(), st.integers(0, 2**40))
-def test_a_receiver_computes_the_same_signature_from_the_time_a_point_and_the_body(
-    body: bytes, timestamp: int
-):
+def test_receiver_computes_the_same_signature_from_the_time_a_dot_and_the_body(body: bytes, timestamp: int):
     expected = hmac.new(SECRET.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     assert sign(body, secret=SECRET, timestamp=timestamp) == f"v1={expected}"
 
