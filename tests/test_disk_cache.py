@@ -1,4 +1,4 @@
-"""The cache on disk: entries are found as they were, not believed when damaged, and never too many."""
+"""Disk cache: intact entries, detection of damage, and the size limit."""
 
 import os
 import signal
@@ -51,21 +51,21 @@ def cache(folder: Path) -> DiskCache:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"a\nb", data()])
-def test_what_was_kept_is_found_as_it_was(cache: DiskCache, content: bytes):
+def test_entry_is_returned_unchanged(cache: DiskCache, content: bytes):
     cache.put(name(1), FACTS, content)
     assert cache.get(name(1)) == (FACTS, content)
     assert cache.get(name(2)) is None
 
 
 @pytest.mark.parametrize("length", range(0, 130, 13))
-def test_the_data_start_where_an_array_may_start(cache: DiskCache, folder: Path, length: int):
+def test_data_are_aligned_for_arrays(cache: DiskCache, folder: Path, length: int):
     cache.put(name(1), {"text": "a" * length}, data())
     [path] = entries(folder)
     assert path.read_bytes().index(data()) % ALIGNMENT == 0
 
 
 @pytest.mark.parametrize("place", [0, 20, 400, -1])
-def test_a_damaged_entry_is_not_believed_and_removed(cache: DiskCache, folder: Path, place: int):
+def test_damaged_entry_is_ignored_and_removed(cache: DiskCache, folder: Path, place: int):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     damaged = bytearray(path.read_bytes())
@@ -76,21 +76,21 @@ def test_a_damaged_entry_is_not_believed_and_removed(cache: DiskCache, folder: P
 
 
 @pytest.mark.parametrize("size", [0, 8, 100, 1000])
-def test_a_torn_entry_is_not_believed(cache: DiskCache, folder: Path, size: int):
+def test_truncated_entry_is_ignored(cache: DiskCache, folder: Path, size: int):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     path.write_bytes(path.read_bytes()[:size])
     assert cache.get(name(1)) is None
 
 
-def test_nothing_but_a_checksum_is_not_believed(cache: DiskCache, folder: Path):
+def test_entry_with_only_a_checksum_is_ignored(cache: DiskCache, folder: Path):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     path.write_bytes(b"00000000")
     assert cache.get(name(1)) is None
 
 
-def test_an_entry_of_another_key_is_not_believed(cache: DiskCache, folder: Path):
+def test_entry_of_another_key_is_ignored(cache: DiskCache, folder: Path):
     cache.put(name(1), FACTS, data())
     [path] = entries(folder)
     other = folder / name(2)[:2] / name(2)
@@ -105,12 +105,12 @@ def use_before(folder: Path, number: int, days: float):
     os.utime(path, (then, then))
 
 
-def test_the_entries_that_were_not_used_for_longest_go_first(folder: Path):
+def test_least_recently_used_entries_are_removed_first(folder: Path):
     for number in range(9):
         DiskCache(folder, max_bytes=MB).put(name(number), FACTS, data(100_000))
         use_before(folder, number, days=20 - number)
     small = DiskCache(folder, max_bytes=MB)
-    assert small.get(name(0)) is not None  # used now
+    assert small.get(name(0)) is not None  # This entry is used now.
     for number in (10, 11):
         small.put(name(number), FACTS, data(100_000))
     kept = {path.name[:2] for path in entries(folder)}
@@ -118,7 +118,7 @@ def test_the_entries_that_were_not_used_for_longest_go_first(folder: Path):
     assert sum(path.stat().st_size for path in entries(folder)) <= MB
 
 
-def test_a_walk_through_more_than_fits_drives_nothing_out_that_was_just_used(folder: Path):
+def test_scan_of_more_entries_than_fit_removes_no_recently_used_entry(folder: Path):
     cache = DiskCache(folder, max_bytes=MB)
     for number in range(30):
         cache.put(name(number), FACTS, data(100_000))
@@ -128,14 +128,14 @@ def test_a_walk_through_more_than_fits_drives_nothing_out_that_was_just_used(fol
     assert found == [True, True, False, False]
 
 
-def test_a_small_file_counts_as_the_block_of_the_disk_that_it_takes(folder: Path):
+def test_small_file_counts_as_a_whole_disk_block(folder: Path):
     cache = DiskCache(folder, max_bytes=10 * 4096)
     for number in range(30):
         cache.put(name(number), FACTS)
     assert len(entries(folder)) == 10
 
 
-def test_what_a_killed_process_left_half_written_goes_in_its_turn(folder: Path):
+def test_partial_files_of_killed_processes_are_removed_in_turn(folder: Path):
     DiskCache(folder, max_bytes=MB).put(name(1), FACTS, data())
     draft = folder / name(1)[:2] / "draft-1"
     draft.write_bytes(bytes(MB))
@@ -146,7 +146,7 @@ def test_what_a_killed_process_left_half_written_goes_in_its_turn(folder: Path):
     assert len(entries(folder)) == 2
 
 
-def test_many_threads_with_caches_of_their_own_read_and_write_the_same_entries(folder: Path):
+def test_many_threads_with_separate_caches_share_the_same_entries(folder: Path):
     wrong: list[int] = []
 
     def work():
@@ -166,7 +166,7 @@ def test_many_threads_with_caches_of_their_own_read_and_write_the_same_entries(f
     assert wrong == [] and len(entries(folder)) == 5
 
 
-def test_two_processes_that_are_killed_while_they_write_leave_no_wrong_entry(cache: DiskCache, folder: Path):
+def test_two_processes_killed_while_writing_leave_no_wrong_entry(cache: DiskCache, folder: Path):
     for _ in range(4):
         command = [sys.executable, "-c", WRITER, str(folder)]
         writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -188,16 +188,16 @@ def test_two_processes_that_are_killed_while_they_write_leave_no_wrong_entry(cac
         assert len([path for path in entries(folder) if not path.name.startswith("draft-")]) <= 5
 
 
-def test_backups_are_told_to_leave_the_folder_out(cache: DiskCache, folder: Path):
+def test_backups_exclude_the_cache_folder(cache: DiskCache, folder: Path):
     cache.put(name(1), FACTS, data())
     assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing_and_breaks_nothing(
+def test_unwritable_folder_stores_nothing_and_causes_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     (tmp_path / "taken").write_text("a file where the folder should be")
     cache = DiskCache(tmp_path / "taken" / "ranks", max_bytes=MB)
     cache.put(name(1), FACTS, data())
     assert cache.get(name(1)) is None
-    assert "An entry of the cache of ranks could not be kept" in caplog.text
+    assert "An entry of the cache ranks could not be stored" in caplog.text

@@ -1,4 +1,4 @@
-"""A run of tests that is killed leaves nothing behind: all that it started ends with it."""
+"""Cleanup after killed test runs: all processes they started are ended."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[1]
 PLUGINS = ("tests.conftest", "tests.faults.conftest", "tests.supervisor.conftest")
 GRANDCHILD = "import time; time.sleep(9999)"
-# A grandchild with a session of its own, and one that has not even its parent's environment.
+# One grandchild has its own session; the other also lacks its parent's environment.
 CHILD = (
     "import subprocess, sys\n"
     f"for environment in (None, {{}}):\n"
@@ -61,7 +61,7 @@ def test_forever(page, valkey, make_settings, processes, make_web, make_service,
 
 
 class Run:
-    """A run of tests, and all the processes that it has started."""
+    """A test run and all processes that it has started."""
 
     def __init__(self, folder: Path, test: str):
         self._folder = folder
@@ -76,7 +76,7 @@ class Run:
         self.environment = mine | {"PYTHONPATH": str(ROOT)}
 
     def start(self, *command: str, **environment: str):
-        """Start it, and wait until its test has started everything."""
+        """Start the run and wait until its test has started everything."""
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment | environment, stdout=log, stderr=subprocess.STDOUT
@@ -91,7 +91,7 @@ class Run:
         return "\n".join(" ".join(process.cmdline()) for process in self.family if process.is_running())
 
     def lives(self) -> list[str]:
-        """Return what still runs of what ran before the kill, and the folder of its sockets."""
+        """Return the processes that still run from before the kill, and the folder of their sockets."""
         living = [process for process in self.family if lives(process)]
         folder = Path((self._folder / "ready").read_text())
         return [*(f"{process}" for process in living), *([str(folder)] if folder.exists() else [])]
@@ -117,8 +117,8 @@ def make_run(tmp_path: Path) -> Iterator[Callable[[str], Run]]:
 
 
 @pytest.mark.long
-def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
-    """All that tests start takes long to start; the guardian ends it as it ends the few things below."""
+def test_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]):
+    """This test is long because it starts every kind of process; others start only a few."""
     run = make_run(ALL)
     run.start(sys.executable, "-m", "pytest", *run.options)
     commands = run.commands()
@@ -129,7 +129,7 @@ def test_a_killed_pytest_leaves_no_service_behind(make_run: Callable[[str], Run]
     eventually(lambda: not run.lives(), lambda: f"the end of {run.lives()}")
 
 
-def test_a_killed_process_of_xdist_and_a_killed_run_of_it_leave_nothing(
+def test_killed_xdist_worker_and_killed_xdist_run_leave_nothing_behind(
     make_run: Callable[[str], Run],
 ):
     run = make_run(CHEAP)
@@ -147,10 +147,10 @@ def _children(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.long
-def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path):
-    """It collects all tests before it begins: a minute."""
+def test_processes_started_by_make_end_when_make_is_killed(make_run: Callable[[str], Run], tmp_path: Path):
+    """This test is long because it collects all tests first, which takes a minute."""
     run = make_run(CHEAP)
-    stamp = ".venv/.complete"  # of the folder that runs these tests, which is set up
+    stamp = ".venv/.complete"  # The stamp of the folder that runs these tests, which is already installed.
     run.start(
         "make", "--old-file", stamp, f"BIN={Path(sys.executable).parent}", "test",
         PYTEST_ADDOPTS=" ".join(run.options),
@@ -160,9 +160,7 @@ def test_what_make_runs_ends_when_make_is_killed(make_run: Callable[[str], Run],
     eventually(lambda: not run.lives(), lambda: f"the end of {run.lives()}")
 
 
-def test_a_session_of_tests_that_leaves_a_process_running_is_an_error(
-    make_run: Callable[[str], Run], tmp_path: Path
-):
+def test_session_that_leaves_a_process_running_is_an_error(make_run: Callable[[str], Run], tmp_path: Path):
     run = make_run(
         "import subprocess, sys\n"
         "def test_careless():\n"

@@ -1,1 +1,1 @@
-"""For operators: backup and restore, database schema, doctor."""
+"""Maintenance for operators: backup and restore, database schema, doctor checks."""

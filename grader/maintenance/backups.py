@@ -1,7 +1,7 @@
-"""Backup and restore of an installation: a folder with database, stored files and settings.
+"""Backup and restore of an installation: database, stored files and settings in a folder.
 
-The manifest `backup.json` is written last, so a folder with it is a complete backup. Secrets are not
-included; the manifest names the needed ones. The cache is not included either.
+The manifest `backup.json` is written last, so a folder that contains it is a complete backup. Secrets are not
+included, but the manifest lists the required ones. The cache is also not included.
 """
 
 import hashlib
@@ -41,48 +41,49 @@ from grader.storage import blobs, disk
 from grader.storage.stores import BlobMissing, LocalStorage, Storage
 
 FORMAT = 1
-AUTOMATIC_FOLDER = "backups"  # in the data folder
+AUTOMATIC_FOLDER = "backups"  # relative to the data folder
 ANOTHER_FOLDER = (
-    "Name a folder on a larger disk, or free some space: `fairboard doctor` says what you can delete."
+    "Choose a folder on a larger disk, or free some space: `fairboard doctor` lists files that you can "
+    "delete."
 )
 WITHOUT_BACKUP = (
-    "No table was changed. Free some space (`fairboard doctor` says what you can delete), or change them "
+    "No table was changed. Free some space (`fairboard doctor` lists files that you can delete), or migrate "
     "without a backup: `fairboard migrate --without-backup`."
 )
 MANIFEST, DATABASE_FOLDER, BLOB_FOLDER, SETTINGS_FILE = "backup.json", "database", "blobs", "settings.env"
 
-WHY_NOT_SENT = "Not sent after a restore: it may already have been sent."
+WHY_NOT_SENT = "Not sent after a restore because it may have been sent before."
 BATCH = 1000
 
 Tell = Callable[[int, int], None]
 
 
 class NotABackup(OrganizerError):
-    """A folder is not a usable backup; the message has the reason."""
+    """A folder is not a usable backup; the message states the reason."""
 
     public_name = "not_abackup"
 
 
 class CannotBackUp(OrganizerError):
-    """A backup is not possible; the message has the reason."""
+    """A backup is not possible; the message states the reason."""
 
     public_name = "cannot_back_up"
 
 
 class NoRoomForBackup(CannotBackUp):
-    """The disk lacks room for a backup of the database."""
+    """The disk has too little space for a backup of the database."""
 
     public_name = "no_room_for_backup"
 
     def __init__(self, folder: Path, *, needed: int, free: int, advice: str) -> None:
         super().__init__(
-            f"A backup of the database takes up to {needed / 1e6:,.0f} MB, and {folder} has room for "
-            f"{free / 1e6:,.0f} MB. {advice}"
+            f"A backup of the database needs up to {needed / 1e6:,.0f} MB, but {folder} has only "
+            f"{free / 1e6:,.0f} MB of free space. {advice}"
         )
 
 
 class CannotRestore(OrganizerError):
-    """A restore into this installation is not possible; the message has the reason."""
+    """A restore into this installation is not possible; the message states the reason."""
 
     public_name = "cannot_restore"
 
@@ -91,9 +92,9 @@ class CannotRestore(OrganizerError):
 class Manifest:
     """The backup's description (`backup.json`).
 
-    `files` has the sha256 of each database file, `tables` the columns of tables in separate files.
-    `unusable_blobs` were missing or damaged before. `secret_key_mark` identifies the secret key without
-    revealing it.
+    `files` contains the SHA-256 hash of each database file. `tables` contains the columns of tables that are
+    stored in separate files. `unusable_blobs` were already missing or damaged. `secret_key_mark` identifies
+    the secret key without revealing it.
     """
 
     made_at: str
@@ -116,19 +117,19 @@ class Manifest:
         try:
             data = json.loads((folder / MANIFEST).read_text())
         except FileNotFoundError:
-            raise NotABackup(f"{folder} is no backup, or one that was not finished: no {MANIFEST}.") from None
+            raise NotABackup(f"{folder} is not a complete backup: {MANIFEST} is missing.") from None
         except ValueError as error:
             raise NotABackup(f"{folder / MANIFEST} cannot be read: {error}.") from None
         if data.get("format") != FORMAT or {each.name for each in fields(cls)} != set(data):
             raise NotABackup(
-                f"{folder} is a backup of another version of Fairboard: {data.get('fairboard')}."
+                f"{folder} was created by an incompatible version of Fairboard: {data.get('fairboard')}."
             )
         return cls(**data)
 
 
 @dataclass(frozen=True)
 class Restored:
-    """The result of a restore: `held_mails` are not sent, because they may already have been."""
+    """Result of a restore; `held_mails` e-mails are not sent, to avoid duplicates."""
 
     manifest: Manifest
     held_mails: int
@@ -145,7 +146,7 @@ class _Copied:
 def make(
     settings: Settings, database: Database, storage: Storage | None, folder: Path, *, tell: Tell | None = None
 ) -> Manifest:
-    """Write a backup into a new folder while the service runs, without blobs if there is no storage.
+    """Write a backup into a new folder, even while the service runs; omit blobs without storage.
 
     Raises CannotBackUp and DamagedDatabase.
     """
@@ -157,14 +158,17 @@ def make(
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / DATABASE_FOLDER).mkdir(mode=0o700)
     except FileExistsError:
-        raise CannotBackUp(f"{folder} has a backup already, or a part of one. Name a new folder.") from None
+        raise CannotBackUp(
+            f"{folder} already contains a complete or partial backup. Choose a new folder."
+        ) from None
     named: set[str] = set()
     required: set[str] = set()
     with database.read() as session:
         made_at = db.now(session)
 
     def look(session: Session) -> None:
-        if storage is not None:  # the tables of an automatic backup may be older
+        # In an automatic backup, which has no storage, the tables may have an older schema.
+        if storage is not None:
             named.update(blobs.named(session))
             required.update(blobs.required(session))
 
@@ -190,7 +194,7 @@ def make(
 
 
 def migrate(settings: Settings, database: Database, *, say: Callable[[str], None]) -> None:
-    """Upgrade the tables after a backup without blobs; raise UnknownTables and CannotBackUp."""
+    """Back up the database without blobs, then upgrade it; raise UnknownTables or CannotBackUp."""
     before = schema.current(database)
     if before not in (None, schema.head()):
         schema.require_known(before)
@@ -199,10 +203,10 @@ def migrate(settings: Settings, database: Database, *, say: Callable[[str], None
         folder = settings.data_dir.absolute() / AUTOMATIC_FOLDER / name
         _require_room(database, folder, advice=WITHOUT_BACKUP)
         make(settings, database, None, folder)
-        say(f"The tables are of an older version ({before}). The database is backed up in {folder}.")
+        say(f"The database has an older schema ({before}). A backup is in {folder}.")
     schema.upgrade(database)
     if before not in (None, schema.head()):
-        say(f"The tables now have the schema of this version ({schema.head()}).")
+        say(f"The database now has the schema of this version ({schema.head()}).")
 
 
 def restore(
@@ -210,18 +214,21 @@ def restore(
 ) -> Restored:
     """Fill an empty installation from a backup and upgrade its tables.
 
-    Blobs come first, so that no row lacks its blob. Waiting e-mails and notices of events that probably
-    happened after the backup are not sent, because they may already have been. Raises NotABackup,
-    CannotRestore and UnknownTables.
+    Blobs are restored first, so that no row refers to a missing blob. Waiting e-mails, and notifications
+    about events that have probably happened since the backup, are not sent because they may already have
+    been sent.
+    Raises NotABackup, CannotRestore and UnknownTables.
     """
     manifest = _checked(folder)
     kind = database_copies.kind_of(database)
     if manifest.database != kind:
-        raise CannotRestore(f"The backup is of {manifest.database}; the settings name {kind}.")
+        raise CannotRestore(
+            f"The backup contains a {manifest.database} database, but the settings specify {kind}."
+        )
     if schema.current(database) is not None and not database_copies.is_empty(database):
         raise CannotRestore(
-            "The database is not empty. Restore into a new one: move the data folder away, or make another "
-            f"database, or name another one with {PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
+            "The database is not empty. Restore into an empty one: move the data folder to another place, or "
+            f"set {PREFIX}DATA_DIR or {PREFIX}DATABASE_URL."
         )
     if manifest.with_blobs:
         _restore_blobs(folder, storage, tell)
@@ -239,7 +246,7 @@ def restore(
 
 
 def _free_claims(session: Session) -> None:
-    """Let all claimed jobs wait again as if unclaimed: their workers belong to another installation."""
+    """Reset claimed jobs to waiting, because their workers belong to another installation."""
     for jobs in (ScoringJob, OrganizerJob):
         session.execute(
             update(jobs)
@@ -252,10 +259,10 @@ def _free_claims(session: Session) -> None:
 
 
 def _hold_mails_back(session: Session, *, made_at: datetime, now: datetime) -> int:
-    """Give up waiting mail; return its number.
+    """Give up waiting e-mails; return their number.
 
-    The results of submissions that were pending at `made_at` and later reveals count as sent, so that nobody
-    gets them twice.
+    Notifications about results of submissions that were pending at `made_at`, and about later reveals, are
+    marked as sent, so that no user receives them twice.
     """
     waiting = session.scalars(
         select(Mail).where(Mail.sent_at.is_(None), Mail.created_at > now - GIVEN_UP_AFTER)
@@ -307,27 +314,27 @@ def _reveals(session: Session, made_at: datetime, now: datetime) -> Iterator[tup
 
 
 def needed_secrets(settings: Settings) -> list[str]:
-    """Return a sentence for each secret that a restored service needs."""
+    """Return a description of each secret that a restored installation needs."""
     key = (
         f"{PREFIX}SECRET_KEY"
         if settings.secret_key is not None
         else f"the file {settings.data_dir.absolute() / 'secret_key'}"
     )
     needed = [
-        f"The secret key, {key}: without it a solution without Usage that is corrected is split otherwise, "
-        "and forms that are open in a browser have to be loaded again."
+        f"The secret key, {key}. Without it, corrected solutions that have no Usage column are split "
+        "differently, and open forms in browsers must be reloaded."
     ]
     for name in type(settings).model_fields:
         if isinstance(getattr(settings, name), SecretStr) and name != "secret_key":
             needed.append(f"{PREFIX}{name.upper()}.")
     if settings.storage().startswith("s3:"):
-        needed.append("The AWS_* variables of the bucket.")
+        needed.append("The AWS_* variables for the bucket.")
     return needed
 
 
 def _settings_text(settings: Settings) -> str:
-    """Return the settings that differ from their defaults, without secrets, as variables."""
-    lines = ["# The settings of the installation that was backed up. Secrets are not in here."]
+    """Return non-default settings, without secrets, as environment variables."""
+    lines = ["# Settings of the backed-up installation, without secrets."]
     for name, description in type(settings).model_fields.items():
         value: Any = getattr(settings, name)
         if isinstance(value, SecretStr):
@@ -340,7 +347,7 @@ def _settings_text(settings: Settings) -> str:
 def _copy_blobs(
     storage: Storage, folder: Path, names: set[str], required: set[str], tell: Tell | None
 ) -> _Copied:
-    """Copy the available blobs; only missing required ones count as unusable."""
+    """Copy all available blobs; count missing or damaged blobs as unusable only if required."""
     target, copied = LocalStorage(folder / BLOB_FOLDER), _Copied()
     done, total = 0, len(names)
     for sha256 in sorted(names):
@@ -383,12 +390,12 @@ def _checked(folder: Path) -> Manifest:
         name for name, sha256 in manifest.files.items() if _sha256(folder / DATABASE_FOLDER / name) != sha256
     ]
     if damaged:
-        raise NotABackup(f"The backup is damaged: {', '.join(damaged)} changed since it was made.")
+        raise NotABackup(f"The backup is damaged: these files have changed: {', '.join(damaged)}.")
     if manifest.with_blobs:
         count = sum(1 for _ in LocalStorage(folder / BLOB_FOLDER).blobs())
         if count != manifest.blob_count:
             raise NotABackup(
-                f"The backup is damaged: {count:,} of its {manifest.blob_count:,} blobs are there."
+                f"The backup is damaged: it contains {count:,} of {manifest.blob_count:,} blobs."
             )
     return manifest
 

@@ -1,7 +1,7 @@
-"""Copies of a whole database to files and back, table by table, during other writes.
+"""Consistent copies of a complete database to files and back, even during writes.
 
-SQLite uses its online backup; PostgreSQL uses COPY in one snapshot, so that no PostgreSQL program is needed.
-Rows are copied as they are, because the tables may be of an older version.
+SQLite uses its online backup. PostgreSQL uses COPY in one snapshot, which requires no PostgreSQL programs.
+Rows are copied unchanged, because the tables may have an older schema.
 """
 
 import gzip
@@ -39,7 +39,7 @@ Tables = dict[str, list[str]]
 
 
 class DamagedDatabase(OrganizerError):
-    """SQLite finds its own file damaged."""
+    """SQLite's integrity check has found damage."""
 
     public_name = "damaged_database"
     message = "The database is damaged: {finding}."
@@ -62,9 +62,9 @@ def size_bytes(database: Database) -> int:
 
 
 def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None]) -> Tables:
-    """Write the database into a folder; return the columns of each table in a file of its own.
+    """Write the database into a folder; return the columns of tables that have separate files.
 
-    `look` gets a session that sees exactly the copied state.
+    `look` is called with a session that sees exactly the copied state.
     """
     if kind_of(database) == "sqlite":
         copy = folder / SQLITE_FILE
@@ -72,7 +72,7 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
         with _reading_sqlite(copy) as session:
             look(session)
         return {}
-    with database.read() as session:  # one snapshot
+    with database.read() as session:  # a single snapshot
         connection = session.connection()
         tables = _tables(connection)
         for name, columns in tables.items():
@@ -82,7 +82,7 @@ def copy_out(database: Database, folder: Path, *, look: Callable[[Session], None
 
 
 def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) -> None:
-    """Fill an empty database, all or nothing, with the output of `copy_out` at this revision."""
+    """Fill an empty database atomically with the output of `copy_out` at this revision."""
     if kind_of(database) == "sqlite":
         database.dispose()
         _replace_sqlite(folder / SQLITE_FILE, _sqlite_path(database))
@@ -91,14 +91,14 @@ def copy_in(database: Database, folder: Path, *, tables: Tables, revision: str) 
     schema.upgrade(database, revision)
     with database.engine.begin() as connection, _without_references(connection):
         for name in _tables(connection):
-            connection.execute(delete(table(name)))  # rows written by a migration
+            connection.execute(delete(table(name)))  # migrations may have inserted rows
         for name, columns in tables.items():
             _copy_table_in(connection, name, columns, folder / f"{name}.copy.gz")
             _advance_ids(connection, name, columns)
 
 
 def is_empty(database: Database) -> bool:
-    """Return whether no table has a row."""
+    """Return whether all tables are empty."""
     with database.read() as session:
         return not any(
             session.execute(select(literal(1)).select_from(table(name)).limit(1)).first()
@@ -113,7 +113,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
         closing(sqlite3.connect(target)) as copy,
     ):
         present.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file
+        copy.execute("PRAGMA journal_mode = DELETE")  # keeps the copy in a single file
         (finding,) = copy.execute("PRAGMA integrity_check").fetchone()
     if finding != "ok":
         raise DamagedDatabase(finding=finding)
@@ -193,7 +193,7 @@ def _advance_ids(connection: Connection, name: str, columns: Sequence[str]) -> N
 
 @contextmanager
 def _without_references(connection: Connection) -> Iterator[None]:
-    """Drop the foreign keys during the block, because rows have circular references."""
+    """Drop foreign keys during the block, because rows have circular references."""
     found = connection.execute(
         text(
             "SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) "

@@ -1,4 +1,4 @@
-"""Checks of `fairboard doctor`: settings, permissions, disks, database, stored files, queue, mail."""
+"""Checks of `fairboard doctor`: settings, permissions, disks, database, storage, jobs, mail."""
 
 import enum
 import os
@@ -31,8 +31,8 @@ SHOWN = 5
 SHOWN_FILES = 3
 CLOCK_TOLERANCE = timedelta(seconds=5)
 MAIL_PATIENCE = timedelta(hours=1)
-_PROBE = b"What `fairboard doctor` stores to see whether it can.\n"
-# If one of them is off, a crash of the machine may lose accepted submissions.
+_PROBE = b"Written by `fairboard doctor` to test the storage.\n"
+# If one of these is off, a crash of the machine may lose accepted submissions.
 _DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 
 
@@ -46,7 +46,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Result of a check, with its state and what to do."""
+    """Result of a check: the current state and, for problems, the remedy."""
 
     level: Level
     subject: str
@@ -69,49 +69,49 @@ def alarm(subject: str, message: str) -> Finding:
 
 
 def of_settings(settings: Settings) -> Iterator[Finding]:
-    """Check for settings that work but are not advisable."""
+    """Check for settings that are valid but not recommended."""
     if settings.host not in LOOPBACK and not (settings.base_url or "").startswith("https://"):
         yield warning(
             "settings",
-            "The site can be reached without TLS. Put a proxy with TLS before it, and set "
-            f"{PREFIX}BASE_URL to its https address and {PREFIX}TRUSTED_PROXIES to 1.",
+            "The site can be reached without TLS. Put a TLS proxy in front of it, set "
+            f"{PREFIX}BASE_URL to its https:// address, and set {PREFIX}TRUSTED_PROXIES to 1.",
         )
     key = settings.secret_key.get_secret_value() if settings.secret_key else None
     if key is not None and len(key) < SHORTEST_SECRET:
         yield warning(
             "settings",
-            f"The secret key has {len(key)} characters. Anyone who guesses it can act as any user and knows "
-            "which rows are private. Use a longer one (openssl rand -hex 32).",
+            f"The secret key has only {len(key)} characters. Anyone who guesses it can act as any user and "
+            "derive which rows are private. Use a longer key (openssl rand -hex 32).",
         )
     if not settings.sends_mail():
-        yield ok("settings", "No e-mail is sent: there is no mail server in the settings.")
+        yield ok("settings", "No e-mail is sent because no mail server is configured.")
 
 
 def of_rights(settings: Settings) -> Iterator[Finding]:
-    """Check that the data folder is private and that all its files belong to the current user."""
+    """Check that the data folder is private and that all its files have the same owner."""
     folder = settings.data_dir
     for path in (folder, folder / "secret_key"):
         if path.exists() and path.stat().st_mode & 0o077:
-            yield warning("rights", f"Other users of this machine can read {path}: chmod go= {path}.")
+            yield warning("rights", f"Other users of this machine can read {path}. Run: chmod go= {path}")
     owner, user = _name_of(folder.stat().st_uid), _name_of(os.geteuid())
     if user != owner:
         yield warning(
             "rights",
-            f"You are {user} and {folder} belongs to {owner}: one of you may be unable to read the other's "
-            f"files. Run every command as {owner}: sudo -u {owner} fairboard ….",
+            f"You are {user}, but {folder} belongs to {owner}. New files may be unreadable for the other "
+            f"user. Run all commands as {owner}: sudo -u {owner} fairboard …",
         )
     if others := list(islice(_belonging_to_others(folder), SHOWN_FILES)):
         yield warning(
             "rights",
-            f"Some files in {folder} do not belong to {owner}, such as {', '.join(others)}: "
-            f"chown -R {owner} {folder}.",
+            f"Some files in {folder} do not belong to {owner}, such as {', '.join(others)}. "
+            f"Run: chown -R {owner} {folder}",
         )
 
 
 def _belonging_to_others(folder: Path) -> Iterator[str]:
     owner = folder.stat().st_uid
     for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # deleted meanwhile
+        with suppress(FileNotFoundError):  # the file was deleted in the meantime
             if path.lstat().st_uid != owner:
                 yield str(path)
 
@@ -124,16 +124,16 @@ def _name_of(number: int) -> str:
 
 
 def of_disks(settings: Settings) -> Iterator[Finding]:
-    """Check the free room on each disk, and list deletable files if it is short."""
+    """Check the free space of each disk; if there is too little, list deletable files."""
     reserve = settings.disk_reserve_mb * 1_000_000
     is_short = False
     for folder in disk.folders(settings):
         free = disk.free_bytes(folder)
-        what = f"{folder} has {_megabytes(free)} free; the reserve is {_megabytes(reserve)}."
+        what = f"{folder} has {_megabytes(free)} of free space; the reserve is {_megabytes(reserve)}."
         if free < reserve:
-            yield alarm("disk", f"Uploads are refused: {what}")
+            yield alarm("disk", f"Uploads are rejected: {what}")
         elif free < 2 * reserve:
-            yield warning("disk", f"Soon uploads will be refused: {what}")
+            yield warning("disk", f"Uploads will soon be rejected: {what}")
         else:
             yield ok("disk", what)
         is_short = is_short or free < 2 * reserve
@@ -145,25 +145,25 @@ def _what_to_free(settings: Settings) -> Iterator[Finding]:
     found = (
         (
             settings.cache(),
-            f"you can delete everything in it; it is computed again. {PREFIX}RANK_CACHE_MB makes it smaller.",
+            f"you can delete all files; they are computed again. {PREFIX}RANK_CACHE_MB limits their size.",
         ),
         (
             settings.data_dir.absolute() / AUTOMATIC_FOLDER,
-            "copies of the database from before migrations; delete those that you no longer need.",
+            "database backups from before migrations; delete those that you no longer need.",
         ),
         *(
-            (folder / "drafts", "files that were being stored; those older than a day are leftovers.")
+            (folder / "drafts", "incomplete files; you can delete those that are older than a day.")
             for folder in disk.folders(settings)[1:]
         ),
         (
             settings.data_dir.absolute() / "valkey",
-            ("the queue's log; delete it only while the service is stopped."),
+            ("files of the queue; delete them only while the service is stopped."),
         ),
     )
     for size, folder, why in sorted(((_size(folder), folder, why) for folder, why in found), reverse=True):
         if size:
-            yield warning("disk", f"To free: {_megabytes(size)} in {folder}: {why}")
-    yield warning("disk", "To free: blobs that belong to no row: `fairboard orphans --delete`.")
+            yield warning("disk", f"You can free up to {_megabytes(size)} in {folder}: {why}")
+    yield warning("disk", "To delete unreferenced blobs, run `fairboard orphans --delete`.")
 
 
 def _size(folder: Path) -> int:
@@ -171,20 +171,20 @@ def _size(folder: Path) -> int:
 
 
 def of_tables(database: Database) -> Iterator[Finding]:
-    """Check the version, integrity, durability and clock of the database; raise its errors."""
+    """Check the database's schema, integrity, durability and clock; raise database errors."""
     current = schema.current(database)
     if current != schema.head():
         yield alarm(
             "database",
-            f"The tables are of another version ({current or 'none'}; this one needs {schema.head()}): "
-            "`fairboard migrate`.",
+            f"The database has another schema ({current or 'none'}; this version needs {schema.head()}). "
+            "Run `fairboard migrate`.",
         )
         return
     with database.read() as session:
         is_sqlite = session.get_bind().dialect.name == "sqlite"
         yield from _soundness(session) if is_sqlite else _durability(session)
         now, newest = db.now(session), _newest(session)
-    with database.write() as session:  # fails on a read-only database
+    with database.write() as session:  # this fails on a read-only database
         session.execute(text("DELETE FROM alembic_version WHERE version_num = ''"))
     yield from _clock(now - datetime.now(UTC), newest - now if newest else timedelta(0))
 
@@ -195,17 +195,17 @@ def of_storage(storage: Storage) -> Iterator[Finding]:
         probe = storage.put(_PROBE)
         storage.read(probe.sha256)
         storage.delete(probe.sha256)
-    except Exception as error:  # from any store
+    except Exception as error:  # the exception type depends on the storage
         reason = str(error) if isinstance(error, StorageUnavailable) else f"{error}."
         yield alarm(
             "storage",
-            f"The storage cannot be used, so uploads are refused and jobs wait: {reason} "
-            f"Fix its rights or its address ({PREFIX}STORAGE_URL).",
+            f"The storage cannot be used, so uploads are rejected and jobs wait: {reason} "
+            f"Correct its permissions or its address ({PREFIX}STORAGE_URL).",
         )
 
 
 def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterator[Finding]:
-    """Check that the storage has all required blobs; read them completely with `read_all`."""
+    """Check that the storage has all required blobs; with `read_all`, also read them completely."""
     with database.read() as session:
         required = blobs.required(session)
     listed = list(storage.blobs())
@@ -222,16 +222,16 @@ def of_blobs(database: Database, storage: Storage, *, read_all: bool) -> Iterato
         names = ", ".join(damaged[:SHOWN])
         yield alarm("storage", f"{len(damaged):,} blobs are damaged: {names}. Restore them from a backup.")
     if not missing and not damaged:
-        how = "has and could read" if read_all else "has"
-        yield ok("storage", f"The storage {how} all {len(required):,} blobs that rows refer to.")
+        how = "contains, and could read," if read_all else "contains"
+        yield ok("storage", f"The storage {how} all {len(required):,} required blobs.")
     if orphans:
         size = sum(blob.size for blob in orphans)
         what = f"{len(orphans):,} blobs ({_megabytes(size)})"
-        yield ok("storage", f"{what} belong to no row and will be deleted within a day.")
+        yield ok("storage", f"{what} are unreferenced and will be deleted within a day.")
 
 
 def of_scoring(session: Session) -> Iterator[Finding]:
-    """Check for active scoring and failed submissions."""
+    """Check whether scoring is active, and for failed submissions."""
     now = db.now(session)
     sign, _, overdue_since = queue_health.sign_of_life(session, now)
     oldest = jobs.oldest_pending(session)
@@ -239,12 +239,12 @@ def of_scoring(session: Session) -> Iterator[Finding]:
         yield alarm(
             "scoring",
             f"Scoring has stopped: a job has been waiting for {_age(now - overdue_since)}. "
-            "Start `fairboard serve`, or read its log where it runs.",
+            "Start `fairboard serve` or, if it is running, read its log.",
         )
     elif oldest is not None:
         yield ok("scoring", f"The oldest pending submission has been waiting for {_age(now - oldest)}.")
     else:
-        yield ok("scoring", "Nothing is waiting.")
+        yield ok("scoring", "No submission is waiting.")
     failed = session.scalars(
         select(Submission.id).where(Submission.status == SubmissionStatus.FAILED).order_by(Submission.id)
     ).all()
@@ -252,9 +252,8 @@ def of_scoring(session: Session) -> Iterator[Finding]:
         named = ", ".join(f"#{each}" for each in failed[:SHOWN])
         yield warning(
             "scoring",
-            f"{len(failed):,} submissions failed because of an error on our side: {named}. Their pages "
-            "name the incident "
-            "that the log explains; `fairboard competition retry SLUG` retries them.",
+            f"{len(failed):,} submissions failed because of a server error: {named}. Their pages show the "
+            "incident number; find it in the log. To retry them, run `fairboard competition retry SLUG`.",
         )
 
 
@@ -272,11 +271,11 @@ def of_mail(session: Session) -> Iterator[Finding]:
         )
         yield warning(
             "e-mail",
-            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no answer'}. "
-            f"Check {PREFIX}SMTP_*; then they are sent automatically.",
+            f"{count:,} e-mails could not be sent for up to {_age(now - oldest)}: {error or 'no response'}. "
+            f"Correct {PREFIX}SMTP_*; the e-mails are then sent automatically.",
         )
     else:
-        yield ok("e-mail", "No e-mail is stuck in the outbox.")
+        yield ok("e-mail", "No e-mails are overdue.")
 
 
 def _newest(session: Session) -> datetime | None:
@@ -289,14 +288,14 @@ def _clock(ahead: timedelta, future: timedelta) -> Iterator[Finding]:
     if abs(ahead) > CLOCK_TOLERANCE:
         yield warning(
             "clock",
-            f"The database's clock differs from this machine's by {ahead.total_seconds():+.0f} s; deadlines "
-            "go by the database's. Set both by NTP (timedatectl set-ntp true).",
+            f"The database's clock differs from this machine's clock by {ahead.total_seconds():+.0f} s. "
+            "Deadlines use the database's clock. Synchronize both with NTP (timedatectl set-ntp true).",
         )
     if future > CLOCK_TOLERANCE:
         yield warning(
             "clock",
-            f"The newest row is dated {_age(future)} in the future: the clock was ahead, or is behind now, "
-            "and deadlines use it. Set it by NTP (timedatectl set-ntp true).",
+            f"The newest row is dated {_age(future)} in the future, so the clock was fast before or is slow "
+            "now. Deadlines use this clock. Synchronize it with NTP (timedatectl set-ntp true).",
         )
 
 
@@ -313,11 +312,11 @@ def _durability(session: Session) -> Iterator[Finding]:
     if off:
         yield alarm(
             "database",
-            f"PostgreSQL may lose accepted submissions if its machine stops: {', '.join(off)} is off. "
+            f"PostgreSQL may lose accepted submissions if its machine crashes: {', '.join(off)} is off. "
             "Turn it on in postgresql.conf.",
         )
     else:
-        yield ok("database", "PostgreSQL keeps everything that it commits.")
+        yield ok("database", "PostgreSQL's durability settings are safe.")
 
 
 def _damaged(storage: Storage, names: set[str]) -> Iterator[str]:

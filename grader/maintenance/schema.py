@@ -1,7 +1,7 @@
-"""Database schema: migrations and the version in use.
+"""Database schema: migrations and the current revision.
 
-Processes of the previous release keep running during and after a migration, so a migration removes nothing
-that they use and never waits long for a table.
+Processes of the previous release keep running during and after a migration. Therefore, a migration removes
+nothing that they use and never waits long for a table lock.
 """
 
 import time
@@ -20,7 +20,7 @@ import migrations
 from grader.db import Database
 from grader.errors import OrganizerError
 
-# Other transactions queue behind a migration that waits for a table.
+# Other transactions queue behind a migration that waits for a table lock.
 LOCK_TIMEOUT_SECONDS = 2
 PAUSE_SECONDS = 1
 TRIES = 30
@@ -30,36 +30,36 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 class UnknownTables(OrganizerError):
-    """The database has a revision that this installation does not know."""
+    """The database has a revision that is unknown to this installation."""
 
     public_name = "unknown_tables"
 
     def __init__(self, revision: str) -> None:
         super().__init__(
-            f"The database has the tables of a newer version of Fairboard ({revision}; this one knows up to "
-            f"{head()}). Install that version, or restore a backup from before it."
+            f"The database has the schema of a newer version of Fairboard ({revision}; this version supports "
+            f"schemas up to {head()}). Install that version, or restore an earlier backup."
             if _is_newer(revision)
-            else "The database has the tables of an older version of Fairboard that this one cannot upgrade "
-            f"({revision}; the oldest one it knows is {_scripts().get_base()}). "
+            else "The database has the schema of an older version of Fairboard that this one cannot upgrade "
+            f"({revision}; the oldest supported schema is {_scripts().get_base()}). "
             "Upgrade it with an earlier version first, or start with an empty database."
         )
         self.revision = revision
 
 
 class TablesInUse(OrganizerError):
-    """Other transactions have kept the tables for as long as a migration tries."""
+    """Other transactions locked the tables during all attempts of a migration."""
 
     public_name = "tables_in_use"
     message = (
-        "The tables could not be changed: other transactions held them at each of {tries} tries. "
-        "Nothing was changed. Try again when no long query or backup runs."
+        "The tables could not be changed because other transactions locked them during all {tries} attempts. "
+        "Nothing was changed. Try again when no long query or backup is running."
     )
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Bring the tables up to `revision`; processes that start together wait for each other.
+    """Upgrade the tables to `revision`; concurrent upgrades wait for each other.
 
-    Raises UnknownTables and TablesInUse; then nothing is changed.
+    Changes nothing if it raises UnknownTables or TablesInUse.
     """
 
     def change(connection: Connection) -> None:
@@ -72,12 +72,12 @@ def upgrade(database: Database, revision: str = "head") -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the tables back to `revision`, or to none with "base"; raise TablesInUse."""
+    """Downgrade the tables to `revision`, or remove them with "base"; raise TablesInUse."""
     _migrate(database, lambda connection: command.downgrade(_config(connection), revision))
 
 
 def current(database: Database) -> str | None:
-    """Return the revision of the database, None if it has no tables yet."""
+    """Return the revision of the database, or None if it has no tables."""
     with database.read() as session:  # /readyz must not wait for a writer
         return MigrationContext.configure(session.connection()).get_current_revision()
 
@@ -93,9 +93,9 @@ def is_current(database: Database) -> bool:
 
 
 def is_usable(database: Database) -> bool:
-    """Return whether this installation works with the tables: its own, or those of a newer version.
+    """Return whether this installation works with the tables, which may have a newer revision.
 
-    A rolling upgrade migrates first, while processes of the previous release still serve.
+    A rolling upgrade migrates first, while processes of the previous release still serve requests.
     """
     found = current(database)
     return found is not None and (found == head() or _is_newer(found))
@@ -115,7 +115,7 @@ def _migrate(database: Database, change: Callable[[Connection], None]) -> None:
 
 
 def require_known(revision: str) -> None:
-    """Raise UnknownTables for a revision that this installation does not know."""
+    """Raise UnknownTables for a revision that is unknown to this installation."""
     if not _is_known(revision):
         raise UnknownTables(revision)
 
@@ -125,7 +125,7 @@ def _is_known(revision: str) -> bool:
 
 
 def _is_newer(revision: str) -> bool:
-    """Return whether a revision is unknown and follows the known ones; revisions are four-digit numbers."""
+    """Return whether a revision is unknown and newer than all known four-digit revisions."""
     return not _is_known(revision) and revision > str(head())
 
 
@@ -135,22 +135,22 @@ def _scripts() -> ScriptDirectory:
 
 @contextmanager
 def _migrating(database: Database) -> Iterator[Connection]:
-    """Open the one transaction of a migration.
+    """Open the transaction of a migration.
 
-    SQLite alters a table by copying and dropping it, which foreign keys to it forbid. They are therefore
-    checked only at the end, all at once.
+    SQLite alters a table by copying and dropping it, which foreign keys prevent. They are therefore disabled
+    and checked together at the end.
     """
     with database.engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"
         driver = connection.connection.driver_connection
         if sqlite and driver is not None:
-            driver.execute("PRAGMA foreign_keys = OFF")  # before the transaction, or it has no effect
+            driver.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
         try:
             with connection.begin():
                 _lock(connection)
                 yield connection
                 if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-                    raise RuntimeError("The migration broke references between tables.")
+                    raise RuntimeError("The migration has violated foreign keys.")
         finally:
             if sqlite and driver is not None:
                 driver.execute("PRAGMA foreign_keys = ON")

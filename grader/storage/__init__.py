@@ -1,1 +1,1 @@
-"""Blobs, disk caches and paths: where an installation keeps its bytes."""
+"""Storage of an installation: blobs, disk caches and disk space."""

@@ -1,8 +1,8 @@
-"""Blobs and the rows that name them: required blobs and orphans.
+"""References from database rows to blobs: required blobs and orphans.
 
-A blob is stored before a row names it. The transaction that writes the row touches the blob under a lock that
-excludes the collector of orphans: either the collector sees the row or the young blob, or the writer misses
-the blob.
+A blob is stored before a row refers to it. The transaction that writes the row touches the blob under a lock
+that excludes the orphan collector. Therefore, either the collector sees the new row or the recently
+touched blob, or the writer detects that the blob is missing.
 """
 
 import logging
@@ -22,11 +22,11 @@ from grader.models import AnnouncedUpload, DataFile, Figure, OrganizerJob, Solut
 from grader.storage.stores import ListedBlob, Storage
 
 ORPHANED_AFTER = timedelta(hours=24)
-BATCH = 20  # uploads wait for a batch, with two requests per blob in a bucket
-# Fewer orphans need no confirmation.
+BATCH = 20  # uploads wait during each batch, and a bucket needs two requests per blob
+# Up to this number, deleting orphans requires no confirmation.
 SUSPICIOUS_COUNT = 20
 
-# Columns with the name of a required blob.
+# Columns that contain the name of a required blob.
 REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Submission.sha256,
     DataFile.sha256,
@@ -35,19 +35,19 @@ REQUIRED: tuple[InstrumentedAttribute[str], ...] = (
     Solution.prepared_sha256,
     Solution.sample_submission_sha256,
 )
-# Conditions for rows that need their blob: rejected files are deleted after a day.
+# Conditions under which rows need their blobs, because rejected files are deleted after a day.
 _NEEDED: dict[InstrumentedAttribute[Any], ColumnElement[bool]] = {
     Submission.sha256: Submission.file_deleted_at.is_(None),
-    # Another row names the blob of a used upload.
+    # After an upload was used, another row refers to its blob.
     AnnouncedUpload.sha256: AnnouncedUpload.used_at.is_(None),
 }
-# Columns with names of optional blobs, which are kept.
+# Columns that contain names of optional blobs, which are kept.
 MENTIONED: tuple[InstrumentedAttribute[Any], ...] = (
     Solution.digest,
     OrganizerJob.parameters,
     OrganizerJob.result,
     AnnouncedUpload.parts,
-    AnnouncedUpload.sha256,  # an upload that is repeated during a backup is not in it
+    AnnouncedUpload.sha256,  # optional because an upload during a backup may be missing from it
 )
 
 _ADVISORY_LOCK = 7777_0002
@@ -57,18 +57,18 @@ logger = logging.getLogger(__name__)
 
 
 class SuspiciousStorage(OrganizerError):
-    """Most blobs are orphans: the storage may belong to another installation."""
+    """Most blobs are orphans, so the storage may belong to another installation."""
 
     public_name = "suspicious_storage"
     message = (
-        "{orphan_count:,} of {blob_count:,} blobs are named by no row. That is more than half: is this "
-        "the storage of this database? If it is, `fairboard orphans --delete` deletes them."
+        "{orphan_count:,} of {blob_count:,} blobs are unreferenced, which is more than half. Check that this "
+        "storage belongs to this database. If it does, run `fairboard orphans --delete` to delete them."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class MissingBlob:
-    """A missing blob and its row, such as "submission 17"."""
+    """A missing blob and the row that refers to it, such as "submission 17"."""
 
     sha256: str
     row: str
@@ -76,20 +76,20 @@ class MissingBlob:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Result of a collection."""
+    """Number and total size of deleted orphans."""
 
     count: int
     size: int
 
 
 def hold(session: Session, *, storage: Storage, sha256: str) -> None:
-    """Protect a stored blob until the transaction that names it ends; raise BlobMissing."""
+    """Protect a stored blob until the current transaction ends; raise BlobMissing."""
     _lock(session, shared=True)
     storage.touch(sha256)
 
 
 def required(session: Session, *, among: Collection[str] | None = None) -> set[str]:
-    """Return the names of the blobs that must be in the storage."""
+    """Return the names of all blobs that must be in the storage."""
     return {sha256 for column in REQUIRED for sha256 in session.scalars(_values(column, among))}
 
 
@@ -103,7 +103,7 @@ def named(session: Session, *, among: Collection[str] | None = None) -> set[str]
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """Yield all possible names of blobs in JSON-ready data."""
+    """Yield all strings in JSON-ready data that may be blob names."""
     if isinstance(value, str):
         if _NAME.fullmatch(value):
             yield value
@@ -127,26 +127,26 @@ def missing(session: Session, *, stored: Collection[str]) -> list[MissingBlob]:
 
 
 def orphans(session: Session, *, listed: Iterable[ListedBlob], now: datetime) -> list[ListedBlob]:
-    """Return unnamed blobs that are old enough that no row is about to name them."""
+    """Return unreferenced blobs that are too old to belong to a transaction in progress."""
     names = named(session)
     return [blob for blob in listed if blob.sha256 not in names and blob.touched_at < now - ORPHANED_AFTER]
 
 
 def collect(database: Database, storage: Storage, *, is_sure: bool = False) -> Collected:
-    """Delete orphans; raise SuspiciousStorage if they are the majority, unless `is_sure`."""
-    listed = list(storage.blobs())  # before the rows are read: later blobs are not in it
+    """Delete orphans; raise SuspiciousStorage if most blobs are orphans, unless `is_sure`."""
+    listed = list(storage.blobs())  # the blobs are listed before the rows are read, to exclude new blobs
     with database.read() as session:
         found = orphans(session, listed=listed, now=db.now(session))
     if not is_sure and len(found) > max(SUSPICIOUS_COUNT, len(listed) // 2):
         raise SuspiciousStorage(orphan_count=len(found), blob_count=len(listed))
     deleted = delete_unnamed(database, storage, [blob.sha256 for blob in found], age=ORPHANED_AFTER)
     if deleted:
-        logger.info("Deleted %s blobs that no row names.", len(deleted))
+        logger.info("Deleted %s unreferenced blobs.", len(deleted))
     return Collected(len(deleted), sum(blob.size for blob in found if blob.sha256 in deleted))
 
 
 def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *, age: timedelta) -> set[str]:
-    """Delete unnamed blobs that were not stored or touched for `age`; return their names."""
+    """Delete unreferenced blobs that were not stored or touched for `age`; return their names."""
     deleted: set[str] = set()
     for start in range(0, len(names), BATCH):
         deleted |= _delete(database, storage, names[start : start + BATCH], age)
@@ -154,7 +154,7 @@ def delete_unnamed(database: Database, storage: Storage, names: Sequence[str], *
 
 
 def _delete(database: Database, storage: Storage, batch: Sequence[str], age: timedelta) -> set[str]:
-    """Delete unnamed blobs while writers are excluded."""
+    """Delete unreferenced blobs while writers are excluded."""
     with database.write() as session:
         _lock(session, shared=False)
         kept = named(session, among=batch)
@@ -172,8 +172,8 @@ def _is_needed(column: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
 
 
 def _lock(session: Session, *, shared: bool) -> None:
-    """Exclude the other kind of holder; on SQLite the write transaction itself excludes all others."""
-    session.connection()  # begins the transaction
+    """Exclude the other kind of lock holder; SQLite's write transactions exclude each other."""
+    session.connection()  # starts the transaction
     if session.get_bind().dialect.name == "postgresql":
         take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
         session.execute(select(take(_ADVISORY_LOCK)))

@@ -1,4 +1,4 @@
-"""Storage in an S3-compatible bucket, and its errors as sentences for the operator."""
+"""Storage in an S3-compatible bucket, with readable error messages for operators."""
 
 import os
 import re
@@ -16,9 +16,9 @@ from grader.storage.stores import BLOB_NAME, BlobMissing, ListedBlob, StorageUna
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
-PIECE_BYTES = 1 << 23  # one request, so that each piece has the whole timeout
+PIECE_BYTES = 1 << 23  # size of one request, which has its own timeout
 YOUNG = timedelta(hours=1)
-BUCKET_TIMEOUT = "20s"  # shorter than a scoring's time limit, so that no file fails for a bucket that hangs
+BUCKET_TIMEOUT = "20s"  # shorter than the scoring limit, so an unresponsive bucket fails no submission
 CODE = re.compile(r"<Code>([\w.]+)</Code>")
 STATUS = re.compile(r"status code: (\d{3})")
 LONGEST = 300
@@ -42,12 +42,12 @@ class BucketStorage:
         )
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
+        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
         with tempfile.TemporaryFile() as file:
             blob = stores.copy_bytes(data, file, max_bytes)
             file.seek(0)
             with self._asking():
-                self._store.put(blob.sha256, file)  # also for an existing blob, to renew its age
+                self._store.put(blob.sha256, file)  # resets the age of an existing blob
         return blob
 
     def open(self, sha256: str) -> BinaryIO:
@@ -66,7 +66,7 @@ class BucketStorage:
         return stores.stream(size, read_at, piece_bytes=PIECE_BYTES)
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
+        """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         return stores.checked(self._bytes(sha256), sha256)
 
     def exists(self, sha256: str) -> bool:
@@ -78,13 +78,13 @@ class BucketStorage:
         return True
 
     def touch(self, sha256: str) -> None:
-        """Renew the age of a blob; raise BlobMissing if it does not exist."""
+        """Reset the age of a blob; raise BlobMissing if it does not exist."""
         if self._touched_at(sha256) < datetime.now(UTC) - YOUNG:
             with self._asking():
                 self._store.put(sha256, self._bytes(sha256))
 
     def blobs(self) -> Iterator[ListedBlob]:
-        """Yield all blobs, in no order."""
+        """Yield all blobs in arbitrary order."""
         with self._asking():
             for page in self._store.list():
                 for found in page:
@@ -92,14 +92,14 @@ class BucketStorage:
                         yield ListedBlob(found["path"], found["size"], found["last_modified"])
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob, if it exists."""
+        """Delete a blob if it exists."""
         with self._asking(), suppress(FileNotFoundError):
             self._store.delete(sha256)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Remove a blob that was not stored or touched since `before`; return whether it was removed.
+        """Delete a blob not stored or touched since `before`; return whether it was deleted.
 
-        S3 has no conditional delete, so callers must exclude writers by a lock.
+        S3 has no conditional delete, so callers must exclude writers with a lock.
         """
         with suppress(BlobMissing):
             if self._touched_at(sha256) < before:
@@ -108,7 +108,7 @@ class BucketStorage:
         return False
 
     def remove_abandoned(self) -> int:
-        """Do nothing: spooled files have no name, and an incomplete PUT leaves nothing."""
+        """Do nothing, because temporary files have no name and an incomplete PUT leaves no object."""
         return 0
 
     def _touched_at(self, sha256: str) -> datetime:
@@ -119,7 +119,7 @@ class BucketStorage:
             with self._asking():
                 return self._store.head(sha256)
         except FileNotFoundError:
-            self._require_bucket()  # HEAD does not distinguish a missing bucket
+            self._require_bucket()  # HEAD does not report a missing bucket
             raise BlobMissing(sha256) from None
 
     def _bytes(self, sha256: str) -> bytes:
@@ -149,34 +149,35 @@ class BucketStorage:
 
 
 def _endpoint() -> str | None:
-    """Return the address of the S3 server, None for Amazon's."""
+    """Return the address of the S3 server, or None for Amazon S3."""
     return os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or None
 
 
 def _sentence(error: Exception, url: str) -> str:
-    """Return the error and its remedy in one sentence: the client's own text has thirty lines."""
+    """Return a short message with the remedy, because the client's own message has thirty lines."""
     text = str(error)
     bucket, server = urlsplit(url).netloc, _endpoint() or "Amazon S3"
     codes, status = CODE.findall(text), STATUS.search(text)
     code = codes[-1] if codes else ""
     if code == NO_BUCKET:
-        return f"The bucket {bucket!r} does not exist at {server}: make it, or correct its name."
+        return f"The bucket {bucket!r} does not exist at {server}. Create it, or correct its name."
     if code in ("InvalidAccessKeyId", "SignatureDoesNotMatch"):
-        return f"{server} does not know these keys ({code}). {WHOSE_KEYS}."
-    if METADATA_SERVICE in text:  # the client tries it when it has no keys
+        return f"{server} does not accept these keys ({code}). {WHOSE_KEYS}."
+    if METADATA_SERVICE in text:  # the client's fallback when it has no keys
         return (
             f"There are no keys for the bucket {bucket!r}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
         )
     if status and status[1] in ("401", "403"):
         return (
-            f"{server} refuses access to the bucket {bucket!r}{_named(code)}. {WHOSE_KEYS}, and their rights."
+            f"{server} denies access to the bucket {bucket!r}{_named(code)}. "
+            f"{WHOSE_KEYS}, and their permissions."
         )
     if status and status[1] == "301":
         return f"The bucket {bucket!r} is in another region. Correct AWS_REGION."
     if status:
-        return f"{server} answered {status[1]}{_named(code)} about the bucket {bucket!r}."
+        return f"{server} returned status {status[1]}{_named(code)} for the bucket {bucket!r}."
     if "error sending request" in text or "HTTP error" in text:
-        return f"Nothing answers at {server}. Does it run, and is AWS_ENDPOINT_URL right?"
+        return f"{server} does not respond. Check that it is running and that AWS_ENDPOINT_URL is correct."
     return text.strip().partition("\n")[0][:LONGEST].rstrip(".") + "."
 
 

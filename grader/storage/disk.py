@@ -1,4 +1,4 @@
-"""Local disks: free room, errors of full disks, sync."""
+"""Local disks: free space, disk-full errors, syncing."""
 
 import errno
 import os
@@ -12,35 +12,38 @@ from grader.errors import ErrorKind, ParticipantError
 from grader.settings import Settings
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# The second one: SQLite's shared-memory file could not grow.
+# SQLITE_IOERR_SHMSIZE means that the shared-memory file could not grow.
 _SQLITE_FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _POSTGRESQL_FULL = "53100"
 
 
 class NoSpace(ParticipantError):
-    """A disk lacks the room for a file."""
+    """A disk has too little space for a file."""
 
     public_name = "no_space"
     kind = ErrorKind.NO_ROOM
-    message = "No space: your file was not accepted, no submission used."
+    message = (
+        "The server has no disk space left, so your file was not accepted. It uses no submission. "
+        "Try again later."
+    )
 
 
 def folders(settings: Settings) -> tuple[Path, ...]:
-    """Return the folders that an installation needs."""
+    """Return the local folders in which an installation stores data."""
     url = urlsplit(settings.storage())
     blobs = (Path(unquote(url.path)),) if url.scheme == "file" else ()
     return (settings.data_dir.absolute(), *blobs)
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free bytes below a folder, which need not exist."""
+    """Return the free bytes on the disk of a folder, which need not exist."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
 
 
 def is_short(settings: Settings, *, wanted_bytes: int = 0, only_blobs: bool = False) -> bool:
-    """Return whether writing `wanted_bytes` would leave less than the reserve on one of the disks."""
+    """Return whether writing `wanted_bytes` would leave less than the reserve on any disk."""
     needed = settings.disk_reserve_mb * 1_000_000 + wanted_bytes
     return any(free_bytes(folder) < needed for folder in folders(settings)[only_blobs:])
 

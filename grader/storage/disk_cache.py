@@ -1,6 +1,6 @@
-"""Cache of computed results on disk, of bounded size and shared by processes.
+"""Size-limited disk cache of computed results, shared by several processes.
 
-Everything in it can be computed again, so nothing is synced or backed up. Damaged entries count as missing.
+All entries can be computed again, so they are neither synced nor backed up. Damaged entries count as missing.
 """
 
 import json
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ALIGNMENT = 64  # arrays are used inside their entry, without a copy
+ALIGNMENT = 64  # arrays are read in place, without a copy
 CHECKSUM_BYTES = 8
-BLOCK_BYTES = 4096  # a small file takes a whole block
+BLOCK_BYTES = 4096  # disk space is allocated in blocks
 
 KEPT_FOR_SECONDS = 24 * 3600
 LOOK_AGAIN_SECONDS = 60
@@ -29,21 +29,22 @@ logger = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
-    """An entry: JSON-ready facts, and bytes."""
+    """Contents of an entry: JSON-ready metadata and bytes."""
 
     facts: dict[str, Any]
     data: memoryview
 
 
 class DiskCache:
-    """Facts and bytes by key, as files `ab/abcdef…` below a folder.
+    """Metadata and bytes by key, stored as files `ab/abcdef…` below a folder.
 
-    A key names the inputs of its entry, so entries never change. They appear complete, by a rename. A full
-    cache deletes the least recently used entries, but none that was used within a day; then it keeps no new
-    entry: a rescoring reads all submissions in turn and would otherwise evict entries that it needs soon.
+    A key identifies the inputs of its entry, so entries never change. They are written atomically by a
+    rename. A full cache deletes the least recently used entries, but no entry that was used within a day. If
+    there are no older entries, it stores nothing. Otherwise, a rescoring, which reads all submissions in
+    turn, would evict entries that it needs soon.
 
-    Each process scans the folder when it has used its share of the room, so that processes exceed the limit
-    by a few shares at most. The last tenth of the disk stays free.
+    Each process scans the folder when it has used its share of the free space, so the limit is exceeded by a
+    few shares at most. One tenth of the disk stays free.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
@@ -53,7 +54,7 @@ class DiskCache:
         self._is_full_until = float("-inf")
 
     def get(self, key: str) -> Kept | None:
-        """Return an entry, None if there is none."""
+        """Return an entry, or None if there is none."""
         path = self._path(key)
         try:
             entry = path.read_bytes()
@@ -64,19 +65,19 @@ class DiskCache:
             if kept is None:
                 path.unlink()
             else:
-                os.utime(path)  # its last use
+                os.utime(path)  # records the last use
         except OSError:
-            pass  # another process was faster, or this one may not write
+            pass  # another process has deleted the entry, or this one may not write
         return kept
 
     def put(self, key: str, facts: dict[str, Any], data: bytes = b"") -> None:
-        """Store an entry if there is room; never raise for a full disk."""
+        """Store an entry if there is space; a full disk raises no error."""
         entry = _pack(key, facts, data)
         try:
             if self._has_room(_on_disk(len(entry))):
                 _write(self._path(key), entry)
         except OSError as error:
-            logger.warning("An entry of the cache of %s could not be kept: %s.", self._folder.name, error)
+            logger.warning("An entry of the cache %s could not be stored: %s.", self._folder.name, error)
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / key
@@ -90,7 +91,7 @@ class DiskCache:
         return True
 
     def _make_room(self, size: int) -> None:
-        """Delete the least recently used entries and reserve a share of the free room."""
+        """Delete the least recently used entries and reserve a share of the free space."""
         self._make_folder()
         share = max(size, self._max_bytes // SHARE_OF_ONE_LOOK)
         entries = sorted(self._entries())
@@ -108,7 +109,7 @@ class DiskCache:
             self._is_full_until = time.monotonic() + LOOK_AGAIN_SECONDS
 
     def _entries(self) -> Iterator["_Entry"]:
-        """Yield all files below the folder, including drafts of killed processes."""
+        """Yield all files below the folder, including incomplete files of killed processes."""
         for folder in self._folder.iterdir():
             if folder.is_dir():
                 for path in folder.iterdir():
@@ -137,7 +138,7 @@ def _on_disk(size: int) -> int:
 
 
 def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
-    """Return an entry: checksum, padded line of JSON, data."""
+    """Return the bytes of an entry: checksum, padded line of JSON, data."""
     line = json.dumps({"key": key, "facts": facts}).encode()
     start = CHECKSUM_BYTES + len(line) + 1
     rest = line + b" " * (-start % ALIGNMENT) + b"\n" + data
@@ -145,7 +146,7 @@ def _pack(key: str, facts: dict[str, Any], data: bytes) -> bytes:
 
 
 def _unpack(entry: bytes, key: str) -> Kept | None:
-    """Return the contents of an entry, None if it is damaged or has another key."""
+    """Return the contents of an entry, or None if it is damaged or has another key."""
     if entry[:CHECKSUM_BYTES] != f"{zlib.crc32(memoryview(entry)[CHECKSUM_BYTES:]):08x}".encode():
         return None
     end = entry.find(b"\n")

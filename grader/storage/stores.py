@@ -1,7 +1,7 @@
-"""Content-addressed blobs, named by the sha256 of their bytes; storage in a local folder.
+"""Content-addressed blobs, named by their SHA-256 hashes, and storage in a local folder.
 
-A blob is complete before anything refers to it: the folder writes a temporary file, syncs it, renames it and
-syncs the folder; a bucket's PUT of one key is atomic. Storing the same bytes again only renews their age.
+A blob is complete before a row refers to it. Local storage writes a temporary file, syncs it, renames it and
+syncs the folder. In a bucket, a PUT is atomic. Storing the same bytes again only resets the blob's age.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ BLOB_NAME = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class StoredBlob:
-    """The name and the length of a stored blob."""
+    """Name and size of a stored blob."""
 
     sha256: str
     size: int
@@ -45,18 +45,18 @@ class ListedBlob:
 
 
 class BlobTooLarge(ParticipantError):
-    """More bytes than the cap allows; nothing was stored."""
+    """The data exceeds the size limit and was not stored."""
 
     public_name = "blob_too_large"
     kind = ErrorKind.TOO_LARGE
 
     def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"The file is larger than the limit of {max_bytes / 1e6:,.1f} MB.")
+        super().__init__(f"The file exceeds the limit of {max_bytes / 1e6:,.1f} MB. Upload a smaller file.")
         self.max_bytes = max_bytes
 
 
 class BlobMissing(LookupError):
-    """A blob in the database is missing in the storage."""
+    """A blob is missing from the storage."""
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"Blob {sha256} is not in the storage.")
@@ -71,26 +71,27 @@ class BlobDamaged(ValueError):
     """A blob's bytes do not match its name."""
 
     def __init__(self, sha256: str) -> None:
-        super().__init__(f"Blob {sha256} does not have the bytes it was stored with.")
+        super().__init__(f"Blob {sha256} is damaged: its bytes do not match its name.")
         self.sha256 = sha256
 
 
 class Storage(Protocol):
-    """The storage of blobs: a local folder or a bucket."""
+    """Interface of blob storage, which is a local folder or a bucket."""
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
+        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
         ...
 
     def open(self, sha256: str) -> BinaryIO:
-        """Open a blob for reading; raise BlobMissing if it is not there, or StorageUnavailable.
+        """Open a blob for reading; raise BlobMissing or StorageUnavailable.
 
-        Reading it raises StorageUnavailable as well, never an OSError, which readers take for damage.
+        Reading the file may also raise StorageUnavailable, but never an OSError, which readers would treat as
+        damage.
         """
         ...
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
+        """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         ...
 
     def exists(self, sha256: str) -> bool:
@@ -98,23 +99,23 @@ class Storage(Protocol):
         ...
 
     def touch(self, sha256: str) -> None:
-        """Renew the age of a blob; raise BlobMissing if it does not exist."""
+        """Reset the age of a blob; raise BlobMissing if it does not exist."""
         ...
 
     def blobs(self) -> Iterator[ListedBlob]:
-        """Yield all blobs, in no order."""
+        """Yield all blobs in arbitrary order."""
         ...
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob, if it exists."""
+        """Delete a blob if it exists."""
         ...
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Remove a blob that nobody has stored or touched since `before`; False if somebody has."""
+        """Delete a blob not stored or touched since `before`; return whether it was deleted."""
         ...
 
     def remove_abandoned(self) -> int:
-        """Remove drafts of killed processes; return their number."""
+        """Delete incomplete files of killed processes; return their number."""
         ...
 
 
@@ -138,7 +139,7 @@ class LocalStorage:
         self._drafts = root / "drafts"
 
     def put(self, data: bytes | IO[bytes], *, max_bytes: int | None = None) -> StoredBlob:
-        """Store bytes durably and return their name; raise BlobTooLarge past `max_bytes`."""
+        """Store bytes durably and return their name; raise BlobTooLarge beyond `max_bytes`."""
         self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._drafts / secrets.token_hex(16)
         try:
@@ -166,7 +167,7 @@ class LocalStorage:
         return stream(size, read_at, piece_bytes=CHUNK_BYTES, close=file.close, descriptor=file.fileno())
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob's checked bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
+        """Return a blob's verified bytes; raise BlobMissing, BlobDamaged or StorageUnavailable."""
         with self._opened(sha256) as file:
             try:
                 data = file.read()
@@ -179,14 +180,14 @@ class LocalStorage:
         return self._path(sha256).is_file()
 
     def touch(self, sha256: str) -> None:
-        """Renew the age of a blob; raise BlobMissing if it does not exist."""
+        """Reset the age of a blob; raise BlobMissing if it does not exist."""
         try:
             os.utime(self._path(sha256))
         except FileNotFoundError:
             raise BlobMissing(sha256) from None
 
     def blobs(self) -> Iterator[ListedBlob]:
-        """Yield all blobs, in no order."""
+        """Yield all blobs in arbitrary order."""
         for path in self._root.glob("[0-9a-f][0-9a-f]/*"):
             with suppress(FileNotFoundError):
                 if BLOB_NAME.fullmatch(path.name):
@@ -195,13 +196,13 @@ class LocalStorage:
                     yield ListedBlob(path.name, facts.st_size, touched_at)
 
     def delete(self, sha256: str) -> None:
-        """Remove a blob, if it exists."""
+        """Delete a blob if it exists."""
         self._path(sha256).unlink(missing_ok=True)
 
     def delete_old(self, sha256: str, *, before: datetime) -> bool:
-        """Remove a blob that nobody has stored or touched since `before`; False if somebody has.
+        """Delete a blob not stored or touched since `before`; return whether it was deleted.
 
-        It is taken out of the way first: what is stored from then on is another file.
+        The file is moved aside first, so that a blob stored in the meantime is a separate file.
         """
         self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
         path, taken = self._path(sha256), self._drafts / secrets.token_hex(16)
@@ -216,7 +217,7 @@ class LocalStorage:
         return True
 
     def remove_abandoned(self) -> int:
-        """Remove drafts of killed processes after a day; return their number."""
+        """Delete incomplete files of killed processes after a day; return their number."""
         oldest = time.time() - ABANDONED_AFTER_SECONDS
         removed = 0
         for draft in self._drafts.glob("*"):
@@ -231,7 +232,7 @@ class LocalStorage:
             return self._path(sha256).open("rb", buffering=0)
         except FileNotFoundError:
             if not self._root.is_dir():
-                raise StorageUnavailable(f"{self._root} is not there.") from None
+                raise StorageUnavailable(f"The folder {self._root} does not exist.") from None
             raise BlobMissing(sha256) from None
         except OSError as error:
             raise StorageUnavailable(f"{error}.") from error
@@ -242,13 +243,13 @@ class LocalStorage:
     def _keep(self, draft: Path, path: Path) -> None:
         path.parent.mkdir(exist_ok=True, mode=0o700)
         draft.replace(path)
-        # Existing parent folders are also synced: their creator may not have done so yet.
+        # Existing parent folders are also synced because their creator may not have synced them yet.
         for folder in (path.parent, self._root, self._root.parent):
             disk.sync(folder)
 
 
 def copy_bytes(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None) -> StoredBlob:
-    """Copy bytes and return their name; raise BlobTooLarge past `max_bytes`."""
+    """Copy bytes and return their name; raise BlobTooLarge beyond `max_bytes`."""
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     digest, size = hashlib.sha256(), 0
     while chunk := source.read(CHUNK_BYTES):
@@ -261,7 +262,7 @@ def copy_bytes(data: bytes | IO[bytes], target: IO[bytes], max_bytes: int | None
 
 
 def checked(data: bytes, sha256: str) -> bytes:
-    """Return a blob's bytes; raise BlobDamaged if they do not fit its name."""
+    """Return a blob's bytes; raise BlobDamaged if they do not match its name."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BlobDamaged(sha256)
     return data
@@ -275,10 +276,10 @@ def stream(
     close: Callable[[], None] = lambda: None,
     descriptor: int | None = None,
 ) -> BinaryIO:
-    """Return a file of `size` bytes; `read_at(place, length)` returns up to `length` of them.
+    """Return a file of `size` bytes that are read by `read_at(place, length)`.
 
-    Readers pass its exceptions on; only an OSError counts as damage. A web server sends the file of a
-    `descriptor` without reading it.
+    `read_at` must not raise OSError, which readers treat as damage; all other exceptions are passed on. The
+    web server can send a file with a `descriptor` without reading it.
     """
     return io.BufferedReader(_Pieces(size, read_at, piece_bytes, close, descriptor), piece_bytes)
 
@@ -305,7 +306,7 @@ class _Pieces(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
         if place < 0:
-            raise ValueError(f"There is no place {place:,} in a file.")
+            raise ValueError(f"The file position {place:,} is negative.")
         self._place = place
         return place
 

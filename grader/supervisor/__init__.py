@@ -1,5 +1,5 @@
-"""Process supervisor of `fairboard serve`: web, worker, sweeper and Valkey on one machine.
+"""Process supervisor of `fairboard serve`: web server, workers, sweeper and Valkey.
 
-The database row is the job, so each process may be killed at any time: the supervisor restarts it, and a
-guardian ends the remaining processes of a killed supervisor.
+Jobs are database rows, so every process may be killed at any time. The supervisor restarts it. If the
+supervisor itself is killed, a guardian ends the remaining processes.
 """

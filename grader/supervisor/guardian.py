@@ -1,8 +1,7 @@
-"""Guardian process: ends the processes of a killed `fairboard serve`.
+"""Guardian process, which ends the processes of a killed `fairboard serve`.
 
-Its standard input is a pipe from the supervisor, which closes when the supervisor dies. A new `fairboard
-serve` also ends processes that outlived their guardian. Every process has the mark of the data folder in its
-environment.
+Its standard input is a pipe that closes when the supervisor dies. A new `fairboard serve` also ends processes
+that have outlived their guardian. An environment variable identifies all processes of a data folder.
 """
 
 import os
@@ -20,19 +19,19 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Wait for the end of standard input, then end the processes of the folder named as the argument."""
+    """Wait for the end of standard input, then end all processes of the given data folder."""
     while sys.stdin.buffer.read(1):
         pass
     end(Path(sys.argv[1]))
 
 
 def mark_of(data_dir: Path) -> str:
-    """Return the value of `MARK` in the environment of all processes that serve this folder."""
+    """Return the value of the variable `MARK` for all processes that serve this folder."""
     return str(data_dir.resolve())
 
 
 def find(data_dir: Path) -> list[psutil.Process]:
-    """Return the processes that serve the folder, except the caller."""
+    """Return the processes that serve the folder, except for the calling process."""
     return [
         process
         for process in psutil.process_iter()
@@ -41,11 +40,11 @@ def find(data_dir: Path) -> list[psutil.Process]:
 
 
 def end(data_dir: Path, *, grace_seconds: float = 5) -> int:
-    """End all processes that serve the folder, by force after the grace; return their number."""
+    """End all processes that serve the folder, by force after a delay; return their number."""
     count = len(find(data_dir))
     _signal_all(data_dir, psutil.Process.terminate)
     _wait_until_gone(data_dir, grace_seconds)
-    for _ in range(ROUNDS):  # a process may have started another one before its end
+    for _ in range(ROUNDS):  # a process may start another one before it ends
         if _signal_all(data_dir, psutil.Process.kill):
             _wait_until_gone(data_dir, grace_seconds)
     return count
@@ -60,7 +59,7 @@ def _signal_all(data_dir: Path, send: Callable[[psutil.Process], None]) -> bool:
 
 
 def _wait_until_gone(data_dir: Path, seconds: float) -> None:
-    # Not psutil.wait_procs: for an orphan that nobody reaps it waits for ever.
+    # psutil.wait_procs would wait forever for an orphan that no process reaps.
     deadline = time.monotonic() + seconds
     while find(data_dir) and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN_SECONDS)
@@ -72,11 +71,11 @@ def _is_ours(process: psutil.Process, data_dir: Path) -> bool:
             return False
         if process.environ().get(MARK) == mark_of(data_dir):
             return True
-        # Valkey overwrites its environment; it works in the folder of its files.
+        # Valkey overwrites its environment, so it is identified by its working directory.
         works_there = process.cwd() == str(data_dir.resolve() / "valkey")
         return works_there and bool(process.name().endswith("-server"))
     except (psutil.Error, OSError):
-        return False  # it has ended, or belongs to another user
+        return False  # the process has ended or belongs to another user
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Lock file that allows one `fairboard serve` per data folder and names its holder."""
+"""Lock file, which allows one `fairboard serve` per data folder and describes its holder."""
 
 import fcntl
 import os
@@ -16,13 +16,13 @@ class AlreadyServed(OrganizerError):
     public_name = "already_served"
     message = (
         "{data_dir} is already served by {holder}. "
-        "Stop that one first, or give this one another folder with FAIRBOARD_DATA_DIR."
+        "Stop that process first, or choose another folder with FAIRBOARD_DATA_DIR."
     )
 
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[TextIO]:
-    """Hold the folder until the block ends or the process dies; raise AlreadyServed if another does."""
+    """Lock the folder until the block or the process ends; raise AlreadyServed if it is locked."""
     with (data_dir / "serve.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,7 +51,7 @@ def address(data_dir: Path) -> str | None:
 
 
 def describe(lock: TextIO, holder: str) -> None:
-    """Write the description of the holder, for the error message of a second process."""
+    """Write a description of the holder for the error message of other processes."""
     lock.truncate(0)
     lock.write(holder)
     lock.flush()

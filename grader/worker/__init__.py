@@ -1,7 +1,7 @@
-"""Background workers: score submissions, run organizers' jobs, send mail, do scheduled tasks."""
+"""Background workers: scoring, organizers' jobs, e-mail, webhooks and scheduled tasks."""
 
 import os
 
-# Set before NumPy loads: scoring is one sort, and thread pools would only use up the memory limit.
+# These must be set before NumPy is imported. Scoring is a single sort, so thread pools would only use memory.
 for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_pool, "1")

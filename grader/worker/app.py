@@ -1,4 +1,4 @@
-"""The Celery application: `celery --app grader.worker.app:celery_app worker` runs it."""
+"""Celery application; start it with `celery --app grader.worker.app:celery_app worker`."""
 
 from datetime import timedelta
 from functools import cache
@@ -19,14 +19,14 @@ from grader.worker.process.ending import limit_memory
 from grader.worker.process.repeating import log_error
 from grader.worker.scorer import Scorer, batch_limit_seconds, yield_to_live_scoring
 
-MOST_HINTS = 1000  # the sweeper scores the rest
+MOST_HINTS = 1000  # the sweeper scores the remaining jobs
 
 celery_app = create_app(load())
 
 
 @celeryd_init.connect
 def check_worker(**_: object) -> None:
-    """Refuse to start a worker without a broker or with a different arithmetic."""
+    """Refuse to start without a broker or if the golden vectors give different results."""
     if load().broker_url is None:
         raise SystemExit("A worker needs FAIRBOARD_BROKER_URL, such as redis://127.0.0.1:6379/0.")
     check_golden_vectors()
@@ -34,15 +34,15 @@ def check_worker(**_: object) -> None:
 
 @worker_process_init.connect
 def enter_sandbox(**_: object) -> None:
-    """Limit the memory of a scoring process, and let it hand its job back on SIGTERM."""
+    """Limit the memory of a scoring process, and make it hand its job back on SIGTERM."""
     limit_memory(load().scoring_memory_mb)
-    # Set before the first task, because the pool installs its own handler after this signal.
+    # The handler is installed before the first task because the pool installs its own after this signal.
     task_prerun.connect(lambda **_: ending.end_on_request(), weak=False)
 
 
 @worker_ready.connect
 def ask_for_what_waits(sender: Any, **_: object) -> None:
-    """Send hints for all waiting jobs: the hints of a killed worker are lost."""
+    """Send hints for all waiting jobs, because the hints of a killed worker are lost."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         hint_at_all(load(), sender.app)
 
@@ -57,15 +57,16 @@ def hint_at_all(settings: Settings, app: Celery) -> None:
             )
         for job_id in waiting:
             app.send_task(TASK, [job_id], retry=False, ignore_result=True)
-    except Exception as error:  # the sweeper finds the jobs
-        log_error(error, "What waits could not be hinted at; the sweeper will find it")
+    except Exception as error:
+        log_error(error, "No hints could be sent for the waiting jobs; the sweeper will find them")
     finally:
-        database.dispose()  # before scoring processes are forked: connections must not be shared
+        # Scoring processes are forked later and must not share connections.
+        database.dispose()
 
 
 @celery_app.task(name=TASK)
 def score(job_id: int) -> None:
-    """Score a job; do nothing if it is done or another worker has it."""
+    """Score a job unless it is done or claimed by another worker."""
     try:
         if _scorer().run(int(job_id)) and (following := _scorer().next_in_turn(int(job_id))):
             _hints().send(following)
@@ -75,7 +76,7 @@ def score(job_id: int) -> None:
 
 @celery_app.task(name=RESCORING_TASK, time_limit=batch_limit_seconds(load()))
 def rescore(scoring_version_id: int) -> None:
-    """Score one batch of a scoring version, and send a hint for the next one if it was not empty."""
+    """Score one batch of a scoring version; unless it was empty, send a hint for the next one."""
     try:
         yield_to_live_scoring()
         has_done_something = _scorer().run_batch(int(scoring_version_id))
@@ -86,7 +87,7 @@ def rescore(scoring_version_id: int) -> None:
             _hints().send_rescoring(int(scoring_version_id))
 
 
-# Created by the first task, after the fork: connections must not be shared between processes.
+# The first task creates the scorer after the fork, because processes must not share connections.
 
 
 @cache

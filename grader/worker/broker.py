@@ -1,6 +1,6 @@
-"""Broker (Redis or Valkey): settings of Celery, and hints, messages that wake a worker.
+"""Celery configuration for Redis or Valkey, and hints: messages that wake a worker.
 
-A lost hint is harmless: the sweeper finds the job.
+A lost hint is harmless because the sweeper finds the job.
 """
 
 import logging
@@ -18,13 +18,13 @@ from grader.settings import Settings
 
 QUEUE = "fairboard.scoring"
 TASK = "fairboard.score"
-# A separate queue and worker, so that no live score waits behind a rescoring.
+# Rescoring has its own queue and worker so that live scoring never waits for it.
 RESCORING_QUEUE = "fairboard.rescoring"
 RESCORING_TASK = "fairboard.rescore"
 KEEPALIVE = {
     getattr(socket, option): value
     for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-    if hasattr(socket, option)  # macOS has another name for the first one
+    if hasattr(socket, option)  # macOS uses another name for the first option
 }
 HINT_TIMEOUT_SECONDS = 0.2
 MAX_WAITING = 10_000
@@ -35,18 +35,18 @@ logger = logging.getLogger(__name__)
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
-    """Return Celery's settings, the same for every broker that speaks Redis' protocol."""
+    """Return the Celery configuration, identical for all brokers with the Redis protocol."""
     return {
         "broker_url": settings.broker_url.get_secret_value() if settings.broker_url else None,
         "broker_connection_retry": True,
         "broker_connection_retry_on_startup": True,
-        "broker_connection_max_retries": None,  # a missing broker never ends the worker
+        "broker_connection_max_retries": None,  # retry forever
         "broker_transport_options": {
-            # Longer than the time limit, or a running task would be delivered again.
+            # This must exceed the time limit; otherwise, running tasks would be delivered again.
             "visibility_timeout": 20 * settings.scoring_time_limit_seconds,
             "unacked_restore_interval": 10,
             "unacked_restore_throttle": 1,
-            "socket_keepalive": True,  # so that workers notice a broker that disappeared
+            "socket_keepalive": True,  # workers must notice that a broker has disappeared
             "socket_keepalive_options": KEEPALIVE,
         },
         "task_default_queue": QUEUE,
@@ -71,7 +71,7 @@ def create_app(settings: Settings) -> Celery:
 
 
 class Hints:
-    """Sends hints from one thread per process, without retries, so that a broken broker delays nobody."""
+    """Sends hints from one thread per process, without retries or delays for the callers."""
 
     def __init__(self, settings: Settings, *, max_waiting: int = MAX_WAITING) -> None:
         self._settings = settings
@@ -80,15 +80,15 @@ class Hints:
         self._start_afresh()
 
     def send(self, job_ids: Iterable[int]) -> None:
-        """Queue hints for committed jobs; return at once and never raise."""
+        """Queue hints for committed jobs; return immediately and never raise."""
         self._send((TASK, job_id) for job_id in job_ids)
 
     def send_rescoring(self, scoring_version_id: int) -> None:
-        """Queue a hint for a committed scoring version; return at once and never raise."""
+        """Queue a hint for a committed scoring version; return immediately and never raise."""
         self._send([(RESCORING_TASK, scoring_version_id)])
 
     def close(self, *, timeout_seconds: float = 2) -> None:
-        """Wait a moment for queued hints, at the end of short-lived commands."""
+        """Wait briefly until queued hints are sent; for the end of short-lived commands."""
         if self._thread is not None and self._pid == os.getpid():
             self._waiting.put(None)
             self._thread.join(timeout_seconds)
@@ -127,17 +127,19 @@ class Hints:
             except Exception as error:
                 dropped = 1 + _drain(waiting)
                 logger.warning(
-                    "The queue did not take %s hints (%s); the sweeper will find their jobs.", dropped, error
+                    "The broker did not accept %s hints (%s); the sweeper will find their jobs.",
+                    dropped,
+                    error,
                 )
 
 
 def _drain(waiting: "queue.Queue[Hint | None]") -> int:
-    """Drop all waiting hints, because the broker is down; return their number."""
+    """Drop all waiting hints after the broker has failed; return their number."""
     dropped = 0
     with suppress(queue.Empty):
         while (hint := waiting.get_nowait()) is not None:
             dropped += 1
-        waiting.put(hint)  # the end marker stays in the queue
+        waiting.put(hint)  # keep the end marker in the queue
     return dropped
 
 

@@ -1,4 +1,4 @@
-"""Scores of one file: prepared solutions, cached ranks, computation."""
+"""Score computation for one file, with cached solutions and ranks."""
 
 import logging
 from collections import OrderedDict
@@ -26,7 +26,7 @@ from grader.storage.disk_cache import DiskCache
 from grader.storage.stores import Storage, StorageUnavailable
 
 KEPT = 3
-# Increased whenever a file may be read or ranked differently than before.
+# Increase this number whenever a change affects how files are read or ranked.
 RANKS_FORMAT = 3
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedFile:
-    """An accepted file: ranks in the order of the row ids, notes, and columns that are other labels."""
+    """Ranks of an accepted file in the order of the row ids, notes, and other labels."""
 
     ranks: RankArray
     notes: list[dict[str, Any]]
@@ -47,20 +47,20 @@ class RankedFile:
 
 
 class RankCache:
-    """Ranks by the contents of the file and of the row ids."""
+    """Cache of ranks, keyed by the hashes of the file and the row ids."""
 
     def __init__(self, files: DiskCache) -> None:
         self._files = files
 
     @classmethod
     def of(cls, settings: Settings) -> "RankCache | None":
-        """Return the cache of an installation, None if its size is 0."""
+        """Return the cache of an installation, or None if its size is set to 0."""
         if not settings.rank_cache_mb:
             return None
         return cls(DiskCache(settings.cache() / "ranks", max_bytes=settings.rank_cache_mb * 1_000_000))
 
     def get(self, submission_sha256: str, row_ids_sha256: str) -> RankedFile | None:
-        """Return the cached ranks of a file, else None."""
+        """Return the cached ranks of a file, or None."""
         kept = self._files.get(_key(submission_sha256, row_ids_sha256))
         if kept is None:
             return None
@@ -68,7 +68,7 @@ class RankCache:
         return RankedFile(ranks, kept.facts["notes"], tuple(kept.facts["other_labels"]))
 
     def put(self, submission_sha256: str, row_ids_sha256: str, file: RankedFile) -> None:
-        """Store the ranks of a file if there is room; never raise for a full disk."""
+        """Store the ranks of a file if there is space; a full disk raises no error."""
         ranks = np.ascontiguousarray(file.ranks, file.ranks.dtype.newbyteorder("<"))
         facts = {"type": ranks.dtype.str, "notes": file.notes, "other_labels": file.other_labels}
         self._files.put(_key(submission_sha256, row_ids_sha256), facts, ranks.tobytes())
@@ -80,19 +80,19 @@ def _key(submission_sha256: str, row_ids_sha256: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSolution:
-    """A solution prepared for scoring: its row ids and, for each split, its rows' positions and labels."""
+    """A solution prepared for scoring: row ids, and positions and labels of each split's rows."""
 
     row_ids: RowIds
     splits: dict[Split, RankedSplit]
 
     @cached_property
     def sets(self) -> dict[Split, Sets]:
-        """The rows of each split, prepared for standard errors."""
+        """The rows of each split, prepared for computing standard errors."""
         return {split: Sets(ranked.split) for split, ranked in self.splits.items()}
 
     @classmethod
     def load(cls, storage: Storage, claim: Claim) -> "PreparedSolution":
-        """Read and prepare the solution that a claim is scored against."""
+        """Read and prepare the solution against which a claim is scored."""
         truth = Truth.from_bytes(storage.read(claim.prepared_sha256))
         return cls(
             RowIds.from_bytes(storage.read(claim.row_ids_sha256)),
@@ -101,7 +101,7 @@ class PreparedSolution:
 
 
 class PreparedSolutions:
-    """A small cache of prepared solutions; the least recently used is dropped first."""
+    """Small LRU cache of prepared solutions."""
 
     def __init__(self, load: Callable[[Claim], PreparedSolution], *, kept: int = KEPT) -> None:
         self._load = load
@@ -109,7 +109,7 @@ class PreparedSolutions:
         self._by_version: OrderedDict[int, PreparedSolution] = OrderedDict()
 
     def get(self, claim: Claim) -> PreparedSolution:
-        """Return the solution of a claim's scoring version, preparing it on first use."""
+        """Return the prepared solution of a claim's scoring version."""
         found = self._by_version.pop(claim.scoring_version_id, None)
         if found is None:
             while len(self._by_version) >= self._kept:
@@ -120,7 +120,7 @@ class PreparedSolutions:
 
 
 class Calculator:
-    """Computes outcomes of claims, with caches of prepared solutions, ranks and histograms."""
+    """Computes the outcomes of claims and caches prepared solutions, ranks and histograms."""
 
     def __init__(
         self, storage: Storage, ranks: RankCache | None, histograms: Histograms | None = None
@@ -131,7 +131,7 @@ class Calculator:
         self._solutions = PreparedSolutions(partial(PreparedSolution.load, storage))
 
     def outcome(self, claim: Claim) -> Outcome:
-        """Compute a claimed job's outcome; log our own exceptions under an incident id."""
+        """Compute a claimed job's outcome; log unexpected exceptions under an incident id."""
         if claim.known_problems is not None:
             return Rejection(claim.known_problems)
         try:
@@ -139,12 +139,12 @@ class Calculator:
         except FileRejected as rejected:
             return Rejection([problem.as_dict() for problem in rejected.problems])
         except StorageUnavailable as error:
-            logger.warning("The storage could not be read; job %s waits: %s", claim.job_id, error)
+            logger.warning("The storage could not be read; job %s will be retried: %s", claim.job_id, error)
             return Outage()
         except Exception:
             incident = leased_rows.new_incident()
             logger.exception(
-                "Incident %s: scoring job %s (submission %s, attempt %s) broke.",
+                "Incident %s: scoring job %s (submission %s, attempt %s) failed.",
                 incident,
                 claim.job_id,
                 claim.submission_id,

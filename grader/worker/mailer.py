@@ -1,4 +1,4 @@
-"""Send queued mail over SMTP; a lane of the sweeper's process."""
+"""SMTP delivery of queued e-mails, run as a lane of the sweeper process."""
 
 import logging
 import math
@@ -19,20 +19,21 @@ from grader.services.mail.outbox import Letter
 from grader.settings import Settings, SmtpSecurity
 from grader.worker.process.repeating import Lane, insist
 
-TIMEOUT_SECONDS = 20  # per step; all steps together take less than the lease
+# Timeout of each step. All steps together must take less time than the lease.
+TIMEOUT_SECONDS = 20
 
 logger = logging.getLogger(__name__)
 
 
 class Mailer:
-    """Sends e-mails from the outbox, oldest first, through the mail server of the settings."""
+    """Sends e-mails from the outbox, oldest first, through the configured mail server."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
         self._database = database
 
     def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return its lane, which stops after the current e-mail."""
+        """Return the mailer's lane; when `stop` is set, it ends after the current e-mail."""
         return [Lane("mailer", partial(self._step, stop), self._settings.sweep_interval_seconds)]
 
     def _step(self, stop: threading.Event) -> None:
@@ -42,7 +43,7 @@ class Mailer:
             logger.warning("The mail server %s: %s", self._settings.smtp_host, error)
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
-        """Send waiting e-mails over one connection; return their number; raise connection errors."""
+        """Send waiting e-mails over one connection; return the number sent; raise connection errors."""
         letter = self._claim() if self._something_waits() else None
         if letter is None:
             return 0
@@ -61,7 +62,7 @@ class Mailer:
         return sent
 
     def _send(self, server: smtplib.SMTP, letter: Letter) -> bool:
-        """Send one e-mail; record its own errors and raise those of the server."""
+        """Send one e-mail; record errors of the e-mail and raise errors of the server."""
         try:
             server.send_message(self._message(letter), self._settings.sender().addr_spec, [letter.to_address])
         except smtplib.SMTPRecipientsRefused as error:
@@ -72,7 +73,7 @@ class Mailer:
         except ValueError as error:  # an invalid header
             self._record_failed(letter, error, is_final=True)
         else:
-            # Retried as long as this process lives: an unrecorded e-mail is sent again.
+            # The write is retried while this process runs, because an unrecorded e-mail would be sent again.
             insist(partial(self._record_sent, letter), patience_seconds=math.inf)
             return True
         return False
@@ -82,7 +83,7 @@ class Mailer:
             outbox.record_sent(session, letter=letter, now=db.now(session))
 
     def _message(self, letter: Letter) -> EmailMessage:
-        """Return an e-mail as plain text, with the same Message-ID for every attempt."""
+        """Return a plain-text e-mail with the same Message-ID for every attempt."""
         sender, site = self._settings.sender(), self._settings.site()
         message = EmailMessage()
         message["From"] = sender
@@ -95,7 +96,7 @@ class Mailer:
         return message
 
     def _something_waits(self) -> bool:
-        with self._database.read() as session:  # an idle mailer takes no write lock
+        with self._database.read() as session:  # an idle mailer must not take the write lock
             return outbox.something_waits(session, now=db.now(session))
 
     def _claim(self) -> Letter | None:

@@ -1,7 +1,7 @@
-"""POST requests to webhooks that connect only to checked addresses.
+"""Webhook POST requests that connect only to validated IP addresses.
 
-The name is resolved once. The deadline covers the whole request, redirects are not followed, and the body of
-the response is not read. TLS checks the certificate against the name in the URL.
+The host name is resolved once. The deadline covers the entire request, redirects are not followed, and the
+response body is not read. TLS verifies the certificate against the host name in the URL.
 """
 
 import queue
@@ -18,7 +18,7 @@ import httpcore2
 from grader.services.webhooks.addresses import Address, Network, may_call
 
 SECONDS = 5.0
-MOST_ADDRESSES = 3  # tried per name
+MOST_ADDRESSES = 3  # maximum number of addresses tried per name
 
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -28,13 +28,13 @@ class NoAnswer(Exception):
 
 
 class Deadline:
-    """A point in time."""
+    """The time at which a request must have ended."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the seconds left; raise NoAnswer if there are none."""
+        """Return the remaining seconds; raise NoAnswer after the deadline."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise NoAnswer
@@ -42,7 +42,7 @@ class Deadline:
 
 
 class PinnedBackend(httpcore2.NetworkBackend):
-    """Connects to checked addresses only, within a deadline."""
+    """Network backend that connects only to permitted addresses, within a deadline."""
 
     def __init__(self, *, networks: Sequence[Network], resolve: Resolve, deadline: Deadline) -> None:
         self._networks, self._resolve, self._deadline = networks, resolve, deadline
@@ -55,7 +55,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to the first address that answers; raise NoAnswer if any address is forbidden."""
+        """Connect to the first reachable address; raise NoAnswer if any address is forbidden."""
         backend, addresses = httpcore2.SyncBackend(), self._addresses(host, port)
         for place, address in enumerate(addresses, 1):
             try:
@@ -78,7 +78,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
             except (OSError, UnicodeError):
                 found.put(())
 
-        # The thread of a name with silent servers outlives the deadline.
+        # This is a daemon thread because a lookup may outlive the deadline if name servers do not respond.
         threading.Thread(target=look_up, name="resolver", daemon=True).start()
         try:
             texts = found.get(timeout=self._deadline.left())
@@ -91,7 +91,7 @@ class PinnedBackend(httpcore2.NetworkBackend):
 
 
 class _Timed(httpcore2.NetworkStream):
-    """A connection with the deadline as the timeout of every step."""
+    """A connection that uses the deadline as the timeout of every operation."""
 
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._stream, self._deadline = stream, deadline
@@ -120,7 +120,7 @@ class _Timed(httpcore2.NetworkStream):
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a name from the system's resolver."""
+    """Resolve a host name with the system's resolver."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(each[4][0]) for each in found]
 
@@ -134,7 +134,7 @@ def post(
     resolve: Resolve = addresses_of,
     seconds: float = SECONDS,
 ) -> int:
-    """Send a body and return the status of the response; raise NoAnswer."""
+    """Send a POST request and return the response's status code; raise NoAnswer."""
     deadline = Deadline(seconds)
     backend = PinnedBackend(networks=networks, resolve=resolve, deadline=deadline)
     try:

@@ -1,4 +1,4 @@
-"""Scheduled tasks: dates of competitions, expired records and files, missing solution files."""
+"""Scheduled tasks: competition dates, expired records and files, missing solution files."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,20 +37,20 @@ EXPIRED: Sequence[tuple[type[Any], Callable[[datetime], ColumnElement[bool]]]] =
     (Delivery, webhooks.is_old),
     (RepeatableRequest, repeatable_requests.is_old),
 )
-MOST_DELETED = 5000  # in one transaction, so that no request waits long for the lock of SQLite
+MOST_DELETED = 5000  # per transaction; more would delay requests that wait for the SQLite write lock
 JOBS = (fair_play, ties)
 SOLUTIONS_SECONDS = 15
 RECORDS_SECONDS = 600
 FILES_SECONDS = 300
 STORAGE_SECONDS = 24 * 3600
-STORAGE_AFTER_SECONDS = 600  # so that repeated restarts do not list the storage each time
+STORAGE_AFTER_SECONDS = 600  # prevents frequent restarts from listing the storage each time
 NAMED_ROWS = 5
 
 logger = logging.getLogger(__name__)
 
 
 class Calendar:
-    """Runs the scheduled tasks of competitions. Several may run at once."""
+    """Runs the scheduled tasks of competitions; several processes may do so concurrently."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -96,8 +96,10 @@ class Calendar:
             with self._database.write() as session:
                 close.settle(session, competition=competition)
         except (close.ScoringPending, close.NotClosed):
-            return  # a failed file is being retried, or the close was postponed
-        logger.info("%s is settled: everything accepted in time has its result.", competition.slug)
+            return  # a failed submission is being retried, or the close was postponed
+        logger.info(
+            "%s is settled: all submissions accepted before the close have results.", competition.slug
+        )
 
     def _reveal(self, competition: Competition) -> None:
         try:
@@ -108,13 +110,13 @@ class Calendar:
         except close.ScoringPending as error:
             if competition.slug not in self._waiting:
                 self._waiting.add(competition.slug)
-                logger.warning("The reveal of %s waits. %s", competition.slug, error.message)
+                logger.warning("The reveal of %s is delayed. %s", competition.slug, error.message)
             return
-        logger.info("The private leaderboard of %s was revealed as its date said.", competition.slug)
+        logger.info("The private leaderboard of %s was revealed on its scheduled date.", competition.slug)
 
 
 def forget_records(database: Database) -> bool:
-    """Delete some expired records; return whether there may be more."""
+    """Delete a limited number of expired records; return whether there may be more."""
     with database.read() as session:
         now = db.now(session)
         found = (select(table.id).where(is_old(now)).limit(1) for table, is_old in EXPIRED)
@@ -128,7 +130,10 @@ def forget_records(database: Database) -> bool:
 
 
 class Keeper:
-    """Deletes expired records and files, and keeps storage and rows consistent. Several may run at once."""
+    """Deletes expired records and files and keeps the storage consistent with the database.
+
+    Several processes may do so concurrently.
+    """
 
     def __init__(self, database: Database, storage: Storage) -> None:
         self._database = database
@@ -136,7 +141,7 @@ class Keeper:
         self._damaged_solutions: set[int] | None = None  # None before the first run
 
     def lanes(self) -> list[Lane]:
-        """Return the lanes of its tasks."""
+        """Return one lane for each task."""
         return [
             Lane("solutions", self.complete_solutions, SOLUTIONS_SECONDS),
             Lane("records", partial(forget_records, self._database), RECORDS_SECONDS),
@@ -145,7 +150,7 @@ class Keeper:
         ]
 
     def complete_solutions(self) -> None:
-        """Request due checks of data files; write missing commitments and, once, missing solution files."""
+        """Request due data file checks; write missing commitments and, once, missing solution files."""
         with self._database.read() as session:
             are_stale = checks.are_stale(session)
         if are_stale:
@@ -155,16 +160,16 @@ class Keeper:
         self._damaged_solutions = closing.write_missing_commitments(
             self._database, self._storage, but=damaged or ()
         )
-        if damaged is None:  # after a restore; later they are written with the publication
+        if damaged is None:  # publishing writes the files, so they are missing only after a restore
             closing.write_missing_files(self._database, self._storage)
 
     def forget_files(self) -> None:
-        """Delete the bytes of rejected files and of old uploads."""
+        """Delete the stored contents of rejected files and old uploads."""
         rejected_files.delete(self._database, self._storage)
         self.forget_uploads()
 
     def forget_uploads(self) -> None:
-        """Delete expired announced uploads with their bytes."""
+        """Delete expired announced uploads and their contents."""
         with self._database.read() as session:
             has_old = uploads.has_old(session, now=db.now(session))
         while has_old:
@@ -172,24 +177,25 @@ class Keeper:
                 names = uploads.forget_old(session, now=db.now(session))
                 has_old = uploads.has_old(session, now=db.now(session))
             if names is None:
-                return  # other transactions have locked the remaining rows
+                return  # the remaining rows are locked by other transactions
             blobs.delete_unnamed(self._database, self._storage, sorted(names), age=timedelta())
 
     def look(self) -> None:
-        """Delete old unreferenced blobs; log an alarm for rows whose blob is missing."""
+        """Delete old unreferenced blobs; log an error if database rows refer to missing blobs."""
         self._storage.remove_abandoned()
         with self._database.read() as session:
             required = blobs.required(session)
-        stored = {blob.sha256 for blob in self._storage.blobs()}  # after the rows: their blobs existed
+        # The blobs are listed after the rows were read, so every blob that the rows refer to should exist.
+        stored = {blob.sha256 for blob in self._storage.blobs()}
         if not required <= stored:
             with self._database.read() as session:
                 missing = [blob for blob in blobs.missing(session, stored=stored) if blob.sha256 in required]
             logger.error(
-                "Alarm: %s rows name blobs that are gone, such as %s. `fairboard doctor` names them.",
+                "Alarm: %s rows refer to missing blobs, such as %s. Run `fairboard doctor` to list them.",
                 len(missing),
                 ", ".join(blob.row for blob in missing[:NAMED_ROWS]),
             )
         try:
             blobs.collect(self._database, self._storage)
         except SuspiciousStorage as error:
-            logger.error("No orphans are deleted. %s", error.message)  # noqa: TRY400
+            logger.error("No unreferenced blobs were deleted. %s", error.message)  # noqa: TRY400

@@ -1,4 +1,4 @@
-"""Score a submission or a batch of a rescoring: claim, compute, record."""
+"""Scoring of single submissions and rescoring batches: claim, compute, record."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ from grader.worker.process.ending import Stopped
 from grader.worker.process.repeating import insist
 
 BATCH_JOBS = 100
-# No file starts later, so that a batch exceeds this by one file at most.
+# No file is started after this time, so a batch takes longer by one file at most.
 BATCH_SECONDS = 5
 NICENESS = 10
 
@@ -31,21 +31,21 @@ logger = logging.getLogger(__name__)
 
 
 def batch_limit_seconds(settings: Settings) -> int:
-    """Return the hard limit of one batch: its last file may take the full time limit."""
+    """Return the hard time limit of one batch, whose last file may take the full time limit."""
     return BATCH_SECONDS + settings.scoring_time_limit_seconds
 
 
 @cache
 def yield_to_live_scoring() -> None:
-    """Give this process a lower priority than live scoring and the web."""
+    """Give this process a lower priority than live scoring and the web server."""
     os.nice(NICENESS)
 
 
 class Scorer:
     """Scores single jobs and batches of scoring versions in one process.
 
-    Scoring a job twice, also at once, has the effect of scoring it once. A killed process loses only its
-    current job or batch.
+    Scoring is idempotent, even if two processes score the same job concurrently. A killed process loses only
+    its current job or batch.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Scorer:
         )
 
     def next_in_turn(self, job_id: int) -> list[int]:
-        """Return the next job of the same team that waited for this one."""
+        """Return the team's next job, which had to wait for this one."""
         with self._database.read() as session:
             return jobs.next_in_turn(session, job_id=job_id, now=db.now(session))
 
     @ending.shielded()
     def run(self, job_id: int) -> bool:
-        """Score a job; False if there was nothing to do or the lease was lost."""
+        """Score a job; return False if there was nothing to do or the lease was lost."""
         claim = insist(partial(self._claim, job_id))
         if claim is None:
             return False
@@ -131,12 +131,12 @@ class Scorer:
         except Stopped:
             with self._database.write() as session:
                 jobs.hand_back(session, job_id=claim.job_id, token=claim.token)
-            logger.info("Job %s is handed back: this process was asked to end.", claim.job_id)
+            logger.info("Job %s was handed back because this process was asked to stop.", claim.job_id)
             raise
 
     @ending.shielded()
     def run_batch(self, scoring_version_id: int) -> bool:
-        """Score one batch, up to a request to stop; False if the version has no job to claim."""
+        """Score one batch or a part of it until SIGTERM; return False if there is no job to claim."""
         start = time.monotonic()
         claims = insist(partial(self._claim_batch, scoring_version_id))
         if not claims:
@@ -173,7 +173,7 @@ class Scorer:
         return recorded
 
     def _compute_batch(self, claims: Sequence[Claim]) -> dict[int, Outcome]:
-        """Compute the first job, and further ones while there is time."""
+        """Compute the first job and, while there is time, further jobs."""
         end = time.monotonic() + BATCH_SECONDS
         outcomes: dict[int, Outcome] = {}
         for claim in claims:

@@ -1,4 +1,4 @@
-"""Sweeper: score overdue jobs, run organizers' jobs, scheduled tasks, mail and webhooks."""
+"""Sweeper process: overdue jobs, organizers' jobs, scheduled tasks, e-mail and webhooks."""
 
 import contextlib
 import logging
@@ -27,22 +27,23 @@ from grader.worker.scheduled_tasks import Calendar, Keeper
 
 BATCH = 100
 CHILDREN = 2
-STOP_GRACE_SECONDS = 3  # plus the time to hand jobs back, shorter than the supervisor's grace
-ORGANIZERS_WAIT_SECONDS = 1  # poll interval: an organizer is watching the page
-LOOK_AGAIN_SECONDS = 1  # poll interval: claims of dead processes of this machine
-WAKE_SECONDS = 0.2  # poll interval of a queue in memory, without a database query
-READY_AFTER_SECONDS = 10  # so that the start of the service has the processors
+# Together with the time to hand jobs back, this must be shorter than the supervisor's grace period.
+STOP_GRACE_SECONDS = 3
+ORGANIZERS_WAIT_SECONDS = 1  # poll interval; short because an organizer is watching the page
+LOOK_AGAIN_SECONDS = 1  # poll interval for claims of dead processes on this machine
+WAKE_SECONDS = 0.2  # poll interval of an in-memory queue, without a database query
+READY_AFTER_SECONDS = 10  # children must not slow down the start of the service
 
 logger = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Finds jobs that have waited too long or lost their lease, and runs them in child processes.
+    """Finds jobs that have waited too long or lost their lease, and runs them in children.
 
-    There are two scoring children, so that a file that takes up to the time limit does not block the others.
-    They start before there is a job, so that jobs of dead workers do not wait for new workers. Organizers'
-    jobs may take minutes, so they have two lanes with a child each, one of them for checks of solutions and
-    settings. An unattended rescoring also has its own lane.
+    Two scoring children ensure that a slow file does not block the others. They start before the first job
+    arrives, so that jobs of dead workers do not wait for a new process. Organizers' jobs may take minutes
+    and have two lanes with one child each; one lane is reserved for checks of solutions and settings. An
+    unattended rescoring has its own lane.
     """
 
     def __init__(self, settings: Settings, database: Database, *, heartbeat: Path | None = None) -> None:
@@ -61,11 +62,11 @@ class Sweeper:
         self._ready_at = time.monotonic() + READY_AFTER_SECONDS
 
     def run(self, stop: threading.Event) -> None:
-        """Sweep until `stop` is set; running jobs get a moment to end."""
+        """Sweep until `stop` is set; running jobs have a short grace period to end."""
         threads = repeating.start(self._lanes(), stop)
         stop.wait()
         for each in self._organizers_children.values():
-            each.stop()  # its job may take minutes, so it starts again elsewhere
+            each.stop()  # its job may take minutes; another process resumes it
         repeating.join(threads, STOP_GRACE_SECONDS)
         children = (*self._children, self._rescoring_child)
         for child in children:
@@ -122,7 +123,7 @@ class Sweeper:
         return bool(found) and self._organizers_children[checks].organize(found[0])
 
     def _next(self) -> int | None:
-        """Return an overdue job, None if there is none."""
+        """Return the id of an overdue job, or None."""
         with self._lock:
             if not self._overdue and time.monotonic() < self._look_at:
                 return None
@@ -135,7 +136,7 @@ class Sweeper:
             return self._overdue.popleft() if self._overdue else None
 
     def _free_claims(self) -> bool:
-        """Free the claims of dead processes of this machine, and sweep them at once."""
+        """Release the claims of dead processes on this machine, and sweep their jobs immediately."""
         with self._database.read() as session:
             found = leased_rows.holders(session, machine=holders.machine(), now=db.now(session))
         gone = {holder for holder in found if holders.is_gone(holder)}
@@ -144,9 +145,9 @@ class Sweeper:
         with self._database.write() as session:
             count = leased_rows.free(session, holders=gone, now=db.now(session))
         if count:
-            are = "is" if count == 1 else "are"
-            logger.warning("%s of processes that died %s free again.", counted(count, "claim"), are)
-            with self._lock:  # a query that started earlier must not delay the next one
+            are = "was" if count == 1 else "were"
+            logger.warning("%s of dead processes %s released.", counted(count, "claim"), are)
+            with self._lock:  # an earlier query without results must not delay the next one
                 self._look_at = 0.0
         return False
 
@@ -162,7 +163,8 @@ class Sweeper:
 
 
 def _call_webhooks(settings: Settings, database: Database, stop: threading.Event) -> None:
-    from grader.worker.webhook_sender import WebhookSender  # its HTTP client must not delay the first score
+    # Importing the sender's HTTP client is slow and must not delay the first score.
+    from grader.worker.webhook_sender import WebhookSender
 
     repeating.run(WebhookSender(settings, database).lanes(stop), stop)
 
@@ -170,7 +172,7 @@ def _call_webhooks(settings: Settings, database: Database, stop: threading.Event
 def sweep_until_told_to_stop(settings: Settings, *, heartbeat: Path | None = None) -> None:
     """Sweep, run scheduled tasks, send e-mail and call webhooks until SIGTERM or SIGINT.
 
-    The file `heartbeat` is touched after each successful database query, for health checks.
+    For health checks, the file `heartbeat` is touched after each successful database query.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

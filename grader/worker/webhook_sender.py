@@ -1,4 +1,4 @@
-"""Send queued events to webhooks; lanes of the sweeper's process."""
+"""Delivery of queued events to webhooks, run as lanes of the sweeper process."""
 
 import math
 import threading
@@ -18,14 +18,14 @@ from grader.worker import pinned_connection
 from grader.worker.pinned_connection import NoAnswer, Resolve
 from grader.worker.process.repeating import Lane, insist
 
-THREADS = 4  # so that slow receivers block three others at most
+THREADS = 4  # a slow receiver blocks only one thread
 WAIT_SECONDS = 1.0
 RANKS_SECONDS = 20.0
 USER_AGENT = "Fairboard-Webhooks/1"
 
 
 class WebhookSender:
-    """Posts events from the outbox, one after the other for each webhook."""
+    """Posts events from the outbox; the events of each webhook are sent one at a time."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class WebhookSender:
         self._networks = settings.webhook_networks()
 
     def lanes(self, stop: threading.Event) -> list[Lane]:
-        """Return the lanes that send events, and the one that finds changes of rank."""
+        """Return the lanes that send events and the lane that detects rank changes."""
         pause = min(WAIT_SECONDS, self._settings.sweep_interval_seconds)
         send = partial(self.send_waiting, stop)
         lanes = [Lane(f"webhooks-{number}", send, pause) for number in range(THREADS)]
         return [*lanes, Lane("ranks", self.look_at_ranks, min(RANKS_SECONDS, 10 * pause))]
 
     def send_waiting(self, stop: threading.Event | None = None) -> int:
-        """Send waiting events; return their number."""
+        """Send waiting events; return the number of requests."""
         count = 0
         while (stop is None or not stop.is_set()) and (claimed := self._claim()) is not None:
             reach("webhook.after_claim")
@@ -57,7 +57,7 @@ class WebhookSender:
         return count
 
     def look_at_ranks(self) -> int:
-        """Write events for changed ranks; return their number."""
+        """Create events for changed ranks; return their number."""
         with self._database.read() as session:
             now = db.now(session)
             looks = timed_events.look_at_ranks(session, now=now)
@@ -67,7 +67,7 @@ class WebhookSender:
             return timed_events.tell_ranks(session, looks=looks, now=now)
 
     def _claim(self) -> Claimed | None:
-        with self._database.read() as session:  # an idle sender takes no write lock
+        with self._database.read() as session:  # an idle sender must not take the write lock
             if not outbox.something_waits(session, now=db.now(session)):
                 return None
         with self._database.write() as session:
@@ -87,7 +87,7 @@ class WebhookSender:
         try:
             status = self._post(letter)
         except NoAnswer:
-            # The duration is not recorded either: it would reveal the operator's network.
+            # The duration is not recorded because it would reveal details of the operator's network.
             insist(partial(self._record_failed, claimed, None, None), patience_seconds=math.inf)
             return
         reach("webhook.after_send")

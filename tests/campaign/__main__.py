@@ -1,4 +1,4 @@
-"""`python -m tests.campaign`: break an installation for a while and prove that it kept its promises."""
+"""Command `python -m tests.campaign`: fault injection with a check of the invariants."""
 
 import os
 import shutil
@@ -18,22 +18,24 @@ DISK_MB = 700
 
 
 @click.command()
-@click.option("--seconds", default=20.0, help="For how long faults come, at least.")
-@click.option("--uploads", default=0, help="Go on until so many are acknowledged.")
-@click.option("--rows", default=2000, help="Rows of each file.")
-@click.option("--faults", default=0, help="How many faults in these seconds; by default one in 1.5 s.")
+@click.option("--seconds", default=20.0, help="Minimum duration of the faults.")
+@click.option("--uploads", default=0, help="Continue until this many uploads are acknowledged.")
+@click.option("--rows", default=2000, help="Number of rows in each file.")
+@click.option("--faults", default=0, help="Number of faults in this duration. The default is one per 1.5 s.")
 @click.option("--clients", default=6)
-@click.option("--team-limit", default=100, help="How many files each team may send.")
+@click.option("--team-limit", default=100, help="Number of files that each team may submit.")
 @click.option("--seed", default=1)
 @click.option("--database", type=click.Choice([kind.value for kind in DatabaseKind]), default="sqlite")
 @click.option("--lease-seconds", default=40)
-@click.option("--hasty", "is_hasty", is_flag=True, help="A sweeper that looks every second.")
-@click.option("--patience-seconds", default=60.0, help="How long to wait for the end of everything.")
-@click.option("--only", multiple=True, help="A fault to choose from, such as 'broker flushed'.")
-@click.option("--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service before.")
-@click.option("--keep", is_flag=True, help="Keep the folder, and say where it is.")
+@click.option("--hasty", "is_hasty", is_flag=True, help="Run the sweeper every second.")
+@click.option("--patience-seconds", default=60.0, help="Maximum time for all jobs to end.")
+@click.option("--only", multiple=True, help="Use only this fault, such as 'broker flushed'. May be repeated.")
+@click.option(
+    "--mutation", type=click.Choice(["", *MUTANTS]), default="", help="Break the service on purpose."
+)
+@click.option("--keep", is_flag=True, help="Keep the folder and print its path.")
 def main(keep: bool, database: str, **options: object):
-    """Run one campaign; end with 1 unless every promise was kept."""
+    """Run one campaign; exit with status 1 unless every invariant holds."""
     plan = Plan(database=DatabaseKind(database), **options)  # type: ignore[arg-type]
     _begin_again(plan.mutation)
     folder = Path(tempfile.mkdtemp(prefix="fb-campaign-"))
@@ -42,21 +44,21 @@ def main(keep: bool, database: str, **options: object):
         report = run(plan, folder)
         click.echo(report.text())
         if not has_disk:
-            click.echo("(No disk was filled: mounting a small one needs `unshare` and the right to mount.)")
+            click.echo("(The disk fault was skipped. It needs `unshare` and permission to mount a disk.)")
     finally:
         if has_disk and keep:
             shutil.copytree(folder / "var", folder / "kept", ignore=shutil.ignore_patterns("filler"))
         if has_disk:
             subprocess.run(["umount", "--lazy", folder / "var"], check=False)
         if keep:
-            click.echo(f"Everything is in {folder}.", err=True)
+            click.echo(f"The campaign's files are in {folder}.", err=True)
         else:
             shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if report.is_green else 1)
 
 
 def _begin_again(mutation: str):
-    """Begin again in a process that is broken from its start, with mounts of its own where that may be."""
+    """Restart in a process with the mutation and, if permitted, its own mounts."""
     if IN_OWN_MOUNTS in os.environ:
         return
     can_mount = (

@@ -1,4 +1,4 @@
-"""The adversary: kills, stalls, flushes, restarts, fills and forges, as its seed decides."""
+"""Fault injection: kills, stalls, restarts, full disks and forged writes in a seeded order."""
 
 import os
 import random
@@ -30,7 +30,7 @@ FILLER = "filler"
 
 
 class Fault(NamedTuple):
-    """What the adversary can do, how often it does it, and how: tells whether there was anything to do."""
+    """A fault with its weight and its action, which returns whether the fault could be injected."""
 
     name: str
     weight: int
@@ -38,7 +38,7 @@ class Fault(NamedTuple):
 
 
 class Adversary(threading.Thread):
-    """Does one fault after the other; what it holds or has stopped is let go in time, and at the end."""
+    """Injects one fault after the other; locks and stopped processes are released in time."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class Adversary(threading.Thread):
         self._hints.close()
 
     def _harm(self):
-        """Do one fault, another one where there is nothing to do for it."""
+        """Inject one fault; if it cannot be injected now, try another."""
         for _ in range(20):
             fault = self._draw()
             try:
                 was_done = fault.do()
             except (SQLAlchemyError, sqlite3.Error, RedisError, psutil.Error, OSError) as error:
-                self._ledger.count(self._ledger.deeds, f"{fault.name} did not work ({type(error).__name__})")
+                self._ledger.count(self._ledger.deeds, f"{fault.name} failed ({type(error).__name__})")
                 continue
             if was_done:
                 self._ledger.count(self._ledger.faults, fault.name)
@@ -88,7 +88,7 @@ class Adversary(threading.Thread):
                 return
 
     def _draw(self) -> Fault:
-        """Return the next fault: of each kind one at first, then by weight, in an order of the seed."""
+        """Return the next fault in a seeded order: each kind once at first, then by weight."""
         if not self._deck:
             is_first = not self._ledger.faults
             self._deck = [each for each in self._faults for _ in range(1 if is_first else each.weight)]
@@ -150,7 +150,7 @@ class Adversary(threading.Thread):
         return True
 
     def _hold(self, seconds: float, let_go: Callable[[], object]):
-        """Let go after some seconds, or when the campaign ends; the end of a fault counts as its time."""
+        """Release a fault after some seconds or when the campaign ends, and record that time."""
 
         def wait():
             self._truce.wait(seconds)
@@ -173,7 +173,7 @@ class Adversary(threading.Thread):
         return bool(found)
 
     def _use_outdated_token(self) -> bool:
-        """Be a worker that lost its lease to another and then tells that the file is bad."""
+        """Act as a worker that lost its lease and then rejects the file."""
         database = self._installation.database
         for _ in range(50):
             with database.write() as session:
@@ -186,13 +186,13 @@ class Adversary(threading.Thread):
             with database.write() as session:
                 now = db.now(session)
                 jobs.claim(session, job_id=late.job_id, lease=timedelta(), now=now)
-                outcome = Rejection([{"message": "A late worker says so."}])
+                outcome = Rejection([{"message": "Rejected by a late worker."}])
                 jobs.record(session, job_id=late.job_id, token=late.token, outcome=outcome, now=now)
             return True
         return False
 
     def _write_second_result(self) -> bool:
-        """Write rows past all code that are there already, as a broken version of the service would."""
+        """Insert duplicate rows directly, as a broken version of the service would."""
         for table in (Score, ScoringJob, Submission):
             columns = table.__table__.columns
             with suppress(IntegrityError), self._installation.database.write() as session:
@@ -210,7 +210,8 @@ class Adversary(threading.Thread):
         if filler.exists():
             return False
         status = os.statvfs(self._installation.data_dir)
-        left = self._random.choice((0, 0, 10_000_000))  # below the reserve, or nothing at all
+        # The remaining space is either zero or below the reserve.
+        left = self._random.choice((0, 0, 10_000_000))
         with filler.open("wb") as file, suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, max(4096, status.f_bavail * status.f_frsize - left))
         self._hold(self._random.uniform(1, 4), lambda: filler.unlink(missing_ok=True))

@@ -1,4 +1,4 @@
-"""I5: a board is the pure function of submissions, selections and scoring version."""
+"""Invariant I5: leaderboards are a function of submissions, selections and scoring version."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -10,18 +10,20 @@ from tests.campaign.snapshot import Snapshot
 
 
 def check_standings(rows: Snapshot, findings: Findings):
-    """Check that the standings are the entries that follow from the scores, of every board in use."""
+    """Check that the standings of every leaderboard in use follow from the scores."""
     written: dict[tuple[int, Split], dict[int, tuple[int, str]]] = defaultdict(dict)
     for row in rows.standings:
         board = written[row.scoring_version_id, row.split]
-        text = f"Team {row.team_id} stands twice on the {row.split} board of {row.scoring_version_id}."
+        text = (
+            f"Team {row.team_id} is twice on the {row.split} leaderboard of version {row.scoring_version_id}."
+        )
         findings.expect(row.team_id not in board, "I5", DOUBLED, text)
         board[row.team_id] = row.submission_id, f"{Decimal(row.score_units).scaleb(-5):.5f}"
     for version_id, split in _boards_in_use(rows):
         expected, found = dict(_best(rows, version_id, split)), written[version_id, split]
         for team_id in expected.keys() | found.keys():
             text = (
-                f"Team {team_id} stands on the {split} board of version {version_id} with "
+                f"Team {team_id} is on the {split} leaderboard of version {version_id} with "
                 f"{found.get(team_id)}; expected {expected.get(team_id)}."
             )
             findings.expect(found.get(team_id) == expected.get(team_id), "I5", WRONG, text)
@@ -37,7 +39,7 @@ def _boards_in_use(rows: Snapshot) -> Iterator[tuple[int, Split]]:
 
 
 def _best(rows: Snapshot, version_id: int, split: Split) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Yield each team's entry: its best public one, or the better of those that compete."""
+    """Yield each team's entry: its best public one, or the better of its competing ones."""
     competition = rows.competitions[rows.versions[version_id].competition_id]
     teams: dict[int, list[Submission]] = defaultdict(list)
     for (submission_id, scored_version), scores in rows.scores_of.items():
@@ -64,7 +66,7 @@ def _best(rows: Snapshot, version_id: int, split: Split) -> Iterator[tuple[int, 
 
 
 def check_reads(rows: Snapshot, reads: Sequence[BoardRead], findings: Findings):
-    """Check that every line is a score which its team has under the one version that the page names."""
+    """Check that every displayed row is a team's score under the page's scoring version."""
     numbers = {
         (rows.competitions[version.competition_id].slug, version.number): version.id
         for version in rows.versions.values()
@@ -76,14 +78,14 @@ def check_reads(rows: Snapshot, reads: Sequence[BoardRead], findings: Findings):
         if Split.PUBLIC in rows.scores_of[submission_id, version_id]:
             has[version_id].add((team, rows.shown(submission, version_id, Split.PUBLIC)))
     for read in reads:
-        name = f"A page of the board of {read.competition}, version {read.scoring_version},"
+        name = f"A page of the leaderboard of {read.competition}, version {read.scoring_version},"
         version_id = numbers.get((read.competition, read.scoring_version))
         strange = [line for line in read.lines if (line.team, line.score) not in has[version_id or 0]]
-        text = f"{name} has lines which that version does not give, such as {strange[:1]}."
+        text = f"{name} has rows that do not follow from that version, such as {strange[:1]}."
         findings.expect(not strange, "I5", WRONG, text)
         ranks = [line.rank for line in read.lines]
         in_order = sorted(read.lines, key=lambda line: -Decimal(line.score))
         is_ranked = ranks == list(range(1, len(ranks) + 1)) if ranks[:1] == [1] else ranks == sorted(ranks)
         is_total = is_ranked and len({line.team for line in read.lines}) == len(read.lines)
-        text = f"{name} is not in one order: {ranks[:5]}…"
+        text = f"{name} is not in ranking order: {ranks[:5]}…"
         findings.expect(is_total and in_order == list(read.lines), "I5", WRONG, text)

@@ -1,4 +1,4 @@
-"""One campaign from its beginning to its report."""
+"""A fault campaign from start to report."""
 
 import re
 import signal
@@ -29,12 +29,13 @@ from tests.campaign.report import Report
 from tests.fixtures.service import write_solution
 
 TOLD_EVERY_SECONDS = 15
-LONGEST_FACTOR = 4  # a campaign that waits for its uploads gives up after so many times its seconds
+# A campaign that waits for its uploads gives up after this multiple of its duration.
+LONGEST_FACTOR = 4
 ERRORS = re.compile(rb"^(?:[a-z_]+\.)*([A-Z]\w*(?:Error|Exception))\b|(Incident) \w+:", re.MULTILINE)
 
 
 def run(plan: Plan, folder: Path) -> Report:
-    """Run a campaign on a fresh installation in a folder, and check it."""
+    """Run and check a campaign on a fresh installation in a folder."""
     with installed(plan, folder) as (installation, server):
         return Campaign(plan, installation, server).run()
 
@@ -54,7 +55,7 @@ class Campaign:
         self._start = time.monotonic()
 
     def run(self) -> Report:
-        """Let everybody act, wait until all is settled, check; SIGTERM ends the acting early."""
+        """Run all actors, wait for all jobs to end, and check; SIGTERM ends the actors early."""
         signal.signal(signal.SIGTERM, lambda *_: self._is_enough.set())
         teams = self._installation.fill(self._solution)
         self._installation.start()
@@ -123,12 +124,12 @@ class Campaign:
         )
 
     def _keep_serving(self):
-        """Start the service again when somebody has killed it, as an init system does."""
+        """Restart the service after it was killed, as an init system does."""
         while not self._end.wait(0.5):
             self._installation.restart()
 
     def _settle(self, actors: Iterable[threading.Thread], last_fault_at: float) -> float | None:
-        """Wait until everybody is done and every job has ended; return when, None if it took too long."""
+        """Wait until all actors and jobs have ended; return the time, or None on a timeout."""
         while time.monotonic() - last_fault_at < self._plan.patience_seconds:
             if not any(actor.is_alive() for actor in actors) and not self._open_jobs():
                 return time.monotonic()
@@ -176,11 +177,11 @@ class Campaign:
                 picked.setdefault(team, set()).add(submission.id)
         for team, picks in self._ledger.picks.items():
             if team not in self._ledger.unsure:
-                text = f"{team} picked {picks}; the database has {picked.get(team, set())}."
+                text = f"{team} selected {picks}; the database contains {picked.get(team, set())}."
                 findings.expect(picks == picked.get(team, set()), "I5", LOST, text)
 
     def _check_last_board(self, checker: Checker, findings: Findings):
-        """Check that the board which was read at the end has every team that stands on it."""
+        """Check that the leaderboard read at the end contains every team with a standing."""
         live = next(
             version for version in checker.rows.versions.values() if version.state is ScoringVersionState.LIVE
         )
@@ -194,11 +195,11 @@ class Campaign:
             read |= {line.team for line in board.lines}
             if board.lines and board.lines[0].rank == 1:
                 break
-        text = f"The last board has {len(read)} teams; {len(teams)} have a standing."
+        text = f"The last leaderboard has {len(read)} teams; {len(teams)} have a standing."
         findings.expect(read == teams, "I5", WRONG, text)
 
     def _longest_wait(self) -> float:
-        """Return the longest time from a file's acceptance to its first end."""
+        """Return the longest time from a file's acceptance to its first result."""
         with self._installation.database.read() as session:
             query = (
                 select(Submission.submitted_at, func.min(ScoringJob.finished_at))

@@ -1,16 +1,16 @@
-"""The invariants I1 to I8: what holds of an installation, whatever was done to it.
+"""Invariants I1 to I8, which hold for an installation after any sequence of faults.
 
-The checker reads the tables as they are and believes none of them: what was sent comes from the clients'
-histories, bytes from the storage, scores from the recount of `grader.receipts`, and boards, quotas and
-statuses are derived here once more, in the slowest and plainest way.
+The checker reads the raw tables and trusts none of them. Uploads come from the clients' histories, file
+contents from the storage, and scores from the recount of `grader.receipts`. Leaderboards, quotas and statuses
+are derived again in the simplest way, even if it is slow.
 
-- I1 Every acknowledged upload is stored once, with the bytes that were sent, and ends `scored`.
-- I2 An upload without an answer exists once or not at all; a refused one does not exist.
-- I3 Everything accepted has come to an end.
-- I4 Stored scores and counts are those of the recount, bit for bit.
-- I5 A board is the pure function of submissions and scoring version, and no read mixes two.
-- I6 The slots that a team uses are those of its rows that hold one, and no more than its limits.
-- I7 Nothing that participants received before the reveal has a private score in it.
+- I1 Every acknowledged upload is stored once, with its original content, and ends as `scored`.
+- I2 An upload without a response is stored at most once; a rejected one is not stored.
+- I3 Every accepted submission reaches a final status.
+- I4 Stored scores and counts equal those of the recount, bit for bit.
+- I5 A leaderboard is a pure function of submissions and scoring version, and no response mixes versions.
+- I6 A team's used slots are those of its rows that hold one, and do not exceed its limits.
+- I7 No data sent to participants before the reveal contains a private score.
 - I8 A submission has one job, and one result per split, under a scoring version.
 """
 
@@ -53,7 +53,7 @@ DECIMALS = re.compile(r"(?<![\w.])\d\.\d{5,}(?!\d)")
 
 @dataclass
 class Checker:
-    """Checks one installation against one history; `oracle` may be kept for the next time."""
+    """Checks an installation against a history; `oracle` can be reused for later checks."""
 
     database: Database
     storage: Storage
@@ -62,7 +62,7 @@ class Checker:
     findings: Findings = field(default_factory=Findings)
 
     def run(self, *, is_settled: bool = True) -> Findings:
-        """Check everything; while something is still under way it need not have come to an end."""
+        """Check all invariants; unless settled, submissions need not have a final status."""
         self.rows = Snapshot(self.database)
         self._check_acknowledged(is_settled)
         self._check_unanswered()
@@ -83,9 +83,9 @@ class Checker:
             row = self.rows.submissions.get(submission_id)
             if not self.findings.expect(row is not None, "I1", LOST, f"{name} is not in the database."):
                 continue
-            self.findings.expect(row.sha256 == sha256, "I1", WRONG, f"{name} has other bytes than were sent.")
+            self.findings.expect(row.sha256 == sha256, "I1", WRONG, f"{name} has different content.")
             if answers[sha256] == 1:
-                text = f"{name} stands {ids[sha256]} times in the database."
+                text = f"{name} is stored {ids[sha256]} times in the database."
                 self.findings.expect(ids[sha256] <= 1, "I1", DOUBLED, text)
             if sha256 not in self.history.unhealthy and (
                 is_settled or row.status is not SubmissionStatus.PENDING
@@ -95,7 +95,7 @@ class Checker:
                 self.findings.expect(row.status is SubmissionStatus.SCORED, "I1", kind, text)
         for sha256 in {each.sha256 for each in self.rows.submissions.values()}:
             problem = self._damage(sha256)
-            self.findings.expect(problem is None, "I1", LOST, f"A file of a submission: {problem}")
+            self.findings.expect(problem is None, "I1", LOST, f"Submission file: {problem}")
 
     def _damage(self, sha256: str) -> str | None:
         try:
@@ -107,10 +107,10 @@ class Checker:
     def _check_unanswered(self):
         count = Counter(each.sha256 for each in self.rows.submissions.values())
         for sha256 in self.history.unanswered:
-            text = f"The unanswered upload {sha256} stands {count[sha256]} times in the database."
+            text = f"The upload {sha256} without a response is stored {count[sha256]} times in the database."
             self.findings.expect(count[sha256] <= 1, "I2", DOUBLED, text)
         for sha256 in self.history.refused:
-            text = f"The refused upload {sha256} stands in the database."
+            text = f"The rejected upload {sha256} is stored in the database."
             self.findings.expect(not count[sha256], "I2", WRONG, text)
         keys = Counter(
             (each.team_id, each.idempotency_key)
@@ -128,7 +128,7 @@ class Checker:
             if job is not None:
                 text = f"Submission {submission.id} is {submission.status}, its job is {job.state}."
                 self.findings.expect(submission.status is STATUS_OF[job.state], "I3", WRONG, text)
-            else:  # what was rejected before a version was prepared is not scored under it
+            else:  # Submissions rejected before a version was prepared are not scored under it.
                 text = f"Submission {submission.id} has no job under the live version."
                 is_rejected = submission.status is SubmissionStatus.REJECTED
                 self.findings.expect(is_rejected, "I3", LOST, text)
@@ -137,7 +137,7 @@ class Checker:
             name = f"Job {job.id} (submission {job.submission_id}, version {job.scoring_version_id})"
             if is_settled:
                 self.findings.expect(job.state not in OPEN, "I3", STUCK, f"{name} is {job.state}.")
-            text = f"{name} has failed (incident {job.incident})."
+            text = f"{name} failed (incident {job.incident})."
             self.findings.expect(job.state is not JobState.FAILED or not healthy, "I3", LOST, text)
 
     def _check_results(self):
@@ -168,7 +168,7 @@ class Checker:
         for key, scores in self.rows.scores_of.items():
             recounted = known.get(files[key], "its file cannot be read")
             name = f"Submission {key[0]} under version {key[1]}"
-            text = f"{name} has scores, and the recount says: {recounted}"
+            text = f"{name} has scores, but the recount failed: {recounted}"
             if self.findings.expect(not isinstance(recounted, str), "I4", WRONG, text):
                 for split, score in scores.items():
                     for problem in _differences(score, recounted[split.value]):
@@ -189,7 +189,7 @@ class Checker:
             holds = submission.kind in COUNTED and submission.status in HOLDS_A_SLOT
             day = submission.submitted_at.astimezone(UTC).date() if holds else None
             name = f"Submission {submission.id} ({submission.status})"
-            text = f"{name} has the slot {submission.slot_day}, not {day}."
+            text = f"{name} uses a slot of {submission.slot_day}, not {day}."
             self.findings.expect(submission.slot_day == day, "I6", WRONG, text)
             used[submission.team_id, submission.slot_day] += submission.slot_day is not None
         merged = {team.merged_into_id for team in self.rows.teams.values()}
@@ -198,10 +198,10 @@ class Checker:
             own = {day: number for (team, day), number in used.items() if team == team_id and day}
             for day, number in own.items():
                 limit = self._raised(competition.max_daily_submissions, competition.id, team_id, day)
-                text = f"Team {team_id} uses {number} slots of {day}; {limit} are allowed."
+                text = f"Team {team_id} uses {number} slots on {day}; the limit is {limit}."
                 self.findings.expect(limit is None or number <= limit, "I6", WRONG, text)
             limit = self._raised(competition.max_total_submissions, competition.id, team_id)
-            text = f"Team {team_id} uses {sum(own.values())} slots in all; {limit} are allowed."
+            text = f"Team {team_id} uses {sum(own.values())} slots in total; the limit is {limit}."
             self.findings.expect(limit is None or sum(own.values()) <= limit, "I6", WRONG, text)
 
     def _raised(self, limit: int | None, competition_id: int, team_id: int, day: object = None) -> int | None:
@@ -216,7 +216,7 @@ class Checker:
         )
 
     def _check_secrets(self):
-        """Look for private scores and terms, exact or as shown, which are no public ones as well."""
+        """Search for exact or displayed private scores and terms that are not also public ones."""
         values: dict[Split, set[str]] = {split: set() for split in Split}
         for score in self.rows.scores:
             exact = [score.score, *(getattr(score, term) for term in TERMS)]
@@ -224,18 +224,18 @@ class Checker:
         secret = values[Split.PRIVATE] - values[Split.PUBLIC]
         for text in self.history.texts:
             found = [each for each in DECIMALS.findall(text) if each in secret]
-            self.findings.expect(not found, "I7", WRONG, f"{found[:3]} of the private split: {text[:200]}")
+            self.findings.expect(not found, "I7", WRONG, f"Private values {found[:3]} found in: {text[:200]}")
 
 
 def _differences(score: Score, recounted: Recounted) -> Iterator[str]:
     for name, value in recounted.values.items():
         if getattr(score, name) != value:
-            yield f"{name} is {getattr(score, name)!r}; the recount gives {value!r}"
+            yield f"{name} is {getattr(score, name)!r}; the recount returns {value!r}"
     counts = dict(recounted.counts)
     stored = {each["name"]: each for each in score.counts["identities"] if each["in_score"]}
     counted = {each["name"]: each for each in counts.pop("identities")}
     if stored != counted:
-        yield f"the counts are {stored}; the recount gives {counted}"
+        yield f"the counts are {stored}; the recount returns {counted}"
     for name, number in counts.items():
         if score.counts[name] != number:
-            yield f"{name} is {score.counts[name]}; the recount gives {number}"
+            yield f"{name} is {score.counts[name]}; the recount returns {number}"

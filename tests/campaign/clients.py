@@ -1,4 +1,4 @@
-"""Clients: they upload, repeat what got no answer under the same key, select, and read boards."""
+"""Simulated clients: they upload, retry with the same key, select, and read leaderboards."""
 
 import hashlib
 import http.client
@@ -27,7 +27,7 @@ SELECTABLE = 2
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The bytes of one upload, under its key."""
+    """The content of one upload and its idempotency key."""
 
     data: bytes
     key: str
@@ -45,7 +45,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that has come completely; status 0 stands for none."""
+    """A complete response; status 0 means that there was none."""
 
     status: int
     body: dict[str, Any]
@@ -56,26 +56,26 @@ NO_ANSWER = Answer(0, {})
 
 
 class Teams:
-    """Gives out the teams, each to two clients at once, until its limit refuses a file."""
+    """Assigns each team to two clients at a time until its limit rejects a file."""
 
     def __init__(self, teams: list[TeamAccess]):
         self._left = list(teams)
         self._lock = threading.Lock()
 
     def take(self, number: int) -> TeamAccess:
-        """Return the team of a client: neighbours share one."""
+        """Return the team of a client; neighbouring clients share one."""
         with self._lock:
             return self._left[(number // 2) % len(self._left)]
 
     def exhaust(self, team: TeamAccess):
-        """Note that a team may send nothing more."""
+        """Record that a team has no submissions left."""
         with self._lock, suppress(ValueError):
             if len(self._left) > 1:
                 self._left.remove(team)
 
 
 class Client(threading.Thread):
-    """One client, which does one thing after the other until it is told to stop."""
+    """A client that performs one action after the other until it is stopped."""
 
     def __init__(
         self, number: int, *, plan: Plan, port: int, teams: Teams, ledger: Ledger, truce: threading.Event
@@ -114,7 +114,7 @@ class Client(threading.Thread):
         chance = self._random.random()
         if chance < 0.02:
             self._break_off(team, file, share=self._random.random())
-            return  # nobody asks for it again
+            return  # This upload is not retried.
         if chance < 0.06:
             self._break_off(team, file, share=self._random.choice((0.5, 1, 1)))
         answer = self._until_answered("POST", SUBMISSIONS, team, file)
@@ -127,14 +127,14 @@ class Client(threading.Thread):
             if answer.status == 429:
                 self._teams.exhaust(team)
             else:
-                self._ledger.surprise(f"An upload was answered {answer.status}: {answer.text[:200]}")
+                self._ledger.surprise(f"An upload returned {answer.status}: {answer.text[:200]}")
 
     def _afterwards(self, team: TeamAccess, file: File, submission_id: int):
         chance = self._random.random()
         if chance < 0.04:
             again = self._until_answered("POST", SUBMISSIONS, team, file)
             if again.status and (again.status != 200 or again.body["id"] != submission_id):
-                self._ledger.surprise(f"A repeated key was answered {again.status}: {again.text[:200]}")
+                self._ledger.surprise(f"A repeated key returned {again.status}: {again.text[:200]}")
         elif chance < 0.06:
             other = File(self._file().data, file.key, is_faulty=False)
             self._ledger.send(other.sha256, is_faulty=False)
@@ -142,14 +142,14 @@ class Client(threading.Thread):
             if refused.status == 422:
                 self._ledger.refuse(other.sha256)
             elif refused.status:
-                self._ledger.surprise(f"A key with other bytes was answered {refused.status}.")
+                self._ledger.surprise(f"A key reused for another file returned {refused.status}.")
         elif chance < 0.1:
             self._until_answered("GET", f"/api/v1/submissions/{submission_id}", team)
         elif chance < 0.13 and not file.is_faulty:
             self._select(team, submission_id)
 
     def _select(self, team: TeamAccess, submission_id: int):
-        """Pick a submission for as long as picks are free; what was answered has to stay."""
+        """Select a submission if a slot is free; a confirmed selection must persist."""
         with self._ledger.lock:
             if len(self._ledger.picks[team.name]) >= SELECTABLE:
                 return
@@ -161,14 +161,14 @@ class Client(threading.Thread):
                 self._ledger.picks[team.name].discard(submission_id)
                 self._ledger.unsure.add(team.name)
             if answer.status:
-                self._ledger.surprise(f"A selection was answered {answer.status}: {answer.text[:200]}")
+                self._ledger.surprise(f"A selection returned {answer.status}: {answer.text[:200]}")
 
     def _read_board(self):
         page = self._random.choice((1, 1, 2))
         self.read_board(page)
 
     def read_board(self, page: int) -> bool:
-        """Read one page of the public leaderboard; tell whether there is another."""
+        """Read one page of the public leaderboard; return whether there is another."""
         answer = self._ask("GET", f"{BOARD}?page={page}", None)
         if answer.status != 200:
             return False
@@ -180,9 +180,9 @@ class Client(threading.Thread):
         return bool(answer.body["next"])
 
     def _until_answered(self, method: str, path: str, team: TeamAccess, file: File | None = None) -> Answer:
-        """Ask again until an answer comes that is not about the moment; none if the campaign ends before.
+        """Retry until there is a final response; return no response if the campaign ends first.
 
-        A team whose files wait sends no further ones: what is sent is never far ahead of what is scored.
+        A team with too many pending files sends no more, so uploads are never far ahead of scoring.
         """
         for pause in self._pauses():
             answer = self._ask(method, path, team, file)
@@ -192,7 +192,7 @@ class Client(threading.Thread):
         return NO_ANSWER
 
     def _pauses(self) -> Iterator[float]:
-        """Yield pauses between tries; after the end of the campaign for a while only."""
+        """Yield pauses between attempts; only a limited number after the end of the campaign."""
         pause, tries_after_the_end = 0.05, 0
         while tries_after_the_end < 40:
             tries_after_the_end += self._truce.is_set()
@@ -217,13 +217,13 @@ class Client(threading.Thread):
             connection.close()
         self._ledger.count(self._ledger.answers, str(response.status))
         if response.status == 500:
-            self._ledger.surprise(f"{method} {path} was answered 500: {text[:300]}")
+            self._ledger.surprise(f"{method} {path} returned 500: {text[:300]}")
         with self._ledger.lock:
             self._ledger.texts.append(text)
         return Answer(response.status, body, text)
 
     def _break_off(self, team: TeamAccess, file: File, *, share: float):
-        """Send a part of a request, or all of it, and hang up without waiting for the answer."""
+        """Send part or all of a request and disconnect without reading the response."""
         form = file.form
         head = (
             f"POST {SUBMISSIONS} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.token}\r\n"

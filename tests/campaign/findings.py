@@ -1,4 +1,4 @@
-"""What clients saw, and what the checker finds."""
+"""Data types for the clients' observations and the checker's findings."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ LOST, DOUBLED, WRONG, STUCK = "lost", "doubled", "wrong", "stuck"
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """A line of a leaderboard as somebody read it."""
+    """A leaderboard row as read by a client."""
 
     rank: int
     team: str
@@ -19,7 +19,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class BoardRead:
-    """A page of a public leaderboard as the API gave it."""
+    """A page of a public leaderboard as returned by the API."""
 
     competition: str
     scoring_version: int
@@ -28,10 +28,10 @@ class BoardRead:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What clients saw. Files are named by their sha256; one of `unhealthy` may end rejected or failed.
+    """Observations of the clients, with files identified by their sha256.
 
-    `acknowledged` has the submission's id for each file that was answered with one. `texts` are answers that
-    participants got before the reveal, and logs.
+    `acknowledged` maps the submission id in each successful response to its file. Files in `unhealthy` may
+    end as rejected or failed. `texts` are responses sent to participants before the reveal, and logs.
     """
 
     acknowledged: Mapping[int, str] = field(default_factory=dict)
@@ -42,13 +42,13 @@ class History:
     texts: Iterable[str] = ()
 
     def with_texts(self, texts: Iterable[str]) -> "History":
-        """Return the same history with further answers or logs."""
+        """Return the same history with additional responses or logs."""
         return replace(self, texts=[*self.texts, *texts])
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that must not be."""
+    """A violated invariant."""
 
     invariant: str
     kind: str
@@ -60,7 +60,7 @@ class Violation:
 
 @dataclass
 class Findings:
-    """What the checker found, and how many things it looked at, by invariant."""
+    """The checker's violations, and the number of checks per invariant."""
 
     violations: list[Violation] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)

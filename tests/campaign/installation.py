@@ -1,4 +1,4 @@
-"""`fairboard serve` as its user starts it, on a disk and a database of its own, and all its processes."""
+"""An installation run by `fairboard serve`, with its own disk, database and processes."""
 
 import contextlib
 import http.client
@@ -43,14 +43,14 @@ FAIRBOARD = (sys.executable, "-P", "-m", "grader.cli")
 
 @dataclass(frozen=True, slots=True)
 class TeamAccess:
-    """A team of one person, which the first file makes, and how to speak for it."""
+    """A one-person team, created by its first file, and its API token."""
 
     name: str
     token: str
 
 
 class Installation:
-    """One installation in a folder; `serve` runs from `start` to `stop`, unless somebody kills it."""
+    """An installation in a folder; `serve` runs from `start` to `stop` unless it is killed."""
 
     def __init__(self, plan: Plan, folder: Path, *, database_url: str | None):
         self.plan = plan
@@ -86,7 +86,7 @@ class Installation:
         return Settings(**values)
 
     def fill(self, solution: bytes) -> list[TeamAccess]:
-        """Make the tables, a competition on the solution, and the teams."""
+        """Create the tables, a competition with the solution, and the teams."""
         schema.upgrade(self.database)
         if self.plan.mutation == "no-unique-constraint":
             drop_unique_constraint(self.database)
@@ -122,7 +122,7 @@ class Installation:
         return teams
 
     def start(self):
-        """Start `serve` and wait until it answers."""
+        """Start `serve` and wait until it responds."""
         self.is_wanted = True
         self.restart()
         deadline = time.monotonic() + START_SECONDS
@@ -132,7 +132,7 @@ class Installation:
             time.sleep(0.2)
 
     def restart(self):
-        """Start `serve` unless it runs."""
+        """Start `serve` unless it is running."""
         if not self.is_wanted or (self._process is not None and self._process.poll() is None):
             return
         environment = os.environ | self.settings.environment()
@@ -148,7 +148,7 @@ class Installation:
         self._guardians.append(guard(self._process.pid))
 
     def answers(self) -> bool:
-        """Return whether a page of the site can be had."""
+        """Return whether the site responds."""
         connection = http.client.HTTPConnection("127.0.0.1", self.settings.port, timeout=5)
         try:
             connection.request("GET", "/healthz")
@@ -159,7 +159,7 @@ class Installation:
             connection.close()
 
     def stop(self):
-        """Stop `serve` in order, and end whatever is left of it."""
+        """Stop `serve` normally, and end any remaining processes."""
         self.is_wanted = False
         if self._process is not None:
             self._process.terminate()
@@ -175,7 +175,7 @@ class Installation:
         valkey.remove_socket_folder(valkey.socket_path(self.data_dir.resolve()))
 
     def processes(self, role: str) -> list[psutil.Process]:
-        """Return the living processes of a role; "serve" is the supervisor, "scorer" a worker's child."""
+        """Return a role's living processes; "serve" is the supervisor, "scorer" a worker's child."""
         found = []
         for process in self._all():
             with contextlib.suppress(psutil.Error):
@@ -204,17 +204,17 @@ class Installation:
 
     @property
     def broker(self) -> Redis:
-        """A client of the service's own Valkey."""
+        """A client of the service's own Valkey server."""
         path = valkey.socket_path(self.data_dir.resolve())
         return Redis(unix_socket_path=str(path), socket_timeout=2)
 
     def hints(self) -> Hints:
-        """Return hints to the service's own Valkey."""
+        """Return a sender of hints to the service's own Valkey server."""
         url = valkey.broker_url(valkey.socket_path(self.data_dir.resolve()))
         return Hints(self.settings.model_copy(update={"broker_url": SecretStr(url)}))
 
 
-# A part of the command line, the role of such a process, and that of its copies.
+# Part of the command line, the role of such a process, and the role of its children.
 ROLES = (
     ("gunicorn", "web", "web worker"),
     ("grader.worker.children.job_program", "sweeper's child", "sweeper's child"),
@@ -230,7 +230,7 @@ ROLES = (
 
 @contextlib.contextmanager
 def installed(plan: Plan, folder: Path) -> Iterator[tuple[Installation, PostgreSQL | None]]:
-    """Have an installation, with a PostgreSQL where the plan wants one, and leave nothing running."""
+    """Run an installation, with PostgreSQL if the plan requires it, and clean up all processes."""
     server = PostgreSQL() if plan.database is DatabaseKind.POSTGRESQL else None
     try:
         installation = Installation(plan, folder, database_url=server.url if server else None)

@@ -1,4 +1,4 @@
-"""What the clients and the adversary did, and what they saw: the history that the checker judges by."""
+"""Ledger of actions and responses, which the checker compares with the installation."""
 
 import threading
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from tests.campaign.findings import BoardRead, History
 
 @dataclass
 class Ledger:
-    """One for all threads. An upload is `sent` before its first byte leaves, and then acknowledged or not."""
+    """A ledger shared by all threads; uploads are recorded before their first byte is sent."""
 
     sent: set[str] = field(default_factory=set)
     acknowledged: dict[int, str] = field(default_factory=dict)
@@ -26,26 +26,26 @@ class Ledger:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(self, sha256: str, *, is_faulty: bool):
-        """Note that an upload begins."""
+        """Record the start of an upload."""
         with self.lock:
             self.sent.add(sha256)
             if is_faulty:
                 self.faulty.add(sha256)
 
     def acknowledge(self, submission_id: int, sha256: str):
-        """Note the answer that a file is accepted."""
+        """Record that a file was accepted."""
         with self.lock:
             known = self.acknowledged.setdefault(submission_id, sha256)
         if known != sha256:
-            self.surprise(f"Submission {submission_id} was given out for two files.")
+            self.surprise(f"Submission {submission_id} was returned for two files.")
 
     def refuse(self, sha256: str):
-        """Note the answer that a file is not accepted, which ends the tries."""
+        """Record that a file was finally rejected."""
         with self.lock:
             self.refused.add(sha256)
 
     def surprise(self, text: str):
-        """Note an answer that no fault excuses."""
+        """Record a response that no fault can explain."""
         with self.lock:
             self.surprises.append(text)
 

@@ -1,7 +1,7 @@
-"""What can be broken in the service on purpose, to see that a campaign turns red.
+"""Mutations that break the service on purpose, to show that a campaign detects them.
 
-A mutant replaces a piece of a module's source while it is loaded, in every process that has the folder `site`
-on its PYTHONPATH. The unique constraint is taken out of the tables themselves.
+A mutant replaces a piece of a module's source while it is imported, in every process whose PYTHONPATH
+contains the folder `site`. The unique constraint is removed from the tables themselves.
 """
 
 import os
@@ -18,7 +18,7 @@ SITE = Path(__file__).parent / "site"
 
 
 class Mutant(NamedTuple):
-    """The module, a piece of its source, and what stands there instead."""
+    """A module, a piece of its source, and its replacement."""
 
     module: str
     before: str
@@ -41,11 +41,11 @@ MUTANTS = {
 
 class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
-        # Past the cache of compiled files, which has the unbroken ones.
+        # Bypass the bytecode cache, which contains the unmodified modules.
         path = self.get_filename(fullname)
         source = self.get_data(path).decode()
         for mutant in _active(fullname):
-            assert source.count(mutant.before) == 1, f"{mutant} does not fit its module any more."
+            assert source.count(mutant.before) == 1, f"{mutant} no longer matches its module's source."
             source = source.replace(mutant.before, mutant.after)
         return self.source_to_code(source.encode(), path)
 
@@ -68,12 +68,12 @@ def _active(module: str) -> list[Mutant]:
 
 
 def install():
-    """Break what the variable names, in modules that are not loaded yet."""
+    """Apply the mutation named by the variable to modules that are not loaded yet."""
     sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
 
 
 def drop_unique_constraint(database):
-    """Let the table of scores take a second result."""
+    """Allow the table of scores to store a second result."""
     with database.engine.connect() as connection:
         if database.engine.dialect.name == "postgresql":
             for table in ("score",):

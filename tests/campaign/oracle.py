@@ -1,4 +1,4 @@
-"""The score once more, from the stored bytes by `grader.receipts`, which shares no code with the score."""
+"""Independent recomputation of scores from stored files with `grader.receipts`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -10,14 +10,16 @@ from grader.receipts import Settings, SlowTruth, UnreadableFile, read_prediction
 from grader.receipts.recount import count, score
 from grader.receipts.truth import SPLITS
 
-WORTH_PROCESSES = 400  # so many files before it pays to start some
+# Starting worker processes pays off from this number of files.
+WORTH_PROCESSES = 400
 
-_truths: dict[str, tuple[SlowTruth, Settings]] = {}  # of a process, by the key of a way of scoring
+# Each worker process keeps its solutions by the key of their configuration.
+_truths: dict[str, tuple[SlowTruth, Settings]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Recounted:
-    """What a file gets on one split: the score and its terms, and the counts that they derive from."""
+    """A file's result on one split: the score, its terms, and the underlying counts."""
 
     values: dict[str, float | None]
     counts: dict[str, Any]
@@ -28,7 +30,7 @@ Scores = dict[str, Recounted]  # by split
 
 @dataclass
 class Oracle:
-    """Recounts files under ways of scoring: each a canonical solution with the settings of a version."""
+    """Recomputes scores under configurations: a canonical solution and a version's settings."""
 
     read: Callable[[str], bytes]
     processes: int = 2
@@ -36,18 +38,18 @@ class Oracle:
     known: dict[tuple[str, str], Scores | str] = field(default_factory=dict)
 
     def add(self, way: str, *, solution: bytes, settings: Mapping[str, Any]):
-        """Make a way of scoring known."""
+        """Register a scoring configuration."""
         self.ways[way] = (solution, settings)
 
     def recount(self, wanted: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Scores | str]:
-        """Recount files by sha256 under ways of scoring; a text says why a file cannot be scored."""
+        """Recompute files, given by sha256; for a file that cannot be scored, return the reason."""
         missing = [each for each in dict.fromkeys(wanted) if each not in self.known]
         if len(missing) < WORTH_PROCESSES:
             _learn(self.ways)
             answers = map(_recount, ((way, self.read(sha256)) for way, sha256 in missing))
             self.known |= dict(zip(missing, answers, strict=True))
             return self.known
-        # Spawned: a fork would take the threads' locks along.
+        # Processes are spawned because a fork would copy the threads' locks.
         with ProcessPoolExecutor(
             self.processes, get_context("spawn"), initializer=_learn, initargs=(self.ways,)
         ) as pool:

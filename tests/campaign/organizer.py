@@ -1,4 +1,4 @@
-"""The organizer: prepares corrected solutions while files arrive, publishes, drops and rolls back."""
+"""Simulated organizer: prepares, publishes, drops and rolls back corrected solutions."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ from tests.campaign.plan import Plan
 
 
 class Organizer(threading.Thread):
-    """Does one deed after the other until it is told to stop; what it began is finished by the workers."""
+    """An organizer that performs one action after the other until it is stopped."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Organizer(threading.Thread):
             except (SQLAlchemyError, OSError) as error:
                 deed = f"nothing ({type(error).__name__})"
             except FairboardError as error:
-                self._ledger.surprise(f"The organizer was refused: {type(error).__name__}: {error}")
+                self._ledger.surprise(f"The organizer received an error: {type(error).__name__}: {error}")
                 continue
             if deed:
                 self._ledger.count(self._ledger.deeds, deed)
@@ -99,10 +99,10 @@ class Organizer(threading.Thread):
             return "rolled back"
         with suppress(SQLAlchemyError):
             self._hints.send_rescoring(version.id)
-        return "rolling back prepared"
+        return "rollback prepared"
 
     def _corrected(self) -> bytes:
-        """Return the solution with the labels of some rows turned over."""
+        """Return the solution with the labels of some rows inverted."""
         header, *lines = self._solution.decode().splitlines()
         corrected = [header]
         for line in lines:

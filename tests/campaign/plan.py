@@ -1,11 +1,11 @@
-"""What a campaign is asked to do."""
+"""Parameters of a campaign."""
 
 import enum
 from dataclasses import dataclass
 
 
 class DatabaseKind(enum.StrEnum):
-    """Which database the installation runs on."""
+    """The installation's database."""
 
     SQLITE = "sqlite"
     POSTGRESQL = "postgresql"
@@ -18,25 +18,25 @@ class Plan:
     Attributes
     ----------
     seconds : float
-        For how long faults come, at least; they go on until `uploads` are acknowledged.
+        Minimum duration of the faults; they continue until `uploads` are acknowledged.
     uploads : int
-        How many uploads are to be acknowledged; 0 for as many as come.
+        Number of uploads to acknowledge; 0 for any number.
     rows : int
-        Rows of each file.
+        Number of rows in each file.
     faults : int
-        How many faults come within `seconds`, one after the other at even distances.
+        Number of faults within `seconds`, at regular intervals; 0 for the default rate.
     seed : int
-        Decides the faults, their order and the files.
+        Determines the faults, their order and the files.
     lease_seconds : int
-        Of one scoring; the product's default is 40, and each stalled process is held for longer than that.
+        Lease of a scoring job, 40 by default. Stalled processes are stopped for longer than this.
     is_hasty : bool
-        Whether the sweeper looks every second rather than every five, as a short campaign needs.
+        Whether the sweeper runs every second instead of every five, as a short campaign needs.
     patience_seconds : float
-        How long after the last fault to wait until everything has come to an end.
+        Maximum time after the last fault until all jobs have ended.
     only : tuple of str
-        The faults to choose from, all where it is empty.
+        Faults to choose from; all if empty.
     mutation : str
-        Name of something that is broken in the service, to see that the campaign notices.
+        Name of a deliberate defect in the service that the campaign should detect.
     """
 
     seconds: float = 20
@@ -60,6 +60,7 @@ class Plan:
 
     @property
     def team_count(self) -> int:
-        """How many teams there have to be, for each may send `team_limit` files."""
-        expected = max(self.uploads, int(40 * self.seconds / 1.5))  # none runs out of slots before the end
+        """Number of teams needed, because each can submit only `team_limit` files."""
+        # The margin ensures that no team uses up its slots before the end.
+        expected = max(self.uploads, int(40 * self.seconds / 1.5))
         return self.clients + 1 + expected * 5 // 4 // self.team_limit

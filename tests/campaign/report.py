@@ -1,4 +1,4 @@
-"""What a campaign did and found, as it is printed."""
+"""Printed report of a campaign."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Report:
 
     @property
     def is_green(self) -> bool:
-        """Whether every promise was kept."""
+        """Whether all invariants hold and nothing unexpected happened."""
         return not self.findings.violations and not self.ledger.surprises
 
     def text(self) -> str:
@@ -34,22 +34,22 @@ class Report:
         settled = "not in time" if self.settled_after is None else f"{self.settled_after:.1f} s"
         lines = [
             f"Fault campaign: seed {self.plan.seed}, {self.plan.database}, {self.seconds:.0f} s, "
-            f"{self.plan.rows:,} rows a file, lease {self.plan.lease_seconds} s",
+            f"{self.plan.rows:,} rows per file, lease {self.plan.lease_seconds} s",
             f"uploads acknowledged        {len(ledger.acknowledged):,}",
-            f"uploads without an answer   {self.unanswered:,}",
-            f"uploads refused             {len(ledger.refused):,}",
+            f"uploads without a response  {self.unanswered:,}",
+            f"uploads rejected            {len(ledger.refused):,}",
             f"faulty files among them     {len(ledger.faulty):,}",
-            f"boards read                 {len(ledger.board_reads):,}",
-            f"answers                     {_counted(ledger.answers)}",
+            f"leaderboards read           {len(ledger.board_reads):,}",
+            f"responses                   {_counted(ledger.answers)}",
             f"faults injected             {sum(ledger.faults.values()):,}",
             *(f"  {name:32}{number:,}" for name, number in sorted(ledger.faults.items())),
-            f"the organizer's deeds       {_counted(ledger.deeds)}",
+            f"organizer actions           {_counted(ledger.deeds)}",
             f"lost                        {found.count(LOST):,}",
             f"doubled                     {found.count(DOUBLED):,}",
             f"wrong                       {found.count(WRONG) + len(ledger.surprises):,}",
             f"stuck                       {found.count(STUCK):,}",
-            f"longest to a terminal state {self.longest_wait:.1f} s",
-            f"all terminal                {settled} after the last fault",
+            f"longest time to a result    {self.longest_wait:.1f} s",
+            f"all jobs ended              {settled} after the last fault",
             "invariants checked          "
             + ", ".join(f"{name} {found.checked[name]:,}" for name in INVARIANTS),
             f"errors in the logs          {_counted(self.log_lines)}",

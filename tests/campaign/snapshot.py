@@ -1,4 +1,4 @@
-"""The tables as one transaction sees them."""
+"""Consistent snapshot of the tables."""
 
 from collections import defaultdict
 from typing import TypeVar
@@ -24,7 +24,7 @@ Row = TypeVar("Row", bound=Base)
 
 
 class Snapshot:
-    """All rows that the invariants speak of, as one transaction sees them."""
+    """All rows needed for the invariants, read in one transaction."""
 
     def __init__(self, database: Database):
         with database.read() as session:
@@ -47,5 +47,5 @@ class Snapshot:
         return self.competitions[submission.competition_id].live_scoring_version_id
 
     def shown(self, submission: Submission, version_id: int, split: Split) -> str:
-        """Return a score as boards show it."""
+        """Return a score as displayed on leaderboards."""
         return shown(self.scores_of[submission.id, version_id][split].score) or ""

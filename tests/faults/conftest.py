@@ -1,4 +1,4 @@
-"""Real processes to kill, and a file that holds whoever reads it for as long as a test wants."""
+"""Fixtures that start and kill real processes, and files that block their readers."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ SWEEPER = (
 
 @dataclass
 class Processes:
-    """Starts processes of the service, each the leader of a session of its own, and leaves none behind."""
+    """Starts processes of the service, each in its own session, and ends them all."""
 
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -47,7 +47,7 @@ class Processes:
         return self.python(settings, "-c", SWEEPER, environment=environment)
 
     def crash(self, settings: Settings, *arguments: str, at: str):
-        """Run a program that is to die at a crash point."""
+        """Run a program that must die at a crash point."""
         with self.python(settings, *arguments, environment={VARIABLE: at}, stdin=subprocess.PIPE) as process:
             assert process.wait(HANG_SECONDS) == EXIT_CODE
 
@@ -62,12 +62,12 @@ class Processes:
         return process
 
     def kill(self, process: subprocess.Popen[bytes]):
-        """Kill a process and all that it started, at once."""
+        """Kill a process and all its descendants immediately."""
         self.signal(process, signal.SIGKILL)
         process.wait()
 
     def signal(self, process: subprocess.Popen[bytes], number: signal.Signals):
-        """Send a signal to a process and all that it started."""
+        """Send a signal to a process and all its descendants."""
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -88,7 +88,7 @@ def processes() -> Iterator[Processes]:
 
 @pytest.fixture
 def snag(service) -> Iterator[Callable[[Any], Snag]]:
-    """A function that turns the file of an accepted submission into a snag."""
+    """A function that replaces a submission's stored file with a snag, which blocks its reader."""
     snags: list[Snag] = []
 
     def lay(accepted) -> Snag:
@@ -102,13 +102,13 @@ def snag(service) -> Iterator[Callable[[Any], Snag]]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Any]], None]:
-    """A function that waits until a condition holds."""
+    """A function that polls until a condition holds."""
     return patience.eventually
 
 
 @dataclass
 class Watch:
-    """What the tables say now."""
+    """The current contents of the tables."""
 
     service: Any
 
@@ -143,7 +143,7 @@ def watch(service) -> Watch:
 
 
 class Wire:
-    """A socket between clients and a server; it passes what comes, breaks, or goes silent and stays open."""
+    """A proxy socket between clients and a server that can reset connections or stop forwarding."""
 
     def __init__(self, path: Path, server: Path):
         self._server = server
@@ -156,14 +156,14 @@ class Wire:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def reset(self):
-        """Break every connection."""
+        """Reset every connection."""
         ends, self._ends = self._ends, []
         for end in ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def fall_silent(self):
-        """Pass nothing any more, and let nobody know."""
+        """Stop forwarding data, but keep the connections open."""
         self._passes.clear()
 
     def end(self):
@@ -173,7 +173,7 @@ class Wire:
         self.reset()
 
     def _accept(self):
-        with contextlib.suppress(OSError):  # the listener is closed
+        with contextlib.suppress(OSError):  # The listener is closed.
             while True:
                 client, _ = self._listener.accept()
                 server = socket.socket(socket.AF_UNIX)
@@ -192,7 +192,7 @@ class Wire:
 
 @pytest.fixture
 def wire(valkey) -> Iterator[Wire]:
-    """A wire to the Valkey; `wire.sock` in its folder is the near end."""
+    """A proxy in front of Valkey; clients connect to `wire.sock` in Valkey's folder."""
     wire = Wire(valkey.folder / "wire.sock", valkey.socket)
     yield wire
     wire.end()

@@ -1,4 +1,4 @@
-"""The web process killed at every step of an upload: a retry with the same key makes one submission."""
+"""Web processes killed at every step of an upload, and retries with the same key."""
 
 import contextlib
 import itertools
@@ -22,7 +22,7 @@ from tests.fixtures.web import BOUNDARY, form
 
 BEFORE_THE_COMMIT = ("blob.before_rename", "accept.after_blob", "accept.before_commit")
 AFTER_THE_COMMIT = ("accept.after_commit", "accept.before_response")
-# Each request may say where its process dies.
+# Each request may name the crash point at which its process dies.
 CRASHING = """
 import os
 from grader.crash_points import VARIABLE
@@ -41,7 +41,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 @pytest.fixture
 def crashing_web(web, wrapped: Callable[[str], dict[str, str]], tmp_path: Path):
-    """A web server whose process a request can kill; its master forks another."""
+    """A web server whose worker process a request can kill; the master process forks a new one."""
     (tmp_path / "spool").mkdir()
     environment = wrapped(CRASHING) | {"TMPDIR": str(tmp_path / "spool")}
     web.start("--preload", application="wrapped:app", **environment)
@@ -63,7 +63,7 @@ def score_everything(service):
     service.run(*job_ids)
 
 
-def test_wherever_accepting_dies_a_retry_with_the_same_key_makes_one_submission(
+def test_retry_with_the_same_key_after_any_crash_creates_one_submission(
     service,
     crashing_web,
     make_token,
@@ -92,7 +92,7 @@ def test_wherever_accepting_dies_a_retry_with_the_same_key_makes_one_submission(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
+def test_leftovers_of_a_killed_web_process_are_no_submission_and_are_removed(
     service, crashing_web, make_token, predictions_csv, eventually, tmp_path: Path
 ):
     service.competition()
@@ -115,7 +115,7 @@ def test_what_a_killed_web_process_leaves_is_no_submission_and_is_cleared_away(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_without_its_broker_the_web_takes_files_and_hints_again_when_it_is_back(
+def test_web_accepts_files_without_a_broker_and_sends_hints_again_after_it_returns(
     service,
     make_web,
     make_settings: Callable[..., Settings],
@@ -155,7 +155,7 @@ def test_without_its_broker_the_web_takes_files_and_hints_again_when_it_is_back(
 
 
 def _send_half_and_kill(web, token: str, content: bytes, eventually):
-    """Send half of an upload, kill the process that reads it, and see that no answer comes."""
+    """Send half of an upload, kill its reader, and assert that no response arrives."""
     body = form(content)
     head = (
         "POST /api/v1/competitions/toxicity/submissions HTTP/1.1\r\nHost: localhost\r\n"
@@ -169,7 +169,7 @@ def _send_half_and_kill(web, token: str, content: bytes, eventually):
         eventually(
             lambda: any(each.raddr and each.raddr.port == own_port for each in worker.net_connections())
         )
-        time.sleep(0.1)  # into the body
+        time.sleep(0.1)  # Give the process time to start reading the body.
         worker.kill()
         with contextlib.suppress(ConnectionResetError):
             assert connection.recv(1000) == b""

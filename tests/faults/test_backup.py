@@ -1,4 +1,4 @@
-"""F25: a backup while files arrive, are scored and told by mail; then nothing but the backup is left."""
+"""F25: a backup taken under load is restored after everything else is lost."""
 
 import itertools
 import threading
@@ -24,14 +24,14 @@ PEOPLE = ("ada", "bob")
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], post) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free, and sends mail."""
+    """Settings with which a sweeper claims free jobs immediately and sends e-mail."""
     smtp = post.settings | {"smtp_password": SecretStr(post.settings["smtp_password"])}
     return make_settings(sweep_interval_seconds=0.2, sweep_after_seconds=0, **smtp)
 
 
 @pytest.fixture
 def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Settings:
-    """The same settings for an installation without anything."""
+    """The same settings for an empty installation."""
     folder = tmp_path / "restored"
     url = f"sqlite:///{folder / 'fairboard.db'}"
     if settings.database().startswith("postgresql"):
@@ -40,7 +40,7 @@ def restored_settings(request: pytest.FixtureRequest, settings: Settings, tmp_pa
 
 
 class Load:
-    """Clients that send files all the time, and what was acknowledged to them."""
+    """Clients that upload files continuously, and the files acknowledged to them."""
 
     def __init__(self, service):
         self.acknowledged: dict[int, str] = {}
@@ -69,7 +69,7 @@ class Load:
 
 @pytest.fixture
 def load(service) -> Iterator[Load]:
-    """Clients at work."""
+    """Clients that upload during the test."""
     load = Load(service)
     yield load
     load.end()
@@ -78,7 +78,7 @@ def load(service) -> Iterator[Load]:
 @pytest.mark.parametrize(
     "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
 )
-def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
+def test_backup_restores_everything_and_sends_no_email_twice(
     service,
     load: Load,
     restored_settings: Settings,
@@ -95,7 +95,8 @@ def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
     later, told = len(load.acknowledged), len(post.received)
     eventually(lambda: len(load.acknowledged) > later and len(post.received) > told)
     load.end()
-    processes.kill(first)  # the machine is gone; what came after the backup is lost, and was told
+    # The machine is lost. Files and e-mails after the backup are lost too, but the e-mails were sent.
+    processes.kill(first)
 
     database, storage = Database(restored_settings.database()), open_storage(restored_settings.storage())
     backups.restore(restored_settings, database, storage, tmp_path / "backup")
@@ -105,7 +106,8 @@ def test_a_backup_alone_brings_everything_back_and_nobody_is_written_to_twice(
     heartbeat = tmp_path / "heartbeat"
     arguments = "-m", "grader.cli", "sweeper", "--heartbeat", str(heartbeat)
     second = processes.python(restored_settings, *arguments)
-    eventually(heartbeat.exists)  # there may be nothing left to do: only this tells that it hears SIGTERM
+    # If no work remains, only the heartbeat shows that the sweeper already handles SIGTERM.
+    eventually(heartbeat.exists)
     eventually(lambda: _all_scored(database))
     eventually(lambda: _nothing_waits(database))
     second.terminate()

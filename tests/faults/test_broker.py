@@ -1,4 +1,4 @@
-"""The broker gone, flushed, back again, or delivering everything many times over."""
+"""A broker that is down, flushed, restarted, or delivers every message many times."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +11,7 @@ from grader.models import JobState, SubmissionStatus
 from grader.settings import Settings
 from grader.worker.broker import QUEUE, Hints
 
-# Each takes seconds; where the kind of database cannot matter one is enough.
+# Each test takes seconds. One kind of database is enough where the kind does not matter.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -22,7 +22,7 @@ def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
 
 
 @on_sqlite
-def test_everything_is_scored_with_the_broker_gone(service, valkey, processes, eventually, watch):
+def test_everything_is_scored_without_a_broker(service, valkey, processes, eventually, watch):
     valkey.kill()
     competition = service.competition()
     hints = Hints(service.settings)
@@ -36,7 +36,7 @@ def test_everything_is_scored_with_the_broker_gone(service, valkey, processes, e
 
 
 @on_postgresql
-def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
+def test_worker_survives_a_broker_restart_and_flushed_hints_are_swept(
     service, valkey, processes, eventually, watch
 ):
     competition = service.competition()
@@ -48,14 +48,15 @@ def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
     worker = processes.worker(service.settings)
     first = service.submit(competition, seed=11)
     hints.send(first.job_ids)
-    eventually(lambda: watch.states() == [JobState.DONE, JobState.DONE])  # a worker that starts asks for all
+    # A starting worker requests all waiting jobs.
+    eventually(lambda: watch.states() == [JobState.DONE, JobState.DONE])
     valkey.kill()
     service.submit(competition, seed=12)
     valkey.start()
     last = service.submit(competition, seed=13)
 
     def hinted_again() -> bool:
-        hints.send(last.job_ids)  # the first hints after a restart may be lost
+        hints.send(last.job_ids)  # The first hints after a restart may be lost.
         return watch.states()[3] is JobState.DONE
 
     eventually(hinted_again)
@@ -67,7 +68,7 @@ def test_a_worker_outlives_its_broker_and_hints_that_were_flushed_are_swept(
 
 
 @on_postgresql
-def test_a_job_that_is_delivered_fifty_times_is_scored_once(service, processes, eventually, watch, valkey):
+def test_job_delivered_fifty_times_is_scored_once(service, processes, eventually, watch, valkey):
     accepted = service.submit(service.competition())
     hints = Hints(service.settings)
     hints.send(list(accepted.job_ids) * 50)
@@ -82,7 +83,7 @@ def test_a_job_that_is_delivered_fifty_times_is_scored_once(service, processes, 
 
 
 @on_sqlite
-def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed_when_it_is_deaf(
+def test_worker_reconnects_after_broken_connections_and_the_sweeper_covers_silent_ones(
     service,
     valkey,
     wire,
@@ -95,7 +96,7 @@ def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed
     near_end = SecretStr(f"redis+socket://{valkey.folder / 'wire.sock'}")
     settings = service.settings.model_copy(update={"broker_url": near_end})
     competition = service.competition()
-    hints = Hints(service.settings)  # the web's own way to the broker is sound
+    hints = Hints(service.settings)  # The web process connects to the broker directly, not through the proxy.
     worker = processes.worker(settings)
     for seed in range(2):
         accepted = service.submit(competition, seed=seed)
@@ -117,7 +118,7 @@ def test_a_worker_hears_again_when_its_connections_were_broken_and_is_not_needed
 
 
 def is_scored(service, accepted, hints: Hints) -> bool:
-    """Hint once more and look: what a worker had in hand when its connection broke may be lost."""
+    """Send another hint, as a broken connection may lose one; return whether the file is scored."""
     hints.send(accepted.job_ids)
     return bool(service.submission(accepted).status is SubmissionStatus.SCORED)
 
@@ -135,4 +136,5 @@ def test_several_sweepers_score_every_job_once(
     eventually(watch.all_scored)
     assert watch.score_count() == 2 * files
     assert watch.attempts() == [1] * files
-    assert valkey.client().dbsize() == 0  # they score what they find, and tell no queue
+    # Sweepers score the jobs that they find and send no messages.
+    assert valkey.client().dbsize() == 0

@@ -1,4 +1,4 @@
-"""The checker of the invariants: content with what is right, and each wrong thing is told as what it is."""
+"""The invariant checker: it accepts a correct state and names each violation correctly."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def accepted(service) -> list[Any]:
-    """Two scored files of each of two teams."""
+    """Two scored files for each of two teams."""
     competition = service.competition(max_daily_submissions=2)
     accepted = [
         service.submit(competition, user=f"user{number % 2}", seed=number, after=timedelta(minutes=number))
@@ -29,7 +29,7 @@ def accepted(service) -> list[Any]:
 def kinds(
     service, accepted: list[Any], invariants: Callable[..., Any]
 ) -> Callable[..., set[tuple[str, str]]]:
-    """A function that returns the invariants that do not hold, and how."""
+    """A function that returns the violated invariants with their explanations."""
 
     def find(**options) -> set[tuple[str, str]]:
         options = {"acknowledged": acknowledged(accepted)} | options
@@ -49,7 +49,7 @@ def change(service, statement):
         session.execute(statement)
 
 
-def test_a_sound_installation_holds_every_invariant(
+def test_correct_installation_satisfies_every_invariant(
     service, accepted: list[Any], check_invariants: Callable[..., None]
 ):
     check_invariants(
@@ -61,16 +61,16 @@ def test_a_sound_installation_holds_every_invariant(
     )
 
 
-def test_an_acknowledged_file_that_is_nowhere_is_lost(kinds, accepted: list[Any]):
+def test_acknowledged_file_without_a_row_is_lost(kinds, accepted: list[Any]):
     assert ("I1", "lost") in kinds(acknowledged={**acknowledged(accepted), 99: "a" * 64})
 
 
-def test_an_acknowledged_file_whose_bytes_are_gone_is_lost(kinds, service, accepted: list[Any]):
+def test_acknowledged_file_without_its_bytes_is_lost(kinds, service, accepted: list[Any]):
     service.storage.delete(accepted[0].submission.sha256)
     assert ("I1", "lost") in kinds()
 
 
-def test_a_healthy_file_that_failed_is_lost_and_a_poisonous_one_may(kinds, service, accepted: list[Any]):
+def test_healthy_failed_file_is_lost_but_a_poisonous_one_may_fail(kinds, service, accepted: list[Any]):
     submission = accepted[0].submission
     score = delete(Score).where(Score.submission_id == submission.id)
     change(service, score)
@@ -83,33 +83,33 @@ def test_a_healthy_file_that_failed_is_lost_and_a_poisonous_one_may(kinds, servi
     assert not {invariant for invariant, _ in kinds(unhealthy=[submission.sha256])} - {"I5"}
 
 
-def test_a_file_that_stands_twice_is_doubled(kinds, service, accepted: list[Any]):
+def test_file_stored_twice_is_doubled(kinds, service, accepted: list[Any]):
     twin = update(Submission).where(Submission.id == accepted[1].submission.id)
     change(service, twin.values(sha256=accepted[0].submission.sha256))
     assert ("I2", "doubled") in kinds(acknowledged={}, unanswered=[accepted[0].submission.sha256])
 
 
-def test_a_file_that_was_refused_and_stands_there_is_wrong(kinds, accepted: list[Any]):
+def test_rejected_file_that_is_stored_is_wrong(kinds, accepted: list[Any]):
     assert ("I2", "wrong") in kinds(refused=[accepted[0].submission.sha256])
 
 
-def test_a_job_that_waits_is_stuck(kinds, service, accepted: list[Any]):
+def test_waiting_job_is_stuck(kinds, service, accepted: list[Any]):
     job = update(ScoringJob).where(ScoringJob.submission_id == accepted[0].submission.id)
     change(service, job.values(state=JobState.WAITING))
     assert {("I3", "stuck"), ("I3", "wrong")} <= kinds()
 
 
-def test_a_score_that_differs_in_its_last_bit_is_wrong(kinds, service, accepted: list[Any]):
+def test_score_with_a_different_last_bit_is_wrong(kinds, service, accepted: list[Any]):
     change(service, update(Score).where(Score.id == 1).values(score=Score.score * (1 + 2**-52)))
     assert kinds() == {("I4", "wrong")}
 
 
-def test_a_standing_that_does_not_follow_from_the_scores_is_wrong(kinds, service):
+def test_standing_that_contradicts_the_scores_is_wrong(kinds, service):
     change(service, update(Standing).where(Standing.id == 1).values(score_units=Standing.score_units + 1))
     assert kinds() == {("I5", "wrong")}
 
 
-def test_a_page_of_a_board_with_a_score_of_another_version_is_wrong(kinds, service):
+def test_leaderboard_page_with_a_score_of_another_version_is_wrong(kinds, service):
     with service.database.read() as session:
         standings = list(session.query(Standing).order_by(Standing.score_units.desc()))
         lines = [
@@ -122,12 +122,12 @@ def test_a_page_of_a_board_with_a_score_of_another_version_is_wrong(kinds, servi
     assert ("I5", "wrong") in kinds(board_reads=[BoardRead("toxicity", 2, tuple(lines[1:]))])
 
 
-def test_a_slot_that_was_not_given_back_and_one_too_many_are_wrong(kinds, service):
+def test_unreturned_slot_and_surplus_slot_are_wrong(kinds, service):
     change(service, update(Submission).where(Submission.id == 1).values(slot_day=None))
     assert kinds() == {("I6", "wrong")}
 
 
-def test_a_private_score_in_an_answer_is_wrong(kinds, service):
+def test_private_score_in_a_response_is_wrong(kinds, service):
     with service.database.read() as session:
         private = session.query(Score).where(Score.split == Split.PRIVATE).first()
         public = session.query(Score).where(Score.split == Split.PUBLIC).first()

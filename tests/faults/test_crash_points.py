@@ -1,4 +1,4 @@
-"""The named places to die at: each is in the code that its table says, and asleep unless it is asked for."""
+"""Crash points: each is in its listed module and inactive by default."""
 
 import os
 import re
@@ -11,36 +11,39 @@ import pytest
 from grader.crash_points import EXIT_CODE, POINTS, VARIABLE, reach
 
 HOUSE = Path(__file__).parents[2]
-# The file whose code reaches each point, and what has been done then.
+# The module that reaches each point, and the state at that time.
 REACHED_IN = {
     "blob.before_rename": (
         "grader/storage/stores.py",
-        "A blob is written and synced, and has no name that anything could refer to.",
+        "A blob is written and synced, but not yet renamed to its final name.",
     ),
-    "accept.after_blob": ("webapp/submissions/uploads.py", "An upload's blob is stored; no row knows of it."),
+    "accept.after_blob": (
+        "webapp/submissions/uploads.py",
+        "An upload's blob is stored; no row refers to it.",
+    ),
     "accept.before_commit": (
         "webapp/submissions/uploads.py",
-        "The submission and its jobs are written and not committed.",
+        "The submission and its jobs are written but not committed.",
     ),
     "accept.after_commit": (
         "webapp/submissions/uploads.py",
-        "The submission and its jobs are committed; no queue was hinted.",
+        "The submission and its jobs are committed; no hint was sent.",
     ),
     "accept.before_response": (
         "webapp/submissions/uploads.py",
-        "The queue was hinted; the client has no answer yet.",
+        "The hint was sent; the client has no response yet.",
     ),
     "claim.before_commit": (
         "grader/worker/scorer.py",
-        "A job is claimed, and that is not committed.",
+        "A job is claimed, but the claim is not committed.",
     ),
     "claim.after_commit": (
         "grader/worker/scorer.py",
-        "A job is claimed and nothing is computed.",
+        "A job is claimed, but nothing is computed.",
     ),
     "record.before_commit": (
         "grader/worker/scorer.py",
-        "Scores, status and standing are written and not committed.",
+        "Scores, status and standing are written but not committed.",
     ),
     "record.after_commit": (
         "grader/worker/scorer.py",
@@ -48,59 +51,59 @@ REACHED_IN = {
     ),
     "batch.after_claim": (
         "grader/worker/scorer.py",
-        "A batch of a rescoring is claimed and nothing is computed.",
+        "A batch of a rescoring is claimed, but nothing is computed.",
     ),
     "batch.before_commit": (
         "grader/worker/scorer.py",
-        "The results of a batch are written and not committed.",
+        "The results of a batch are written but not committed.",
     ),
     "batch.after_commit": (
         "grader/worker/scorer.py",
-        "The results of a batch are committed; no queue was hinted.",
+        "The results of a batch are committed; no hint was sent.",
     ),
     "rescoring.before_commit": (
         "grader/services/rescoring/preparation.py",
-        "A scoring version and its jobs are written and not committed.",
+        "A scoring version and its jobs are written but not committed.",
     ),
     "rescoring.after_prepare": (
         "grader/cli/organize/rescoring.py",
-        "A scoring version is being prepared and nobody works on it.",
+        "A scoring version is in preparation, but no process works on it.",
     ),
     "publish.before_commit": (
         "grader/services/rescoring/publication.py",
-        "A publication or rollback has written everything, and nothing is committed.",
+        "A publication or rollback has written everything, but nothing is committed.",
     ),
     "publish.after_commit": (
         "grader/cli/organize/rescoring.py",
-        "Every leaderboard has switched; the client has no answer yet.",
+        "Every leaderboard has switched; the client has no response yet.",
     ),
     "rollback.after_commit": (
         "grader/cli/organize/rescoring.py",
-        "A rollback is committed; who asked for it has no answer yet.",
+        "A rollback is committed; the client has no response yet.",
     ),
     "webhook.after_claim": (
         "grader/worker/webhook_sender.py",
-        "An event for a webhook is claimed and not sent.",
+        "An event for a webhook is claimed but not sent.",
     ),
     "webhook.after_send": (
         "grader/worker/webhook_sender.py",
-        "A receiver took an event, and that is not recorded.",
+        "A receiver accepted an event, but the delivery is not recorded.",
     ),
     "data_check.before_record": (
         "grader/worker/organizer_jobs/checks.py",
-        "A data file was checked, and nothing of it is written.",
+        "A data file was checked, but the result is not written.",
     ),
     "organizer_job.after_claim": (
         "grader/worker/organizer_jobs/worker.py",
-        "An organizer's job is claimed and nothing is done.",
+        "An organizer's job is claimed, but nothing is done.",
     ),
     "organizer_job.after_keep": (
         "grader/worker/organizer_jobs/worker.py",
-        "An organizer's job has kept some of what it found.",
+        "An organizer's job has stored some of its results.",
     ),
     "organizer_job.before_commit": (
         "grader/worker/organizer_jobs/worker.py",
-        "The result of an organizer's job is written and not committed.",
+        "The result of an organizer's job is written but not committed.",
     ),
     "organizer_job.after_commit": (
         "grader/worker/organizer_jobs/worker.py",
@@ -118,7 +121,7 @@ def run(program: str, *, crash_at: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_point_is_reached_once_in_the_file_that_the_table_says():
+def test_every_point_is_reached_once_in_its_listed_module():
     found = [
         (name, file.relative_to(HOUSE).as_posix())
         for package in ("grader", "webapp", "migrations")
@@ -129,26 +132,26 @@ def test_every_point_is_reached_once_in_the_file_that_the_table_says():
     assert REACHED_IN.keys() == POINTS
 
 
-def test_every_point_is_died_at_by_a_test():
+def test_every_point_is_used_by_a_test():
     others = [file for file in Path(__file__).parent.glob("test_*.py") if file != Path(__file__)]
     tests = "".join(file.read_text() for file in others)
     assert [name for name in sorted(POINTS) if f'"{name}"' not in tests] == []
 
 
-def test_nothing_happens_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+def test_points_do_nothing_by_default(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     reach("claim.after_commit")
     monkeypatch.setenv(VARIABLE, "record.after_commit")
     reach("claim.after_commit")
 
 
-def test_the_process_ends_where_it_was_asked_to():
+def test_process_ends_at_the_requested_point():
     assert run(COMES_TWICE, crash_at="claim.after_commit").returncode == EXIT_CODE
     assert run(COMES_TWICE, crash_at="claim.after_commit:2").returncode == EXIT_CODE
     assert run(COMES_TWICE, crash_at="claim.after_commit:3").returncode == 0
 
 
-def test_a_name_that_no_point_has_is_refused():
+def test_unknown_point_is_rejected():
     refused = run(COMES_TWICE, crash_at="claim.after_comit")
     assert refused.returncode == 1
-    assert "names no crash point: 'claim.after_comit'" in refused.stderr
+    assert "contains an unknown crash point: 'claim.after_comit'" in refused.stderr

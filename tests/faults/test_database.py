@@ -1,4 +1,4 @@
-"""The database crashed, or cut off in the middle of a COMMIT, and many that write to SQLite at once."""
+"""A database crash, a connection lost during COMMIT, and many concurrent SQLite writers."""
 
 import select
 import socket
@@ -38,13 +38,13 @@ def acknowledged(service, sent: dict[int, bytes]) -> dict[int, str]:
 
 
 class TestCrash:
-    """A PostgreSQL that crashes and starts again; the campaign does so under a stream of uploads."""
+    """A PostgreSQL server that crashes and restarts; the nemesis does this under upload load."""
 
     @pytest.fixture
     def database_url(self, own_postgresql) -> str:
         return str(own_postgresql.url)
 
-    def test_without_a_database_every_answer_says_when_to_come_again_and_then_the_site_goes_on(
+    def test_responses_without_a_database_set_retry_after_and_the_site_recovers(
         self,
         service,
         web,
@@ -67,14 +67,14 @@ class TestCrash:
         assert b"The database is not responding" in page.data
         assert {int(answer.headers["Retry-After"]) for answer in (upload, page)} == {5}
         assert (caller.get("/readyz").status, caller.get("/healthz").status) == (503, 503)
-        assert caller.get("/livez").data == {"status": "alive"}  # a restart would mend nothing
+        assert caller.get("/livez").data == {"status": "alive"}  # A restart would not help.
         own_postgresql.start()
         eventually(lambda: caller.send(predictions_csv(seed=2), key="key").status == 201)
         assert caller.get("/readyz").status == 200
 
 
 class CommitCutter:
-    """Stands between the site and PostgreSQL, and cuts the connection at the COMMIT of a submission."""
+    """A proxy in front of PostgreSQL that cuts the connection at a submission's COMMIT."""
 
     def __init__(self, server: Path, folder: Path):
         folder.mkdir()
@@ -83,7 +83,7 @@ class CommitCutter:
         self._listener.bind(str(folder / ".s.PGSQL.5432"))
         self._listener.listen()
         self._threads: list[threading.Thread] = []
-        self.cuts: str | None = None  # "request" or "reply"
+        self.cuts: str | None = None  # Either "request" or "reply".
         self.count = 0
         self._start(self._accept)
 
@@ -131,7 +131,7 @@ class CommitCutter:
 def cutter(postgresql_url: str, short_folder: Path, tmp_path: Path) -> Iterator[CommitCutter]:
     host = make_url(postgresql_url).query.get("host")
     if not isinstance(host, str) or not host.startswith("/"):
-        pytest.skip("The cutter stands before a PostgreSQL on a Unix socket: unset the test URL of another.")
+        pytest.skip("The proxy requires PostgreSQL on a Unix socket. Unset the URL of the test database.")
     cutter = CommitCutter(Path(host), short_folder / f"cut-{tmp_path.name[-8:]}")
     yield cutter
     cutter.end()
@@ -139,7 +139,7 @@ def cutter(postgresql_url: str, short_folder: Path, tmp_path: Path) -> Iterator[
 
 @on_postgresql
 @pytest.mark.parametrize(("lost", "status"), [("reply", 200), ("request", 201)])
-def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
+def test_commit_with_an_unknown_outcome_is_resolved_by_the_same_request(
     lost: str,
     status: int,
     service,
@@ -185,7 +185,7 @@ def test_a_commit_whose_outcome_is_unknown_is_resolved_by_the_same_request(
 
 @on_sqlite
 @pytest.mark.parametrize("files", [4, pytest.param(500, marks=LONG)])
-def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_database(
+def test_eight_concurrent_sqlite_writers_cause_no_locked_database_errors(
     files: int,
     service,
     make_web,
@@ -222,7 +222,7 @@ def test_eight_processes_that_write_to_sqlite_at_once_show_nobody_a_locked_datab
     print(f"99 % within {most:.3f} s, longest {seconds[-1]:.3f} s")
     if files >= 100:
         assert seconds[-1] < BUSY_TIMEOUT_MS / 1000
-        assert most < max(2, 10 * median)  # the second for a machine that is busy with other things
+        assert most < max(2, 10 * median)  # The higher limit is for a machine that is busy with other work.
     else:
         score_everything(service)
         check_invariants(service.database, service.storage, acknowledged=acknowledged(service, sent))

@@ -1,4 +1,4 @@
-"""A disk that is full, for real; and the order of what must be on the disk before an upload is answered."""
+"""A disk that is really full, and the order of disk writes before an upload's response."""
 
 import re
 import shutil
@@ -22,7 +22,10 @@ from tests.fixtures.web import BOUNDARY, form
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADDRESS = "/api/v1/competitions/toxicity/submissions"
 DISK_BYTES = 6_000_000
-SENTENCE = "No space: your file was not accepted, no submission used."
+SENTENCE = (
+    "The server has no disk space left, so your file was not accepted. It uses no submission. "
+    "Try again later."
+)
 
 
 @pytest.fixture
@@ -36,17 +39,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         check=False,
     )
     if mounted.returncode:
-        pytest.skip("A small disk cannot be mounted here: run this test as root where mounting is allowed.")
+        pytest.skip("Cannot mount a small disk. Run this test as root on a system that permits mounts.")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 class TestFullDisk:
-    """Files are refused, what is there is read on, and nothing has to be started again when there is room."""
+    """Uploads are rejected, reads still work, and the service recovers without a restart."""
 
     @pytest.fixture(params=["blobs", "database", "spool"])
     def volume(self, request: pytest.FixtureRequest) -> str:
-        """What lies on the small disk."""
+        """The kind of data on the small disk."""
         return str(request.param)
 
     @pytest.fixture
@@ -62,7 +65,7 @@ class TestFullDisk:
         blobs = (small_disk if volume == "blobs" else tmp_path) / "blobs"
         return make_settings(storage_url=blobs.as_uri(), disk_reserve_mb=0, rate_limits=False)
 
-    def test_an_upload_is_refused_boards_go_on_and_room_is_used_again(
+    def test_full_disk_rejects_uploads_but_serves_leaderboards_and_recovers(
         self,
         service,
         volume: str,
@@ -79,7 +82,7 @@ class TestFullDisk:
         app = make_app(service.settings)
         if volume == "spool":
             monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
-        # Larger than what is kept in memory while it arrives.
+        # Larger than the part of an upload that is kept in memory.
         content = predictions_csv(seed=2) + b"\n" * 600_000
         headers = {"Authorization": f"Bearer {make_token()}", "Idempotency-Key": "key"}
 
@@ -119,7 +122,7 @@ class TestFullDisk:
 
 
 @on_sqlite
-def test_a_disk_that_is_full_under_the_kept_ranks_changes_no_score(
+def test_full_cache_disk_changes_no_score(
     service, make_settings: Callable[..., Settings], small_disk: Path, check_invariants
 ):
     accepted = service.submit(service.competition())
@@ -141,7 +144,7 @@ def _fill(disk: Path):
 
 
 def _files(disk: Path) -> set[Path]:
-    """Return what lies on the disk; SQLite's own files come and go."""
+    """Return the files on the disk except those of SQLite, which change during the test."""
     return {path for path in disk.rglob("*") if path.is_file() and ".db" not in path.name}
 
 
@@ -150,7 +153,7 @@ CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)")
 
 
 @on_sqlite
-def test_everything_is_on_the_disk_before_an_upload_is_answered(
+def test_everything_is_on_disk_before_the_response_to_an_upload(
     service, make_web, make_settings, make_token, predictions_csv, tmp_path: Path,
     eventually,
 ):  # fmt: skip
@@ -160,7 +163,7 @@ def test_everything_is_on_the_disk_before_an_upload_is_answered(
     web = make_web(make_settings(web_workers=1, web_threads=2, disk_reserve_mb=0))
     caller = web.caller(make_token())
     [worker] = web.workers(web.start())
-    assert caller.send(predictions_csv(seed=1)).status == 201  # everything is open now
+    assert caller.send(predictions_csv(seed=1)).status == 201  # All files and connections are open now.
     log = tmp_path / "strace"
     strace = subprocess.Popen(
         [program, "-f", "-y", "-s", "40", "-e", f"trace={TRACED}", "-o", str(log), "-p", str(worker.pid)],
@@ -170,7 +173,7 @@ def test_everything_is_on_the_disk_before_an_upload_is_answered(
     assert strace.stderr is not None
     try:
         if "attached" not in (said := strace.stderr.readline()):
-            pytest.skip(f"Processes cannot be traced here: {said.strip()}")
+            pytest.skip(f"Cannot trace processes: {said.strip()}")
         eventually(lambda: _is_traced(worker.pid))
         content = predictions_csv(seed=2)
         answer = caller.send(content)

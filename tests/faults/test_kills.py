@@ -1,4 +1,4 @@
-"""kill -9 of any process, at the worst moment: nothing is lost, nothing is done twice."""
+"""kill -9 of any process at the worst time: nothing is lost or done twice."""
 
 import signal
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from grader.settings import Settings
 from grader.worker.broker import Hints
 from tests.fixtures.patience import HANG_SECONDS
 
-# Each takes seconds; where the kind of database cannot matter one is enough.
+# Each test takes seconds. One kind of database is enough where the kind does not matter.
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-# Workers take the same path on both; SQLite in the short run is the sweeper's and the web's.
+# Workers take the same path on both databases. In the short run SQLite covers the sweeper and the web.
 sqlite_takes_long = pytest.mark.parametrize(
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
@@ -24,7 +24,7 @@ sqlite_takes_long = pytest.mark.parametrize(
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free."""
+    """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
@@ -35,17 +35,18 @@ def hint(service, *accepted):
 
 
 @sqlite_takes_long
-def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
+def test_jobs_of_a_killed_process_are_scored_long_before_the_lease_ends(
     service, processes, snag, eventually, watch, predictions_csv
 ):
-    """First one scoring process, which its worker survives; then the worker; its lease would take an hour."""
+    """Kill a scoring process, then a worker; the lease would last an hour."""
     patient = service.settings.model_copy(
         update={"scoring_lease_seconds": 3600, "sweep_interval_seconds": 1.0, "sweep_after_seconds": 3600.0}
     )
     worker = processes.worker(patient)
     processes.sweeper(patient)
     for attempt, whom in enumerate(("child", "all")):
-        predictions = predictions_csv(seed=attempt)  # or its kept ranks would be read, and not the file
+        # With equal predictions the kept ranks would be read instead of the file.
+        predictions = predictions_csv(seed=attempt)
         accepted = service.submit(service.competition(f"cup-{attempt}"), csv=predictions)
         caught = snag(accepted)
         hint(service, accepted)
@@ -63,17 +64,17 @@ def test_what_a_killed_process_held_is_scored_long_before_its_lease_ends(
 
 
 @sqlite_takes_long
-def test_a_worker_that_starts_asks_for_what_its_predecessor_had_only_heard_of(
+def test_starting_worker_requests_jobs_whose_hints_its_predecessor_lost(
     service, processes, eventually, watch
 ):
-    """A killed worker takes the hints along on which it had not begun to work. There is no sweeper here."""
+    """Cover hints that are lost with a killed worker; no sweeper runs in this test."""
     service.submit(service.competition())
     processes.worker(service.settings)
     eventually(watch.all_scored)
 
 
 @on_sqlite
-def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(service, processes, snag, eventually, watch):
+def test_sweeper_killed_while_scoring_loses_nothing(service, processes, snag, eventually, watch):
     accepted = service.submit(service.competition())
     caught = snag(accepted)
     sweeper = processes.sweeper(service.settings)
@@ -87,7 +88,7 @@ def test_a_sweeper_that_is_killed_while_scoring_loses_nothing(service, processes
 
 
 @on_postgresql
-def test_a_worker_that_is_stopped_beyond_its_lease_cannot_record_when_it_goes_on(
+def test_worker_stopped_beyond_its_lease_cannot_record_after_it_continues(
     service, processes, snag, eventually, watch
 ):
     accepted = service.submit(service.competition())
@@ -103,7 +104,7 @@ def test_a_worker_that_is_stopped_beyond_its_lease_cannot_record_when_it_goes_on
     written = watch.score_ids()
     processes.signal(worker, signal.SIGCONT)
     caught.let_go()
-    worker.send_signal(signal.SIGTERM)  # a warm shutdown ends when the task has
+    worker.send_signal(signal.SIGTERM)  # A warm shutdown ends after the task.
     worker.wait(HANG_SECONDS)
     assert watch.all_scored()
     assert watch.score_ids() == written and len(written) == 2
@@ -124,7 +125,7 @@ app = create_app(load(), hints=Fatal())
 
 
 @on_sqlite
-def test_a_web_process_that_is_killed_after_its_commit_and_before_its_hint_loses_nothing(
+def test_web_process_killed_between_commit_and_hint_loses_nothing(
     service,
     processes,
     eventually,

@@ -1,4 +1,4 @@
-"""A ladder whose scoring dies at any step: what is shown is what an undisturbed one shows."""
+"""A ladder whose scoring dies at any step shows the same scores as an undisturbed run."""
 
 import pytest
 
@@ -16,14 +16,14 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.mark.parametrize("point", ["claim.after_commit", "record.before_commit", "record.after_commit"])
 @on_sqlite
-def test_a_ladder_is_climbed_in_order_whoever_dies_on_it(service, coarse, processes, watch, point: str):
+def test_ladder_is_processed_in_order_despite_crashes(service, coarse, processes, watch, point: str):
     competition = coarse(Feedback.LADDER)
     sent = send(service, competition)
     scorer = Scorer.of(service.settings)
     jobs = [job_id for each in sent for job_id in each.job_ids]
     for job_id in jobs[:3]:
         processes.crash(service.settings, "-c", SCORE_ONE, str(job_id), at=point)
-        assert not scorer.run(jobs[4]), "It came after files that still wait."
+        assert not scorer.run(jobs[4]), "This file was uploaded after files that are still waiting."
         watch.let_leases_run_out()
         scorer.run(job_id)
     assert scorer.run(jobs[3])

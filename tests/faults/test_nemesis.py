@@ -1,4 +1,4 @@
-"""Campaigns against a whole installation, each in a process of its own: see `tests.campaign`."""
+"""Nemesis campaigns against a whole installation; see `tests.campaign`."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ DATABASE_FAULTS = ("database connections terminated", "database restarted", "dat
 
 
 def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str]:
-    """Run a campaign; return its exit code and what it printed."""
+    """Run a campaign; return its exit code and its output."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.campaign", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FAIRBOARD_")}
     process = subprocess.Popen(
@@ -27,7 +27,7 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
     try:
         printed, _ = process.communicate(timeout=timeout)
     finally:
-        if process.poll() is None:  # its guardian ends the service
+        if process.poll() is None:  # The guardian process ends the service.
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     return process.returncode, printed
@@ -35,8 +35,8 @@ def campaign(*options: str, timeout: float = 2 * HANG_SECONDS) -> tuple[int, str
 
 @pytest.mark.parametrize("seconds", [8, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, seconds: int):
-    """On PostgreSQL the database itself is hit: the workers' faults are the same as on SQLite."""
+def test_short_campaign_loses_duplicates_and_corrupts_nothing(database: str, seconds: int):
+    """Inject only database faults on PostgreSQL: the workers' faults are as on SQLite."""
     options = ["--seconds", str(seconds), "--patience-seconds", str(HANG_SECONDS), "--database", database]
     if database == "postgresql":
         options += [word for fault in DATABASE_FAULTS for word in ("--only", fault)]
@@ -44,7 +44,7 @@ def test_seconds_of_faults_lose_double_and_falsify_nothing(database: str, second
     assert code == GREEN, printed
 
 
-def test_each_mutant_still_finds_the_code_that_it_breaks():
+def test_each_mutation_still_finds_its_code():
     for mutant in (each for mutants in MUTANTS.values() for each in mutants):
         source = (ROOT / mutant.module.replace(".", "/")).with_suffix(".py").read_text()
         assert source.count(mutant.before) == 1, mutant
@@ -52,7 +52,7 @@ def test_each_mutant_still_finds_the_code_that_it_breaks():
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [11, 12])
-def test_faults_on_postgresql_lose_double_and_falsify_nothing(seed: int):
+def test_postgresql_campaign_loses_duplicates_and_corrupts_nothing(seed: int):
     options = ("--database", "postgresql", "--seconds", "120", "--seed", str(seed))
     code, printed = campaign(*options)
     assert code == GREEN, printed
@@ -75,11 +75,11 @@ def test_ten_thousand_uploads_survive_two_hundred_faults():
     ],
 )
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_a_service_that_lacks_a_safeguard_turns_the_campaign_red(
+def test_campaign_fails_when_a_safeguard_is_missing(
     database: str, mutation: str, faults: tuple[str, ...], found: str
 ):
     only = [option for fault in faults for option in ("--only", fault)]
     options = [*HASTY, "--seconds", "15", "--patience-seconds", "30", "--database", database, *only]
     code, printed = campaign(*options, "--mutation", mutation)
     assert code == RED and found in printed, printed
-    assert campaign(*options)[0] == GREEN  # with it, the same faults do no harm
+    assert campaign(*options)[0] == GREEN  # With the safeguard, the same faults do no harm.

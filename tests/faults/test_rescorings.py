@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a rescoring: it goes on, and what was committed is not computed again."""
+"""kill -9 during a rescoring: it continues, and committed results are not computed again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ from grader.settings import Settings
 from grader.worker.broker import Hints
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-FILES = 130  # more than one batch
+FILES = 130  # More than one batch.
 FEW = 12
 
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free."""
+    """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
@@ -29,7 +29,7 @@ def competition(service):
 
 @pytest.fixture
 def files() -> int:
-    """How many submissions there are: more than one batch."""
+    """The number of submissions: more than one batch."""
     return FILES
 
 
@@ -43,7 +43,7 @@ def accepted(service, competition, files: int) -> list[Any]:
 
 @pytest.fixture
 def version(competition, accepted: list[Any], prepare_version) -> ScoringVersion:
-    """A scoring version that is being prepared."""
+    """A scoring version in preparation."""
     prepared: ScoringVersion = prepare_version(competition)
     return prepared
 
@@ -91,17 +91,18 @@ def hint(settings: Settings, version: ScoringVersion):
 @pytest.mark.parametrize(
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
-def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_repeats_nothing(
+def test_worker_killed_in_its_second_batch_is_replaced_without_repeated_work(
     service, accepted: list[Any], version: ScoringVersion, processes, snag, eventually
 ):
-    caught = snag(accepted[-1])  # in the second batch, whose reader hangs here
+    # The file is in the second batch, whose reader blocks here.
+    caught = snag(accepted[-1])
     worker = rescorer(processes, service.settings)
     hint(service.settings, version)
     eventually(caught.holds)
     processes.kill(worker)
     committed = score_ids(service, version)
     done = count(service, version, JobState.DONE)
-    # 100, or fewer where the machine is slow; the database may also claim in another order.
+    # The first batch has 100 jobs, or fewer on a slow machine. The database may also claim in another order.
     assert len(committed) == 2 * done < 2 * FILES
     caught.restore()
     let_leases_run_out(service)
@@ -116,7 +117,7 @@ def test_a_worker_that_is_killed_in_its_second_batch_is_followed_by_one_that_rep
 
 @on_sqlite
 @pytest.mark.parametrize("files", [FEW])
-def test_a_new_file_is_scored_while_a_rescoring_hangs(
+def test_new_file_is_scored_while_a_rescoring_blocks(
     service,
     competition,
     accepted: list[Any],
@@ -125,7 +126,7 @@ def test_a_new_file_is_scored_while_a_rescoring_hangs(
     snag,
     eventually,
 ):
-    caught = snag(accepted[0])  # never let go
+    caught = snag(accepted[0])  # This snag is never released.
     processes.sweeper(service.settings)
     eventually(caught.holds)
     new = service.submit(competition, user="late", seed=1000)
@@ -135,7 +136,7 @@ def test_a_new_file_is_scored_while_a_rescoring_hangs(
 
 @pytest.mark.long
 @on_sqlite
-def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
+def test_file_that_kills_its_reader_blocks_no_other_score(
     service,
     accepted: list[Any],
     version: ScoringVersion,
@@ -144,7 +145,10 @@ def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
     snag,
     eventually,
 ):
-    """Process after process is lost; `test_batch_scorer.py` has how a lost batch is claimed in parts."""
+    """Lose one process after another.
+
+    `test_batch_scorer.py` tests how a lost batch is claimed in parts.
+    """
     settings = make_settings(
         scoring_time_limit_seconds=1,
         scoring_lease_seconds=2,
@@ -152,13 +156,14 @@ def test_a_file_that_kills_its_reader_keeps_no_neighbour_from_its_score(
         sweep_after_seconds=0,
     )
     poison = accepted[3]
-    caught = snag(poison)  # never let go: every reader runs into the time limit
+    # This snag is never released, so every reader runs into the time limit.
+    caught = snag(poison)
     processes.sweeper(settings)
     eventually(caught.holds)
     assert count(service, version, JobState.CLAIMED) == 100
     with service.database.write() as session:
         job = session.get_one(ScoringJob, jobs(service, version)[poison.submission.id].id)
-        job.attempt_count = 9  # as if it had lost eight leases before
+        job.attempt_count = 9  # The job appears to have lost eight leases before.
     eventually(lambda: count(service, version, JobState.DONE) == FILES - 1)
     eventually(lambda: count(service, version, JobState.FAILED) == 1)
     assert jobs(service, version)[poison.submission.id].incident

@@ -1,4 +1,4 @@
-"""A release that is rolled out under traffic: tables that change, processes that come and go, a crowd."""
+"""A rollout of a release under traffic: migrations, process replacement, retrying clients."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ from tests.fixtures.web import BOUNDARY, form
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 THREADS = 3
-# What the next release might bring: columns and an index on the tables that every upload writes.
+# Typical changes in a new release: columns and an index on tables that every upload writes to.
 NEXT_RELEASE = """
 import sqlalchemy as sa
 from alembic import op
@@ -58,9 +58,9 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 @pytest.fixture
 def with_next_release(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let this process know one more migration, as the next release does; other processes do not.
+    """Add one more migration to this process only, as the next release would.
 
-    The tables are taken back afterwards, for other tests use the same PostgreSQL database.
+    The migration is reverted afterwards because other tests use the same PostgreSQL database.
     """
     before = schema.head()
     folder = tmp_path / "next"
@@ -83,7 +83,7 @@ def with_next_release(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @dataclass
 class Traffic:
-    """Uploads and reads without a pause until the block ends; what did not go well is kept."""
+    """Uploads and reads continuously until the block ends; failures are recorded."""
 
     web: Any
     tokens: list[str]
@@ -107,7 +107,7 @@ class Traffic:
             each.result()
 
     def wait_for_more(self, count: int = THREADS):
-        """Wait until so many more files were taken."""
+        """Wait until this many more files are accepted."""
         before = len(self.sent)
         eventually(lambda: len(self.sent) >= before + count, lambda: f"more files ({self.broken})")
 
@@ -127,7 +127,7 @@ class Traffic:
                 self.broken.append(board)
 
     def _ask(self, request: Callable[..., Any], *arguments, **options):
-        """Ask, and once more over a new connection where one was lost before its answer."""
+        """Send a request, and retry over a new connection if one is lost before its response."""
         try:
             return request(*arguments, **options)
         except ConnectionError:
@@ -143,7 +143,7 @@ def traffic(service, web, make_token, predictions_csv) -> Traffic:
 
 @pytest.fixture
 def nothing_is_lost(service, traffic: Traffic, check_invariants) -> Callable[[], None]:
-    """A function that scores everything and checks it against what was acknowledged."""
+    """A function that scores everything and compares it with the acknowledged files."""
 
     def check():
         with service.database.read() as session:
@@ -155,7 +155,7 @@ def nothing_is_lost(service, traffic: Traffic, check_invariants) -> Callable[[],
     return check
 
 
-def test_tables_change_under_traffic_and_a_long_query_and_nobody_sees_it(
+def test_migration_under_traffic_and_a_long_query_is_invisible_to_users(
     service,
     web,
     traffic: Traffic,
@@ -175,15 +175,17 @@ def test_tables_change_under_traffic_and_a_long_query_and_nobody_sees_it(
             with _long_query(service.database, seconds=1.5):
                 change(migrating, target)
             traffic.wait_for_more()
-            assert web.caller().get("/readyz").status == 200  # of the release before, on newer tables too
+            # This is the previous release on the newer tables.
+            assert web.caller().get("/readyz").status == 200
     migrating.dispose()
     assert (traffic.broken, traffic.lost_connections) == ([], 0)
     assert schema.current(service.database) == "9001"
     nothing_is_lost()
 
 
-@on_postgresql  # SQLite has one lock, for which a migration waits like every writer
-def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
+# SQLite has one lock: a migration waits for it like every other writer.
+@on_postgresql
+def test_migration_leaves_a_table_unchanged_that_is_locked_too_long(
     service, with_next_release: None, monkeypatch: pytest.MonkeyPatch
 ):
     for name, value in (("LOCK_TIMEOUT_SECONDS", 1), ("PAUSE_SECONDS", 0), ("TRIES", 2)):
@@ -199,7 +201,7 @@ def test_a_table_that_is_held_for_too_long_is_left_as_it_is(
 
 
 class _long_query:  # noqa: N801 - reads as a word of the test
-    """A transaction in another thread that has read the tables and goes on for a while."""
+    """A transaction in another thread that has read the tables and stays open for some seconds."""
 
     def __init__(self, database: Database, *, seconds: float):
         self._database, self._seconds = database, seconds
@@ -222,7 +224,7 @@ class _long_query:  # noqa: N801 - reads as a word of the test
 
 
 @on_sqlite
-def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
+def test_web_servers_are_replaced_under_traffic_and_pending_uploads_complete(
     service,
     web,
     traffic: Traffic,
@@ -238,7 +240,8 @@ def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
         process = psutil.Process(old.pid)
         old.request_stop()
         time.sleep(0.5)
-        assert process.is_running()  # it waits for the file that is arriving
+        # The server waits for the upload in progress.
+        assert process.is_running()
         traffic.sent[finish()] = content
         process.wait(HANG_SECONDS)
         traffic.wait_for_more()
@@ -250,7 +253,7 @@ def test_web_servers_take_turns_under_traffic_and_what_is_arriving_arrives(
 
 
 class _half_sent:  # noqa: N801 - reads as a word of the test
-    """An upload of which half has been sent; the rest follows when the block asks for it."""
+    """An upload that is half sent; the rest follows when the block calls the function."""
 
     def __init__(self, web, token: str, content: bytes):
         self._body = form(content)
@@ -278,7 +281,7 @@ class _half_sent:  # noqa: N801 - reads as a word of the test
 
 
 @on_sqlite
-def test_a_worker_lets_messages_of_another_release_pass(
+def test_worker_ignores_messages_of_another_release(
     service, make_settings, valkey, processes, eventually, watch
 ):
     settings = make_settings(
@@ -287,7 +290,8 @@ def test_a_worker_lets_messages_of_another_release_pass(
     competition = service.competition()
     service.submit(competition, seed=0)
     worker = processes.worker(settings)
-    # A worker that starts asks once for all that waits: it has done so, and misses none of the messages.
+    # A starting worker requests all waiting jobs once. This has already happened, so it receives every
+    # message.
     eventually(lambda: watch.states() == [JobState.DONE])
     strange, ordinary = (service.submit(competition, seed=seed) for seed in (1, 2))
     with broker.create_app(settings) as app:
@@ -296,13 +300,13 @@ def test_a_worker_lets_messages_of_another_release_pass(
         app.send_task(broker.TASK, ordinary.job_ids, ignore_result=True)
     eventually(lambda: watch.states() == [JobState.DONE, JobState.WAITING, JobState.DONE])
     assert worker.poll() is None
-    processes.sweeper(settings)  # for which no message is needed
+    processes.sweeper(settings)  # The sweeper needs no message.
     eventually(watch.all_scored)
     assert watch.attempts() == [1, 1, 1]
 
 
 @on_sqlite
-def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_end(
+def test_retrying_clients_receive_retry_after_and_are_served_in_the_end(
     service,
     make_web,
     make_settings,
@@ -319,7 +323,7 @@ def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_en
     sent: dict[int, bytes] = {}
 
     def insist(number: int):
-        """Send one file again and again, much sooner than told, and ask for checks in between."""
+        """Send a file repeatedly, much sooner than Retry-After allows, and check it in between."""
         caller, content = web.caller(token), predictions_csv(seed=number)
         while not stop.is_set():
             answer = caller.send(content, key=f"file {number}")
@@ -339,7 +343,7 @@ def test_a_crowd_that_retries_is_told_when_to_come_again_and_is_served_in_the_en
                     jobs = select(ScoringJob.id).where(ScoringJob.finished_at.is_(None))
                     waiting = session.scalars(jobs).all()
                 assert len(waiting) <= 4
-                time.sleep(0.2)  # of a busy worker
+                time.sleep(0.2)  # Simulate a busy worker.
                 service.run(*waiting)
         finally:
             stop.set()

@@ -1,4 +1,4 @@
-"""Scoring that dies at any step, stalls, comes twice or eats its process: every file has one result."""
+"""Scoring that crashes, stalls, repeats or exhausts memory: every file has one result."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,20 +39,20 @@ calculator.read_submission = read_submission
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free."""
+    """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 @pytest.fixture
 def poison(tmp_path: Path) -> dict[str, str]:
-    """The environment of processes in which some files are poison: so they are marked at their ends."""
+    """Environment of processes that crash or hang on a file that ends with a marker."""
     (tmp_path / "sitecustomize.py").write_text(POISON)
     return {"PYTHONPATH": str(tmp_path)}
 
 
 @pytest.fixture
 def all_is_well(service, check_invariants) -> Callable[..., None]:
-    """A function that checks the invariants, given everything that was accepted."""
+    """A function that checks the invariants for all accepted files."""
 
     def check(*accepted, **seen):
         acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
@@ -81,7 +81,7 @@ def children_of(worker) -> list[psutil.Process]:
     ],
 )
 @on_sqlite
-def test_whoever_dies_at_a_step_of_scoring_is_followed_by_another(
+def test_job_is_scored_after_a_crash_at_any_step(
     service, processes, watch, all_is_well, point: str, state: JobState, attempts: int
 ):
     accepted = service.submit(service.competition())
@@ -96,7 +96,7 @@ def test_whoever_dies_at_a_step_of_scoring_is_followed_by_another(
 
 
 @on_postgresql
-def test_a_message_that_comes_again_after_its_worker_died_with_the_result_committed_does_nothing(
+def test_redelivered_message_does_nothing_if_its_worker_died_after_the_commit(
     service, processes, eventually, watch, all_is_well, valkey
 ):
     accepted = service.submit(service.competition())
@@ -112,7 +112,7 @@ def test_a_message_that_comes_again_after_its_worker_died_with_the_result_commit
 
 
 @on_sqlite
-def test_a_killed_child_leaves_its_job_to_its_lease_and_the_worker_goes_on(
+def test_job_of_a_killed_child_waits_for_its_lease_and_the_worker_continues(
     service, processes, snag, eventually, watch, all_is_well
 ):
     competition = service.competition()
@@ -135,7 +135,7 @@ def test_a_killed_child_leaves_its_job_to_its_lease_and_the_worker_goes_on(
 
 
 @on_sqlite
-def test_files_that_eat_memory_time_or_the_process_fail_alone(
+def test_files_that_exhaust_memory_or_time_or_crash_the_process_fail_in_isolation(
     service,
     make_settings,
     processes,
@@ -154,7 +154,7 @@ def test_files_that_eat_memory_time_or_the_process_fail_alone(
     competition = service.competition(max_daily_submissions=8)
     kinds = (b"# memory", b"# segfault", b"# loop")
     poisoned = [service.submit(competition, csv=predictions_csv(seed=50) + kind) for kind in kinds]
-    with service.database.write() as session:  # as if each had been tried often before
+    with service.database.write() as session:  # Pretend that each file was tried often before.
         held = update(ScoringJob).where(ScoringJob.submission_id == poisoned[0].submission.id)
         session.execute(held.values(attempt_count=2, error_count=2))
         for each in poisoned[1:]:
@@ -168,5 +168,5 @@ def test_files_that_eat_memory_time_or_the_process_fail_alone(
     assert watch.score_count() == 10
     unhealthy = {each.submission.sha256 for each in poisoned}
     all_is_well(*poisoned, *healthy, unhealthy=unhealthy)
-    for seed in range(30, 33):  # the slots of what failed are free again
+    for seed in range(30, 33):  # The slots of the failed files are free again.
         service.submit(competition, seed=seed)

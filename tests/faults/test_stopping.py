@@ -1,4 +1,4 @@
-"""SIGTERM: what is under way ends, or goes back at once as if nobody had taken it."""
+"""SIGTERM: work in progress is completed or returned to the queue immediately."""
 
 import signal
 import subprocess
@@ -31,12 +31,12 @@ CELERY = (sys.executable, "-m", "celery", "--app", "grader.worker.app", "worker"
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings], valkey) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free."""
+    """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(broker_url=SecretStr(valkey.url), sweep_interval_seconds=0.2, sweep_after_seconds=0)
 
 
 @on_sqlite
-def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(service, processes, snag, eventually, watch):
+def test_stopped_sweeper_returns_the_jobs_in_progress(service, processes, snag, eventually, watch):
     caught = snag(service.submit(service.competition()))
     sweeper = processes.sweeper(service.settings)
     eventually(caught.holds)
@@ -46,7 +46,7 @@ def test_a_sweeper_that_is_stopped_hands_back_what_it_scores(service, processes,
 
 
 @on_postgresql
-def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(service, snag, eventually, watch):
+def test_stopped_worker_returns_jobs_that_it_cannot_finish(service, snag, eventually, watch):
     accepted = service.submit(service.competition())
     caught = snag(accepted)
     command = (*CELERY, "--loglevel", "WARNING", "--without-mingle")
@@ -67,7 +67,7 @@ def test_a_worker_that_is_stopped_hands_back_what_it_cannot_finish(service, snag
 
 
 @on_sqlite
-def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(service, snag, eventually, solution_csv):
+def test_stopped_organizer_job_restarts_immediately(service, snag, eventually, solution_csv):
     competition = service.competition()
     blob = service.storage.put(solution_csv(seed=5))
     with service.database.write() as session:
@@ -91,8 +91,8 @@ def test_an_organizers_job_that_is_stopped_starts_afresh_at_once(service, snag, 
         assert organizer_jobs.waiting(session, limit=1, now=db.now(session)) == [job.id]
 
 
-def test_a_transaction_is_not_cut_off_by_a_request_to_end():
-    """The request comes between two shields, in a process of its own."""
+def test_transaction_is_not_interrupted_by_a_stop_request():
+    """The request arrives inside a shielded block, in its own process."""
     program = (
         "import os, signal\n"
         "from grader.worker.process import ending\n"
@@ -115,7 +115,7 @@ def test_a_transaction_is_not_cut_off_by_a_request_to_end():
 
 
 class _Named:
-    """What a snag wants of a submission."""
+    """The part of a submission that a snag needs."""
 
     def __init__(self, sha256: str):
         self.submission = self

@@ -1,4 +1,4 @@
-"""kill -9 of who prepares, publishes or rolls back a rescoring, and files that arrive meanwhile."""
+"""kill -9 while a rescoring is prepared, published or rolled back, with concurrent uploads."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +43,7 @@ SCORE_BATCH = (
 
 @pytest.fixture
 def settings(make_settings: Callable[..., Settings]) -> Settings:
-    """Settings under which a sweeper takes at once whatever is free."""
+    """Settings with which a sweeper claims free jobs immediately."""
     return make_settings(sweep_interval_seconds=0.1, sweep_after_seconds=0)
 
 
@@ -54,7 +54,7 @@ def competition(service):
 
 @pytest.fixture
 def accepted(service, competition) -> list[Any]:
-    """A scored submission of each of five teams."""
+    """A scored submission for each of five teams."""
     accepted = [
         service.submit(competition, seed=seed, user=f"user{seed}", skill=0.3) for seed in range(TEAMS)
     ]
@@ -64,7 +64,7 @@ def accepted(service, competition) -> list[Any]:
 
 @pytest.fixture
 def all_is_well(service, check_invariants) -> Callable[..., None]:
-    """A function that checks the invariants, given everything that was accepted."""
+    """A function that checks the invariants for all accepted files."""
 
     def check(*accepted, **seen):
         acknowledged = {each.submission.id: each.submission.sha256 for each in accepted}
@@ -75,7 +75,7 @@ def all_is_well(service, check_invariants) -> Callable[..., None]:
 
 @pytest.fixture
 def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callable[..., ScoringVersion]:
-    """A function that prepares the next version with the truth of a seed."""
+    """A function that prepares the next version with the labels of a seed."""
 
     def begin(*, seed: int) -> ScoringVersion:
         live = lookup.live(service.reload(competition))
@@ -95,7 +95,7 @@ def prepare(service, competition, solution_csv: Callable[..., bytes]) -> Callabl
 
 
 def is_published(service, version: ScoringVersion) -> bool:
-    """Publish a version unless something is unfinished."""
+    """Publish a version unless it is incomplete; return whether it was published."""
     try:
         with service.database.write() as session:
             publication.publish(session, scoring_version_id=version.id, actor=TESTS, now=service.now)
@@ -105,7 +105,7 @@ def is_published(service, version: ScoringVersion) -> bool:
 
 
 def board(service) -> BoardRead:
-    """Read the board in one transaction."""
+    """Read the leaderboard in one transaction."""
     with service.database.read() as session:
         found = leaderboard.board_of(session, competition=lookup.get(session, slug="toxicity"))
     lines = tuple(BoardLine(row.rank or 0, row.team, row.score) for row in found.rows)
@@ -124,7 +124,7 @@ def states(service) -> list[ScoringVersionState]:
 
 
 def acts(service) -> dict[str, int]:
-    """Count what the log has of rescorings."""
+    """Count the log's rescoring entries by action."""
     with service.database.read() as session:
         query = select(AuditEntry.action, func.count()).where(AuditEntry.action.startswith("rescoring."))
         return dict(session.execute(query.group_by(AuditEntry.action)).all())
@@ -132,7 +132,7 @@ def acts(service) -> dict[str, int]:
 
 @on_sqlite
 @pytest.mark.parametrize("every_step", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_once_and_back_once(
+def test_rescoring_killed_at_each_step_is_published_once_and_rolled_back_once(
     service,
     accepted: list[Any],
     processes,
@@ -142,7 +142,10 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     all_is_well,
     every_step: bool,
 ):
-    """Each death is a command of its own, of seconds: the short run dies around the two switches."""
+    """Kill the command before or after its commits.
+
+    Each command takes seconds, so the short run covers only the two switches.
+    """
     corrected = tmp_path / "corrected.csv"
     corrected.write_bytes(solution_csv(seed=2))
     before = board(service)
@@ -194,7 +197,7 @@ def test_a_rescoring_that_is_killed_at_each_of_its_steps_switches_the_boards_onc
     ],
 )
 @on_sqlite
-def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
+def test_batch_whose_process_dies_at_any_step_is_scored_once(
     service,
     accepted: list[Any],
     prepare: Callable[..., ScoringVersion],
@@ -224,7 +227,7 @@ def test_a_batch_whose_process_dies_at_one_of_its_steps_is_scored_once(
 
 
 @on_sqlite
-def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
+def test_rescoring_continues_from_a_backup_made_halfway(
     service,
     accepted: list[Any],
     prepare: Callable[..., ScoringVersion],
@@ -242,7 +245,8 @@ def test_a_rescoring_goes_on_from_a_backup_that_was_made_half_way(
     backups.restore(settings, database, storage, tmp_path / "backup")
     restored = replace(service, database=database, storage=storage, settings=settings)
     assert board(restored) == before and states(restored) == [LIVE, PREPARING]
-    for each in (service, restored):  # the old one was not gone at all, and neither knows
+    # The original installation still exists, and neither depends on the other.
+    for each in (service, restored):
         let_leases_run_out(each)
         scorer = Scorer(each.database, each.storage, lease=timedelta(seconds=40))
         while scorer.run_batch(version.id):

@@ -1,4 +1,4 @@
-"""Clocks that are wrong, and what comes in the last moment: only the database's time counts."""
+"""Wrong clocks and uploads at the close: only the database's time counts."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 DAY_SECONDS = 86_400
 LAST_SECONDS = 1.0
 REFUSALS = 3
-# The time of day that a process is told is as many seconds off as a file says at that moment.
+# The process's time of day is offset by the number of seconds in a file, which is read at every call.
 WRONG_CLOCK = r"""
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -64,7 +64,7 @@ time_t time(time_t *result) {
 
 
 class WrongClock:
-    """The clock of processes that are started with its environment."""
+    """A fake clock for processes that are started with its `environment`."""
 
     def __init__(self, compiler: str, folder: Path):
         source, self._library, self._offset = folder / "clock.c", folder / "clock.so", folder / "offset"
@@ -101,7 +101,7 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 
 
 def close_at(service, competition: Competition, *, in_seconds: float) -> datetime:
-    """Let a competition close by the database's clock."""
+    """Set the time at which a competition closes by the database's clock."""
     with service.database.write() as session:
         closes_at = db.now(session) + timedelta(seconds=in_seconds)
         session.execute(update(Competition).values(closes_at=closes_at))
@@ -109,7 +109,7 @@ def close_at(service, competition: Competition, *, in_seconds: float) -> datetim
 
 
 @on_postgresql
-def test_a_web_and_a_sweeper_whose_clocks_are_days_off_keep_the_databases_time(
+def test_web_and_sweeper_with_wrong_clocks_use_the_databases_time(
     service,
     web,
     make_token,
@@ -130,7 +130,8 @@ def test_a_web_and_a_sweeper_whose_clocks_are_days_off_keep_the_databases_time(
         assert answer.status == 201, answer
         assert answer.data["limits"]["used_today"] == seed + 1
         web_time = parsedate_to_datetime(answer.headers["Date"])
-        assert abs((web_time - datetime.now(UTC)).total_seconds() - offset) < 600  # it does believe its clock
+        # The process does use its wrong clock.
+        assert abs((web_time - datetime.now(UTC)).total_seconds() - offset) < 600
     refused = caller.send(predictions_csv(seed=3))
     assert (refused.status, refused.data["error"]) == (429, "daily_limit_reached")
     assert int(refused.headers["Retry-After"]) <= DAY_SECONDS
@@ -150,13 +151,13 @@ def test_a_web_and_a_sweeper_whose_clocks_are_days_off_keep_the_databases_time(
     assert watch.attempts() == [1, 1, 1]
 
 
-def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
+def test_only_actions_before_the_close_are_accepted(
     service, web, make_token, predictions_csv, check_invariants
 ):
     competition = service.competition()
     names = ("ada", "bob", "eve", "joe")
     tokens = {name: make_token(name) for name in names}
-    # Two files of each team are there already; its other program picks one or the other as the close comes.
+    # Each team already has two files. A second client alternates its selection between them until the close.
     earlier = {name: [service.submit(competition, user=name, seed=seed) for seed in (1, 2)] for name in names}
     service.score(*(accepted for pair in earlier.values() for accepted in pair))
     web.start()
@@ -200,7 +201,7 @@ def test_what_is_accepted_before_the_close_counts_and_nothing_after_it(
 def _upload_until_refused(
     caller, predictions_csv, number: int, under_way: threading.Barrier
 ) -> dict[int, bytes]:
-    """Upload until the competition has closed; return what was accepted before, for nothing is after."""
+    """Upload until the competition has closed; assert that none is accepted later."""
     accepted: dict[int, bytes] = {}
     refusals = 0
     for each in range(1000):
@@ -221,7 +222,7 @@ def _upload_until_refused(
 
 
 def _pick_until_refused(caller, ids: list[int], under_way: threading.Barrier) -> set[int]:
-    """Pick one of two files and take the other back by turns until the close; return what is picked then."""
+    """Alternate the selection between two files until the close; return the final selection."""
     picked: set[int] = set()
     refusals = turn = 0
     while refusals < REFUSALS:

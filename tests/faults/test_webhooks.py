@@ -1,4 +1,4 @@
-"""Senders of webhooks that are killed: nothing is lost, and what comes twice is the same delivery."""
+"""Killed webhook senders: nothing is lost, and a repeated event is the same delivery."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ SEND = (
 
 
 @pytest.mark.parametrize(("point", "times"), [("webhook.after_claim", 1), ("webhook.after_send", 2)])
-def test_an_event_whose_sender_was_killed_is_sent_by_another_under_the_same_name(
+def test_event_of_a_killed_sender_is_sent_by_another_with_the_same_id(
     service, make_settings, processes, receiver: Receiver, point: str, times: int
 ):
     settings = make_settings(**LOOPBACK)
@@ -36,7 +36,7 @@ def test_an_event_whose_sender_was_killed_is_sent_by_another_under_the_same_name
     (row,) = deliveries(service.database)
     assert (row.ended_at, row.attempt_count) == (None, 1)
     sender = WebhookSender(settings, service.database, seconds=HANG_SECONDS)
-    assert sender.send_waiting() == 0  # the dead one's lease
+    assert sender.send_waiting() == 0  # The killed process still holds the lease.
     with service.database.write() as session:
         for table in (Webhook, Delivery):
             session.execute(update(table).values(available_at=now - timedelta(minutes=1)))

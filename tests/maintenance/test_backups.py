@@ -1,4 +1,4 @@
-"""Backups of both kinds of database: made under load, complete, without secrets, and restored elsewhere."""
+"""Backups of SQLite and PostgreSQL: complete, without secrets, and restorable elsewhere."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.both_databases
 
 @dataclass
 class Elsewhere:
-    """An installation without anything on another machine, so to speak."""
+    """An empty installation, as if on another machine."""
 
     settings: Settings
     database: Database
@@ -60,7 +60,7 @@ def elsewhere(request: pytest.FixtureRequest, database: Database, tmp_path: Path
 
 @pytest.fixture
 def back_up(service, tmp_path: Path) -> Callable[..., Path]:
-    """A function that makes a backup of `service` in a new folder."""
+    """A function that backs up `service` to a new folder."""
 
     def make(name: str = "backup") -> Path:
         folder = tmp_path / name
@@ -70,7 +70,7 @@ def back_up(service, tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
+def test_restored_installation_has_every_row_and_blob_and_continues(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     competition = service.competition()
@@ -90,7 +90,7 @@ def test_a_restored_installation_has_every_row_and_every_blob_and_goes_on(
         session.execute(text("UPDATE audit_entry SET reason = 'none'"))
 
 
-def test_no_mail_goes_out_twice_from_a_restored_installation(
+def test_restored_installation_sends_no_email_twice(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     competition = service.competition()
@@ -99,7 +99,8 @@ def test_no_mail_goes_out_twice_from_a_restored_installation(
         outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     pending = service.submit(competition)
     folder = back_up()
-    service.score(pending)  # after the backup: its sender is told by the first installation
+    # After the backup, the first installation sends the e-mail on this score.
+    service.score(pending)
     assert len(_outbox(service)) == 2
     restored = elsewhere.restore(folder)
     elsewhere.score_all()
@@ -107,11 +108,11 @@ def test_no_mail_goes_out_twice_from_a_restored_installation(
     assert _outbox(elsewhere) == []
     service.database, service.storage = elsewhere.database, elsewhere.storage
     service.score(service.submit(competition, seed=9))
-    (told,) = _outbox(elsewhere)  # what is new is told
+    (told,) = _outbox(elsewhere)  # New events still send e-mail.
     assert told.subject.endswith("scored")
 
 
-def test_no_secret_is_in_a_backup_and_those_that_are_needed_are_named(
+def test_backup_contains_no_secrets_and_lists_the_required_ones(
     service, tmp_path: Path, elsewhere: Elsewhere
 ):
     service.competition()
@@ -134,7 +135,7 @@ def test_no_secret_is_in_a_backup_and_those_that_are_needed_are_named(
     assert not elsewhere.restore(folder).has_secret_key
 
 
-def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service, tmp_path: Path):
+def test_blob_missing_or_damaged_before_the_backup_is_named(service, tmp_path: Path):
     competition = service.competition()
     gone, damaged = (service.submit(competition, seed=seed).submission.sha256 for seed in (1, 2))
     service.storage.delete(gone)
@@ -143,25 +144,25 @@ def test_a_blob_that_was_gone_or_damaged_before_the_backup_is_named(service, tmp
     assert set(made.unusable_blobs) == {gone, damaged}
 
 
-def test_what_is_no_whole_backup_is_refused_before_anything_is_changed(
+def test_incomplete_or_changed_backup_is_rejected_before_any_change(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere, tmp_path: Path
 ):
     service.submit(service.competition())
-    with pytest.raises(NotABackup, match="not finished"):
+    with pytest.raises(NotABackup, match="is not a complete backup"):
         elsewhere.restore(tmp_path)
     folder = back_up("a")
     next(path for path in (folder / "blobs").rglob("*") if path.is_file()).unlink()
-    with pytest.raises(NotABackup, match=r"\d of its \d blobs are there"):
+    with pytest.raises(NotABackup, match=r"contains \d of \d blobs"):
         elsewhere.restore(folder)
     folder = back_up("b")
     file = next((folder / "database").iterdir())
     file.write_bytes(file.read_bytes()[:-1] + b"?")
-    with pytest.raises(NotABackup, match="changed since it was made"):
+    with pytest.raises(NotABackup, match="these files have changed"):
         elsewhere.restore(folder)
     assert not (elsewhere.settings.data_dir / "fairboard.db").exists()
 
 
-def test_a_blob_that_changed_in_the_backup_is_not_restored(
+def test_blob_changed_in_the_backup_is_not_restored(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     sha256 = service.submit(service.competition()).submission.sha256
@@ -171,12 +172,12 @@ def test_a_blob_that_changed_in_the_backup_is_not_restored(
         elsewhere.restore(folder)
 
 
-def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
+def test_restore_requires_an_empty_installation_and_backup_an_empty_folder(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     service.competition()
     folder = back_up()
-    with pytest.raises(CannotBackUp, match="a backup already"):
+    with pytest.raises(CannotBackUp, match="already contains a complete or partial backup"):
         back_up()
     with pytest.raises(CannotRestore, match="not empty"):
         backups.restore(service.settings, service.database, service.storage, folder)
@@ -186,24 +187,24 @@ def test_only_an_empty_installation_is_filled_and_a_folder_has_one_backup(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_backup_of_the_other_kind_or_of_another_version_is_refused(
+def test_backup_of_another_database_kind_or_version_is_rejected(
     service, back_up: Callable[..., Path], elsewhere: Elsewhere
 ):
     service.competition()
     folder = back_up()
     manifest = json.loads((folder / "backup.json").read_text())
     for change, told in (
-        ({"database": "postgresql"}, "of postgresql; the settings name sqlite"),
+        ({"database": "postgresql"}, "contains a postgresql database, but the settings specify sqlite"),
         ({"revision": "9999"}, "newer version of Fairboard"),
         ({"revision": "0022"}, "older version of Fairboard that this one cannot upgrade"),
-        ({"format": 2}, "another version of Fairboard"),
+        ({"format": 2}, "incompatible version of Fairboard"),
     ):
         (folder / "backup.json").write_text(json.dumps(manifest | change))
         with pytest.raises(Exception, match=told):
             elsewhere.restore(folder)
 
 
-def test_a_backup_with_too_little_room_is_not_begun(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_backup_without_enough_space_is_not_started(service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.storage.disk.free_bytes", lambda folder: 1000)
     with pytest.raises(CannotBackUp, match="folder on a larger disk") as refused:
         backups.make(service.settings, service.database, service.storage, tmp_path / "backup")
@@ -211,7 +212,7 @@ def test_a_backup_with_too_little_room_is_not_begun(service, tmp_path: Path, mon
     assert not (tmp_path / "backup").exists()
 
 
-def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_without(
+def test_upgrade_without_enough_space_changes_nothing_and_names_the_option(
     service, monkeypatch: pytest.MonkeyPatch
 ):
     schema.downgrade(service.database, "0023")
@@ -223,7 +224,7 @@ def test_an_upgrade_with_too_little_room_changes_nothing_and_says_how_to_do_with
     schema.upgrade(service.database)
 
 
-def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service, tmp_path: Path):
+def test_progress_of_a_backup_ends_with_the_number_of_blobs(service, tmp_path: Path):
     competition = service.competition()
     service.score(service.submit(competition))
     with service.database.write() as session:
@@ -231,7 +232,7 @@ def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service, tmp_pat
             session,
             competition=competition,
             kind=OrganizerJobKind.CHECK,
-            parameters={"file": "0" * 64},  # which need not be there
+            parameters={"file": "0" * 64},  # The blob of this optional reference does not exist.
             created_by=None,
             now=service.now,
         )
@@ -242,7 +243,7 @@ def test_the_count_while_a_backup_is_made_is_the_one_at_its_end(service, tmp_pat
 
     made = backups.make(service.settings, service.database, service.storage, tmp_path / "backup", tell=tell)
     assert made.unusable_blobs == []
-    assert told[0][0] == 0  # the first name has no blob
+    assert told[0][0] == 0  # The first name has no blob.
     assert told[-1] == (made.blob_count, made.blob_count)
 
 
@@ -264,7 +265,7 @@ def _verify(service, user: User):
 
 
 def _outbox(installation) -> list[Mail]:
-    """Return what a mailer would send now."""
+    """Return the e-mails that a mailer would send now."""
     with installation.database.read() as session:
         now = db.now(session)
         assert session.scalar(select(func.count()).select_from(AuditEntry))

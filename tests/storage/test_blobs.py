@@ -1,4 +1,4 @@
-"""What names blobs, what must be there, and what is deleted when nothing names it any more."""
+"""References to blobs, missing blobs, and deletion of unreferenced blobs."""
 
 import hashlib
 import os
@@ -23,31 +23,31 @@ from grader.storage.blobs import SuspiciousStorage
 from grader.storage.stores import BlobMissing
 from tests.fixtures.patience import HANG_SECONDS
 
-# Columns that could hold the name of a blob by their type, and hold none that keeps a blob.
+# Columns whose type could contain the name of a blob, but which do not reference one.
 NAME_NO_BLOB = {
     "data_file.allowed": "words",
-    "data_file.check_key": "of bytes and solutions together",
-    "data_file.findings": "sentences, and the name of the file's own bytes",
-    "solution.commitment": "of a nonce and a solution",
+    "data_file.check_key": "hash of the bytes and solutions",
+    "data_file.findings": "sentences, and the hash of the file's own bytes",
+    "solution.commitment": "hash of a nonce and a solution",
     "solution.nonce": "a nonce",
-    "account_link.token_sha256": "of a token",
-    "api_token.token_sha256": "of a token",
-    "announced_upload.token_sha256": "of a token",
-    "repeatable_request.fingerprint": "of a request",
+    "account_link.token_sha256": "hash of a token",
+    "api_token.token_sha256": "hash of a token",
+    "announced_upload.token_sha256": "hash of a token",
+    "repeatable_request.fingerprint": "hash of a request",
     "webhook.secret": "a secret",
     "webhook.events": "words",
     "webhook.ranks": "ranks of teams",
-    "webhook_delivery.details": "what an event tells",
-    "login.token_sha256": "of a token",
-    "setup_link.token_sha256": "of a token",
+    "webhook_delivery.details": "details of an event",
+    "login.token_sha256": "hash of a token",
+    "setup_link.token_sha256": "hash of a token",
     "team.names_taken_away": "names of a team",
-    "team_invite.token_sha256": "of a token",
+    "team_invite.token_sha256": "hash of a token",
     "api_token.name": "a name",
     "api_token.scopes": "words",
     "audit_entry.action": "a word",
     "audit_entry.origin": "a word",
-    "audit_entry.before": "tells what was, and keeps nothing",
-    "audit_entry.after": "tells what was, and keeps nothing",
+    "audit_entry.before": "former values",
+    "audit_entry.after": "new values",
     "competition.draft_metric": "settings",
     "competition.positive_name": "a name",
     "competition.negative_name": "a name",
@@ -57,7 +57,7 @@ NAME_NO_BLOB = {
     "competition.entry_code": "a code",
     "competition.formatted": "HTML",
     "competition.feedback_key": "a secret",
-    "fair_play_mark.line": "names a line",
+    "fair_play_mark.line": "name of a row",
     "login_place.place_hash": "a hash",
     "known_address.address_hash": "a hash",
     "organizer_job.progress": "numbers",
@@ -76,7 +76,7 @@ NAME_NO_BLOB = {
 }
 
 
-def test_every_column_that_could_name_a_blob_is_known_to_the_collector():
+def test_every_column_that_could_reference_a_blob_is_listed():
     could = {
         str(column)
         for table in Base.metadata.sorted_tables
@@ -84,12 +84,12 @@ def test_every_column_that_could_name_a_blob_is_known_to_the_collector():
         if isinstance(column.type, JSON) or (isinstance(column.type, String) and column.type.length == 64)
     }
     known = {_column(each) for each in (*blobs.REQUIRED, *blobs.MENTIONED)}
-    assert could == known | set(NAME_NO_BLOB), "Say of a new column in grader.storage.blobs what it names."
+    assert could == known | set(NAME_NO_BLOB), "Add new columns to grader.storage.blobs or to NAME_NO_BLOB."
     assert not known & set(NAME_NO_BLOB)
     assert all(name in known for name in could if name.endswith("sha256") and "token" not in name)
 
 
-def test_whatever_the_service_stores_is_named_in_a_known_column(
+def test_every_stored_blob_is_referenced_in_a_listed_column(
     service,
 ):
     competition = service.competition()
@@ -107,14 +107,14 @@ def test_whatever_the_service_stores_is_named_in_a_known_column(
         assert stored <= blobs.named(session)
 
 
-def test_names_are_found_however_deep_they_lie():
+def test_names_are_found_at_any_depth():
     name = "ab" * 32
     assert list(blobs.names_in({"file": {"sha256": name}, "more": [1, None, [name]]})) == [name, name]
     assert list(blobs.names_in({"digest": name.upper(), "text": f"{name} and more", name: 1})) == []
 
 
 @pytest.mark.both_databases
-def test_only_old_blobs_that_nothing_names_are_deleted(service):
+def test_only_old_unreferenced_blobs_are_deleted(service):
     accepted = service.submit(service.competition())
     kept = {blob.sha256 for blob in service.storage.blobs()}
     young, old = service.storage.put(b"young").sha256, service.storage.put(b"old").sha256
@@ -125,7 +125,7 @@ def test_only_old_blobs_that_nothing_names_are_deleted(service):
     service.score(accepted)
 
 
-def test_what_organizers_jobs_hold_is_kept(service):
+def test_blobs_of_organizers_jobs_are_kept(service):
     competition = service.competition()
     asked, found = service.storage.put(b"asked").sha256, service.storage.put(b"found").sha256
     with service.database.write() as session:
@@ -142,7 +142,7 @@ def test_what_organizers_jobs_hold_is_kept(service):
     assert blobs.collect(service.database, service.storage).count == 0
 
 
-def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collection(service):
+def test_bytes_of_a_removed_data_file_are_deleted_by_the_next_collection(service):
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     who = {"actor": Actor(None, "tests"), "now": service.now}
     with service.database.write() as session:
@@ -155,8 +155,8 @@ def test_the_bytes_of_a_data_file_that_was_taken_away_go_with_the_next_collectio
 
 
 @pytest.mark.both_databases
-def test_a_blob_that_is_held_just_before_its_deletion_stays(service, monkeypatch):
-    """A collector has found an orphan; before it deletes, an upload of the same bytes touches the blob."""
+def test_blob_held_just_before_its_deletion_is_kept(service, monkeypatch):
+    """Touch a blob by an upload of the same bytes after the collector has found it as an orphan."""
     sha256 = service.storage.put(b"same").sha256
     _age(service, sha256)
     found, held = blobs.orphans, threading.Event()
@@ -178,7 +178,7 @@ def test_a_blob_that_is_held_just_before_its_deletion_stays(service, monkeypatch
 
 
 @pytest.mark.both_databases
-def test_a_collector_waits_for_the_transaction_that_names_a_blob(service):
+def test_collector_waits_for_the_transaction_that_references_a_blob(service):
     competition, blob = service.competition(), service.storage.put(b"id\n1\n")
     _age(service, blob.sha256)
     ended: list[int] = []
@@ -189,7 +189,8 @@ def test_a_collector_waits_for_the_transaction_that_names_a_blob(service):
     collector = threading.Thread(target=collect)
     with service.database.write() as session:
         blobs.hold(session, storage=service.storage, sha256=blob.sha256)
-        _age(service, blob.sha256)  # were it not for the lock
+        # Without the lock, the collector would delete this blob.
+        _age(service, blob.sha256)
         collector.start()
         time.sleep(0.3)
         assert not ended
@@ -199,7 +200,7 @@ def test_a_collector_waits_for_the_transaction_that_names_a_blob(service):
     assert ended == [0]
 
 
-def test_who_comes_after_the_collector_is_told_to_store_again(service):
+def test_holding_a_collected_blob_fails(service):
     blob = service.storage.put(b"gone")
     _age(service, blob.sha256)
     assert blobs.collect(service.database, service.storage).count == 1
@@ -207,7 +208,7 @@ def test_who_comes_after_the_collector_is_told_to_store_again(service):
         blobs.hold(session, storage=service.storage, sha256=blob.sha256)
 
 
-def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(arena, monkeypatch):
+def test_upload_whose_old_bytes_are_collected_concurrently_is_stored_again(arena, monkeypatch):
     arena.competition()
     ann, holds, hold = arena.person("Ann"), [], blobs.hold
 
@@ -222,15 +223,15 @@ def test_an_upload_whose_old_bytes_are_collected_meanwhile_is_stored_again(arena
     assert len(holds) == 2 and arena.storage.exists(holds[0])
 
 
-def test_a_storage_full_of_orphans_is_not_emptied_without_a_word(service):
+def test_storage_of_mostly_orphans_is_not_emptied_without_confirmation(service):
     found = [service.storage.put(bytes([number])).sha256 for number in range(30)]
     _age(service, *found)
-    with pytest.raises(SuspiciousStorage, match="30 of 30 blobs are named by no row"):
+    with pytest.raises(SuspiciousStorage, match="30 of 30 blobs are unreferenced"):
         blobs.collect(service.database, service.storage)
     assert blobs.collect(service.database, service.storage, is_sure=True).count == 30
 
 
-def test_a_row_without_its_blob_is_named(service):
+def test_row_without_its_blob_is_reported(service):
     accepted = service.submit(service.competition())
     sha256 = accepted.submission.sha256
     service.storage.delete(sha256)

@@ -1,4 +1,4 @@
-"""Blobs in a folder and in a bucket of a real S3 server."""
+"""Blob storage in a folder and in a bucket of a real S3 server."""
 
 import hashlib
 import io
@@ -66,7 +66,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     return open_storage(request.getfixturevalue("bucket_url"))
 
 
-def test_what_is_put_comes_back_under_its_sha256(storage: Storage):
+def test_stored_bytes_are_read_by_their_sha256(storage: Storage):
     data = os.urandom(3_000_000)
     blob = storage.put(data)
     assert blob == StoredBlob(hashlib.sha256(data).hexdigest(), len(data))
@@ -75,13 +75,13 @@ def test_what_is_put_comes_back_under_its_sha256(storage: Storage):
         assert file.read() == data
 
 
-def test_a_file_of_many_megabytes_comes_back_whole(storage: Storage):
+def test_file_of_many_megabytes_is_read_completely(storage: Storage):
     data = os.urandom(1 << 20) * 12
     blob = storage.put(io.BytesIO(data), max_bytes=len(data))
     assert storage.read(blob.sha256) == data
 
 
-def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage):
+def test_large_file_is_read_in_pieces_and_in_any_order(storage: Storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     with storage.open(blob.sha256) as file:
@@ -92,7 +92,7 @@ def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage):
         assert file.seek(-7, os.SEEK_END) == len(data) - 7
         assert file.read() == data[-7:]
         assert file.read() == b""
-        with pytest.raises(ValueError, match="no place"):
+        with pytest.raises(ValueError, match="is negative"):
             file.seek(-1)
         assert file.seek(3) == 3
         assert file.read() == data[3:]
@@ -100,7 +100,7 @@ def test_a_large_file_is_read_piece_by_piece_and_in_any_order(storage: Storage):
         file.read()
 
 
-def test_a_disk_that_fails_while_a_file_is_read_says_nothing_about_the_file(
+def test_disk_error_during_a_read_is_not_reported_as_a_missing_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     storage = open_storage(tmp_path.as_uri())
@@ -116,7 +116,7 @@ def test_a_disk_that_fails_while_a_file_is_read_says_nothing_about_the_file(
             file.read()
 
 
-def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_file():
+def test_bucket_outage_during_a_read_is_not_reported_as_a_missing_file():
     with _bucket() as (server, url):
         storage = open_storage(url)
         blob = storage.put(os.urandom(1 << 20) * 20)
@@ -127,11 +127,11 @@ def test_a_bucket_that_goes_away_while_a_file_is_read_says_nothing_about_the_fil
                 file.read()
 
 
-def test_a_stream_is_stored_like_bytes(storage: Storage):
+def test_stream_is_stored_like_bytes(storage: Storage):
     assert storage.put(io.BytesIO(b"id,prediction\n")) == storage.put(b"id,prediction\n")
 
 
-def test_an_empty_file_can_be_stored(storage: Storage):
+def test_empty_file_can_be_stored(storage: Storage):
     assert storage.read(storage.put(b"").sha256) == b""
 
 
@@ -141,7 +141,7 @@ def test_storing_the_same_bytes_again_changes_nothing(storage: Storage):
     assert storage.read(first.sha256) == b"same"
 
 
-def test_a_blob_exists_until_it_is_deleted(storage: Storage):
+def test_blob_exists_until_it_is_deleted(storage: Storage):
     sha256 = storage.put(b"short-lived").sha256
     assert storage.exists(sha256)
     storage.delete(sha256)
@@ -149,7 +149,7 @@ def test_a_blob_exists_until_it_is_deleted(storage: Storage):
     storage.delete(sha256)
 
 
-def test_blobs_are_listed_with_their_size_and_age(storage: Storage):
+def test_blobs_are_listed_with_size_and_age(storage: Storage):
     before = datetime.now(UTC) - timedelta(seconds=2)
     stored = {storage.put(os.urandom(size)) for size in (10, 20, 30)}
     listed = {blob.sha256: blob for blob in storage.blobs()}
@@ -159,7 +159,7 @@ def test_blobs_are_listed_with_their_size_and_age(storage: Storage):
     assert all(before < listed[each.sha256].touched_at for each in stored)
 
 
-def test_only_what_is_old_is_deleted_as_old(storage: Storage):
+def test_delete_old_deletes_only_old_blobs(storage: Storage):
     sha256, now = storage.put(b"how old").sha256, datetime.now(UTC)
     assert not storage.delete_old(sha256, before=now - timedelta(hours=1))
     assert storage.read(sha256) == b"how old"
@@ -168,7 +168,7 @@ def test_only_what_is_old_is_deleted_as_old(storage: Storage):
     assert not storage.delete_old(sha256, before=now + timedelta(hours=1))
 
 
-def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path):
+def test_touch_and_repeated_upload_renew_a_blob(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     sha256 = storage.put(b"old").sha256
     path = next(tmp_path.rglob(sha256))
@@ -178,11 +178,11 @@ def test_touching_and_storing_again_make_a_blob_young(tmp_path: Path):
         assert not storage.delete_old(sha256, before=datetime.now(UTC) - timedelta(hours=1))
 
 
-def test_an_old_object_of_a_bucket_is_young_after_a_touch(bucket_url: str, monkeypatch: pytest.MonkeyPatch):
+def test_touch_renews_an_old_object_of_a_bucket(bucket_url: str, monkeypatch: pytest.MonkeyPatch):
     storage = open_storage(bucket_url)
     sha256 = storage.put(b"an old object").sha256
     (first,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
-    time.sleep(1.1)  # S3 tells seconds
+    time.sleep(1.1)  # S3 times have a resolution of seconds.
     storage.touch(sha256)
     (young,) = (blob for blob in storage.blobs() if blob.sha256 == sha256)
     assert young.touched_at == first.touched_at
@@ -193,12 +193,12 @@ def test_an_old_object_of_a_bucket_is_young_after_a_touch(bucket_url: str, monke
     assert storage.read(sha256) == b"an old object"
 
 
-def test_a_missing_blob_cannot_be_touched(storage: Storage):
+def test_missing_blob_cannot_be_touched(storage: Storage):
     with pytest.raises(BlobMissing):
         storage.touch(ABSENT)
 
 
-def test_a_missing_blob_is_named(storage: Storage):
+def test_missing_blob_is_named(storage: Storage):
     storage.put(b"another")
     assert not storage.exists(ABSENT)
     for look in (storage.read, storage.open):
@@ -206,14 +206,14 @@ def test_a_missing_blob_is_named(storage: Storage):
             look(ABSENT)
 
 
-def test_more_bytes_than_the_cap_are_refused_and_leave_nothing(storage: Storage):
-    with pytest.raises(BlobTooLarge, match=r"larger than the limit of 0\.0 MB"):
+def test_data_above_the_limit_is_rejected_without_leftovers(storage: Storage):
+    with pytest.raises(BlobTooLarge, match=r"exceeds the limit of 0\.0 MB"):
         storage.put(b"x" * 1001, max_bytes=1000)
     assert not storage.exists(hashlib.sha256(b"x" * 1001).hexdigest())
     assert storage.put(b"x" * 1000, max_bytes=1000).size == 1000
 
 
-def test_a_refused_or_broken_upload_leaves_no_draft(tmp_path: Path):
+def test_rejected_or_interrupted_upload_leaves_no_draft(tmp_path: Path):
     class Torn(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
             raise ConnectionResetError
@@ -234,7 +234,7 @@ def test_damaged_bytes_are_never_returned(tmp_path: Path):
         storage.read(sha256)
 
 
-def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path):
+def test_old_drafts_of_killed_processes_are_removed(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     kept = storage.put(b"kept").sha256
     old, young = tmp_path / "drafts" / "old", tmp_path / "drafts" / "young"
@@ -246,7 +246,7 @@ def test_drafts_of_killed_processes_are_removed_when_they_are_old(tmp_path: Path
     assert not old.exists() and young.exists() and storage.exists(kept)
 
 
-def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path):
+def test_many_threads_can_store_the_same_bytes_concurrently(tmp_path: Path):
     storage = LocalStorage(tmp_path)
     threads = [threading.Thread(target=storage.put, args=(b"same" * 1000,)) for _ in range(8)]
     for thread in threads:
@@ -256,12 +256,12 @@ def test_many_threads_may_store_the_same_bytes_at_once(tmp_path: Path):
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
-def test_an_unknown_scheme_is_refused_by_name():
+def test_unknown_scheme_is_rejected_by_name():
     with pytest.raises(ValueError, match="file:// or s3://, not 'ftp'"):
         open_storage("ftp://somewhere/blobs")
 
 
-def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Path):
+def test_unreadable_folder_is_not_reported_as_a_missing_blob(tmp_path: Path):
     storage = open_storage(f"file://{tmp_path / 'blobs'}")
     blob = storage.put(b"data")
     path = next((tmp_path / "blobs").rglob(blob.sha256))
@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_read_says_nothing_about_its_blobs(tmp_path: Pat
         storage.read(blob.sha256)
 
 
-def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bucket_url: str):
+def test_missing_bucket_is_named_and_not_reported_as_a_missing_blob(bucket_url: str):
     storage = open_storage("s3://misspelt/fairboard")
     asked = {
         "put": lambda: storage.put(b"data"),
@@ -299,13 +299,17 @@ def test_a_bucket_that_is_not_there_is_named_and_says_nothing_about_its_blobs(bu
         (
             403,
             "<Error><Code>AccessDenied</Code></Error>",
-            r"refuses access to the bucket 'board' \(AccessDenied\)",
+            r"denies access to the bucket 'board' \(AccessDenied\)",
         ),
-        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", "does not know these keys"),
-        (418, "<Error><Code>Teapot</Code></Error>", r"answered 418 \(Teapot\) about the bucket 'board'\."),
+        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", "does not accept these keys"),
+        (
+            418,
+            "<Error><Code>Teapot</Code></Error>",
+            r"returned status 418 \(Teapot\) for the bucket 'board'\.",
+        ),
     ],
 )
-def test_what_a_bucket_answers_is_told_in_a_sentence(
+def test_error_response_of_a_bucket_is_described_in_one_sentence(
     status: int, body: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ):
     with _server_that_answers(status, body) as address:
@@ -339,16 +343,16 @@ def _server_that_answers(status: int, body: str) -> Iterator[str]:
         thread.join()
 
 
-def test_a_bucket_that_does_not_answer_says_nothing_about_its_blobs(monkeypatch: pytest.MonkeyPatch):
+def test_unresponsive_bucket_is_not_reported_as_a_missing_blob(monkeypatch: pytest.MonkeyPatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # No server listens on this port.
     storage = open_storage("s3://bucket/prefix")
-    with pytest.raises(StorageUnavailable, match=r"^Nothing answers at http://127\.0\.0\.1:9\. Does it run"):
+    with pytest.raises(StorageUnavailable, match=r"^http://127\.0\.0\.1:9 does not respond\. Check"):
         storage.read("0" * 64)
 
 
-def test_a_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage):
+def test_stored_file_is_sent_with_its_length_and_in_ranges(storage: Storage):
     data = os.urandom(1 << 20) * 20
     blob = storage.put(data)
     app = Flask(__name__)

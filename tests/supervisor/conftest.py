@@ -27,7 +27,7 @@ QUICK = {
 
 
 class Service:
-    """A `fairboard serve` as a process of its own."""
+    """A `fairboard serve` in its own process."""
 
     def __init__(self, data_dir: Path, environment: dict, command=(*FAIRBOARD, "serve", "--port", "0")):
         self.data_dir = data_dir
@@ -93,13 +93,13 @@ class Service:
         )
 
     def command_here(self, *arguments):
-        """Run a command in this process: quicker where it is not what is tested."""
+        """Run a command in this process, which is faster if the command is not under test."""
         others = {name: None for name in os.environ if name.startswith("FAIRBOARD_")}
         words = [str(argument) for argument in arguments]
         return CliRunner().invoke(main, words, prog_name="fairboard", env=others | self.environment)
 
     def child(self, part_of_command):
-        """Return the service's own child whose command line has this part, None while there is none."""
+        """Return the service's direct child whose command line contains this text, or None."""
         for child in psutil.Process(self.process.pid).children():
             with contextlib.suppress(psutil.Error):
                 if part_of_command in " ".join(child.cmdline()) and child.status() != psutil.STATUS_ZOMBIE:
@@ -133,7 +133,7 @@ class Service:
 
 @pytest.fixture
 def make_service(tmp_path):
-    """Make services of one data folder; whatever they leave is ended with the test."""
+    """Create services on one data folder; all their processes are ended after the test."""
     made = []
 
     def make(environment=None, **options):

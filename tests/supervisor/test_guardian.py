@@ -29,21 +29,21 @@ def start():
         process.communicate()
 
 
-def test_a_process_with_the_mark_of_the_folder_is_ended(tmp_path, start):
+def test_process_marked_with_the_folder_is_ended(tmp_path, start):
     process = start(**{guardian.MARK: guardian.mark_of(tmp_path)})
 
     assert guardian.end(tmp_path) == 1
     assert process.wait(HANG_SECONDS) != 0
 
 
-def test_a_process_of_another_folder_is_left_alone(tmp_path, start):
+def test_process_of_another_folder_is_not_ended(tmp_path, start):
     process = start(**{guardian.MARK: guardian.mark_of(tmp_path / "other")})
 
     assert guardian.end(tmp_path) == 0
     assert process.poll() is None
 
 
-def test_the_guardian_ends_the_processes_when_its_standard_input_ends(tmp_path, start):
+def test_guardian_ends_the_processes_when_its_standard_input_closes(tmp_path, start):
     process = start(**{guardian.MARK: guardian.mark_of(tmp_path)})
     process_of_it = subprocess.Popen(
         [sys.executable, "-m", "grader.supervisor.guardian", str(tmp_path)], stdin=subprocess.PIPE
@@ -55,7 +55,7 @@ def test_the_guardian_ends_the_processes_when_its_standard_input_ends(tmp_path, 
     assert process.wait(HANG_SECONDS) != 0
 
 
-def test_a_process_that_ignores_sigterm_is_killed(tmp_path, start):
+def test_process_that_ignores_sigterm_is_killed(tmp_path, start):
     process = start(IGNORES_SIGTERM, **{guardian.MARK: guardian.mark_of(tmp_path)})
     process.stdout.readline()
 
@@ -64,13 +64,13 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path, start):
     assert process.wait(HANG_SECONDS) == -9
 
 
-def test_the_caller_is_never_ended(tmp_path, monkeypatch):
+def test_caller_is_never_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(psutil.Process, "environ", lambda _: {guardian.MARK: guardian.mark_of(tmp_path)})
 
     assert os.getpid() not in [process.pid for process in guardian.find(tmp_path)]
 
 
-def test_a_program_that_works_in_the_folder_is_no_valkey(tmp_path, start, monkeypatch):
+def test_program_with_the_folder_as_working_directory_is_no_valkey(tmp_path, start, monkeypatch):
     (tmp_path / "valkey").mkdir()
     monkeypatch.chdir(tmp_path / "valkey")
     process = start()

@@ -5,7 +5,7 @@ import pytest
 from grader.supervisor import lock
 
 
-def test_a_second_holder_is_told_who_holds_the_folder(tmp_path):
+def test_error_names_the_process_that_holds_the_folder(tmp_path):
     with lock.hold(tmp_path) as held:
         lock.describe(held, "process 12 at http://127.0.0.1:7777")
         with (
@@ -15,7 +15,7 @@ def test_a_second_holder_is_told_who_holds_the_folder(tmp_path):
             pass
 
 
-def test_before_it_says_more_a_holder_is_named_by_its_process(tmp_path):
+def test_holder_is_named_by_its_process_before_it_stores_details(tmp_path):
     with (
         lock.hold(tmp_path),
         pytest.raises(lock.AlreadyServed, match=f"served by process {os.getpid()}"),
@@ -24,14 +24,14 @@ def test_before_it_says_more_a_holder_is_named_by_its_process(tmp_path):
         pass
 
 
-def test_the_folder_is_free_again_when_the_holder_is_gone(tmp_path):
+def test_folder_is_free_after_the_holder_ends(tmp_path):
     with lock.hold(tmp_path):
         pass
     with lock.hold(tmp_path):
         pass
 
 
-def test_who_serves_a_folder_and_where_can_be_asked_without_holding_it(tmp_path):
+def test_holder_and_address_can_be_read_without_the_lock(tmp_path):
     assert (lock.holder(tmp_path), lock.address(tmp_path)) == (None, None)
     with lock.hold(tmp_path) as held:
         assert (lock.holder(tmp_path), lock.address(tmp_path)) == (f"process {os.getpid()}", None)

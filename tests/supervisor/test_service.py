@@ -22,7 +22,7 @@ WITHOUT_VALKEY = (
 
 @pytest.fixture
 def files(tmp_path):
-    """A solution with two identities, and a submission, as paths."""
+    """Paths of a solution with two identities and of a submission."""
     generator = random.Random(3)
     lines = ["id,target,cat,dog"]
     predictions = ["id,prediction"]
@@ -43,7 +43,7 @@ def set_up_competition(running, solution):
     return running.command_here("token", "create", "anna").stdout.strip()
 
 
-def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(make_service, files):
+def test_killed_processes_are_restarted_and_a_stop_ends_them_all(make_service, files):
     running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
@@ -65,14 +65,15 @@ def test_everything_that_is_killed_is_started_again_and_a_stop_leaves_nothing(ma
     assert not socket_folder.exists()
 
 
-def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make_service, files):
+def test_killed_service_leaves_no_process_and_loses_no_data(make_service, files):
     running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
     socket_path = str(valkey.socket_path(running.data_dir.resolve()))
     with Redis(unix_socket_path=socket_path) as client:
         client.lpush("waiting", *range(50))
-    running.child("worker@%h").suspend()  # nobody scores what is sent now
+    # No process scores the next submission.
+    running.child("worker@%h").suspend()
     sent = running.submit("cup", token, submission.read_text())
 
     running.kill()
@@ -86,19 +87,19 @@ def test_a_killed_service_leaves_no_process_and_the_next_one_has_everything(make
 
 
 @pytest.mark.long
-def test_a_service_that_is_killed_with_its_guardian_leaves_its_processes_to_the_next_start(make_service):
-    """`test_guardian.py` has how they are found and ended; here are two services more to start."""
+def test_leftover_processes_are_ended_at_the_next_start_if_the_guardian_was_killed(make_service):
+    """Start two services. `test_guardian.py` tests how processes are found and ended."""
     running = make_service().start().wait_until_ready()
     worker = running.child("worker@%h")
     running.child("supervisor.guardian").kill()
     running.kill()
     again = make_service().start()
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
-    assert "that a killed service had left" in again.log()
+    assert "leftover processes of a killed service" in again.log()
 
 
-def test_without_a_valkey_the_sweeper_scores_and_a_second_service_is_refused(make_service, files, tmp_path):
-    """Two things that a service does whatever else it does: each start takes long."""
+def test_sweeper_scores_without_valkey_and_a_second_service_is_rejected(make_service, files, tmp_path):
+    """Test two properties with one service, because each start takes long."""
     running = make_service(command=(sys.executable, "-c", WITHOUT_VALKEY)).start()
     link = running.process.stdout.readline().rsplit(maxsplit=1)[-1]
 
@@ -114,7 +115,7 @@ def test_without_a_valkey_the_sweeper_scores_and_a_second_service_is_refused(mak
     assert invitation.startswith(f"{running.address}/sign-up/")
     assert (same_folder.returncode, same_port.returncode) == (1, 1)
     assert f"is already served by a process at {running.address}" in same_folder.stderr
-    assert f"port {port}: another program listens there" in same_port.stderr
+    assert f"port {port}: another program uses this port" in same_port.stderr
     assert "Traceback" not in same_folder.stderr + same_port.stderr
 
     running.wait_until_ready()
@@ -123,14 +124,14 @@ def test_without_a_valkey_the_sweeper_scores_and_a_second_service_is_refused(mak
     sent = running.submit("cup", token, submission.read_text())
     assert running.wait_until_scored(sent, token)["status"] == "scored"
     assert running.child("worker@%h") is None
-    assert "There is no Valkey" in running.log()
+    assert "Valkey was not found" in running.log()
 
 
 @pytest.mark.long
-def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_service, files):
-    """The lease would take hours, longer than any hang; the time it took is printed.
+def test_score_does_not_wait_for_the_lease_of_killed_workers(make_service, files):
+    """Use a lease of hours, longer than any timeout, and print the time to the score.
 
-    The short version, without a supervisor, is in `tests/faults/test_kills.py`.
+    The short version without a supervisor is in `tests/faults/test_kills.py`.
     """
     patient = {"FAIRBOARD_SCORING_LEASE_SECONDS": "36000", "FAIRBOARD_SWEEP_AFTER_SECONDS": "36000"}
     running = make_service(patient).start().wait_until_ready()
@@ -143,7 +144,7 @@ def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_se
     sha256 = hashlib.sha256(submission.read_bytes()).hexdigest()
     blob = next(running.data_dir.glob(f"blobs/*/{sha256}"))
     blob.unlink()
-    os.mkfifo(blob)  # holds its reader in the middle of scoring
+    os.mkfifo(blob)  # The FIFO blocks its reader during scoring.
     for process in (worker, *worker.children(recursive=True)):
         process.resume()
     holding = []
@@ -159,18 +160,18 @@ def test_a_score_does_not_wait_for_the_lease_of_workers_that_were_killed(make_se
     print(f"{time.monotonic() - begin:.1f} s from kill -9 of both workers to the score.")
     os.close(*holding)
     assert found["status"] == "scored"
-    assert "1 claim of processes that died is free again" in running.log()
+    assert "1 claim of dead processes was released" in running.log()
 
 
 def open_for_writing(fifo):
-    """Return the descriptor of a pipe that somebody reads, nothing while nobody does."""
+    """Return the descriptor of a FIFO with a reader, or an empty list without one."""
     with contextlib.suppress(OSError):
         return [os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)]
     return []
 
 
 @pytest.mark.long
-def test_a_queue_whose_files_are_damaged_begins_empty_and_scores(make_service, files):
+def test_damaged_queue_is_replaced_by_an_empty_one(make_service, files):
     running = make_service().start().wait_until_ready()
     solution, submission = files
     token = set_up_competition(running, solution)
@@ -180,7 +181,7 @@ def test_a_queue_whose_files_are_damaged_begins_empty_and_scores(make_service, f
 
     again = make_service().start().wait_until_ready()
 
-    assert "They are put aside in" in again.log()
+    assert "They were moved to" in again.log()
     assert (running.data_dir / "valkey.unreadable/appendonlydir" / log.name).exists()
     eventually(lambda: again.get("/healthz")[1].get("queue") == "ok")
     sent = again.submit("cup", token, submission.read_text())

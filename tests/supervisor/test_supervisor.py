@@ -14,7 +14,7 @@ def python(code, **options):
 
 
 class Clock:
-    """The time that a child's starts are planned by."""
+    """The clock that schedules a child's starts."""
 
     def __init__(self):
         self.now = 1000.0
@@ -31,9 +31,9 @@ def clock(monkeypatch):
 
 
 def distances_of_starts(clock, lives):
-    """Start a child once more than there are lives, kill it after each, and return what lies between starts.
+    """Start a child, kill it after each lifetime, and return the intervals between its starts.
 
-    The clock is set to the moment before a planned start, where nothing may start, and then to that moment.
+    The clock advances in small steps until the next start.
     """
     child = Child(python("import time; time.sleep(9999)"))
     assert child.tend()
@@ -51,19 +51,19 @@ def distances_of_starts(clock, lives):
     return distances
 
 
-def test_what_fails_to_start_is_started_again_at_once_and_then_ever_more_rarely(clock):
+def test_failing_program_is_restarted_at_once_and_then_with_growing_pauses(clock):
     assert distances_of_starts(clock, [0] * 10) == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_what_had_run_for_a_while_is_started_again_at_once_however_often_it_is_killed(clock):
+def test_long_running_program_is_always_restarted_at_once(clock):
     assert distances_of_starts(clock, [SETTLED_AFTER_SECONDS] * 10) == [SETTLED_AFTER_SECONDS] * 10
 
 
-def test_the_time_that_a_process_lived_counts_for_the_pause_before_its_next_start(clock):
+def test_lifetime_of_a_process_counts_towards_the_pause(clock):
     assert distances_of_starts(clock, [3] * 6) == [3, 3, 3, 3, 4, 8]
 
 
-def test_a_long_life_makes_good_for_failed_starts(clock):
+def test_long_life_resets_the_pause_after_failed_starts(clock):
     assert distances_of_starts(clock, [0, 0, 0, 0, SETTLED_AFTER_SECONDS, 0]) == [
         *(0, 0.5, 1, 2),
         SETTLED_AFTER_SECONDS,
@@ -71,7 +71,7 @@ def test_a_long_life_makes_good_for_failed_starts(clock):
     ]
 
 
-def test_stopping_a_child_ends_what_it_had_started(tmp_path):
+def test_stopping_a_child_ends_its_descendants(tmp_path):
     pid_file = tmp_path / "pid"
     child = Child(
         python(
@@ -90,7 +90,7 @@ def test_stopping_a_child_ends_what_it_had_started(tmp_path):
     eventually(lambda: not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE)
 
 
-def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_path):
+def test_child_that_ignores_the_stop_request_is_killed_after_its_grace_period(tmp_path):
     ready = tmp_path / "ready"
     child = Child(
         python(
@@ -111,7 +111,7 @@ def test_a_child_that_ignores_the_request_to_stop_is_killed_after_its_grace(tmp_
     assert not psutil.pid_exists(pid)
 
 
-def test_the_supervisor_runs_its_programs_and_stops_them_when_a_signal_asks():
+def test_supervisor_runs_its_programs_until_a_signal_and_stops_them():
     supervisor = Supervisor()
     with supervisor.stopping_on_signals():
         sleeper = supervisor.add(python("import time; time.sleep(9999)"))
@@ -125,7 +125,7 @@ def test_the_supervisor_runs_its_programs_and_stops_them_when_a_signal_asks():
     assert not psutil.pid_exists(pid)
 
 
-def test_a_program_that_cannot_be_started_is_tried_again():
+def test_program_that_cannot_be_started_is_retried():
     child = Child(Program("missing", ("/no/such/program",)))
 
     assert not child.tend()
@@ -133,7 +133,7 @@ def test_a_program_that_cannot_be_started_is_tried_again():
     child.stop()
 
 
-def test_a_signal_that_was_ignored_stays_ignored():
+def test_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Supervisor().stopping_on_signals():

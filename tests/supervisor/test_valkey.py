@@ -36,7 +36,7 @@ def start(server, tmp_path):
     valkey.remove_socket_folder(socket)
 
 
-def test_what_stands_in_a_killed_server_is_there_after_a_new_start(start):
+def test_data_of_a_killed_server_survives_a_restart(start):
     process, socket = start()
     with Redis(unix_socket_path=str(socket)) as client:
         client.lpush("queue", *range(50))
@@ -49,7 +49,7 @@ def test_what_stands_in_a_killed_server_is_there_after_a_new_start(start):
         assert client.llen("queue") == 50
 
 
-def test_a_stranded_server_is_found_although_it_has_overwritten_its_environment(start, tmp_path):
+def test_orphaned_server_is_found_despite_its_overwritten_environment(start, tmp_path):
     process, socket = start()
 
     assert guardian.end(tmp_path) == 1
@@ -58,14 +58,14 @@ def test_a_stranded_server_is_found_although_it_has_overwritten_its_environment(
     assert not valkey.answers(socket)
 
 
-def test_the_socket_lies_in_a_folder_that_only_the_user_enters(tmp_path):
+def test_socket_folder_is_accessible_only_to_its_owner(tmp_path):
     folder = valkey.socket_path(tmp_path).parent
 
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.rmdir()
 
 
-def test_the_socket_path_is_short_even_under_a_long_temporary_folder(tmp_path, monkeypatch):
+def test_socket_path_is_short_even_in_a_long_temporary_folder(tmp_path, monkeypatch):
     long_folder = tmp_path / ("x" * 100)
     long_folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long_folder))
@@ -76,7 +76,7 @@ def test_the_socket_path_is_short_even_under_a_long_temporary_folder(tmp_path, m
     path.parent.rmdir()
 
 
-def test_a_folder_that_others_may_enter_is_refused(tmp_path, monkeypatch):
+def test_folder_accessible_to_others_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
     folder = valkey.socket_path(tmp_path).parent
     folder.chmod(0o755)
@@ -86,7 +86,7 @@ def test_a_folder_that_others_may_enter_is_refused(tmp_path, monkeypatch):
     folder.rmdir()
 
 
-def test_a_server_on_path_serves_where_there_is_no_wheel(tmp_path, monkeypatch):
+def test_server_on_path_is_used_without_a_wheel(tmp_path, monkeypatch):
     fake = tmp_path / "valkey-server"
     fake.write_text("#!/bin/sh\nexit 0\n")
     fake.chmod(0o755)
@@ -96,7 +96,7 @@ def test_a_server_on_path_serves_where_there_is_no_wheel(tmp_path, monkeypatch):
     assert valkey.find_server() == fake
 
 
-def test_a_server_that_does_not_run_here_is_passed_over(tmp_path, monkeypatch):
+def test_unusable_server_is_ignored(tmp_path, monkeypatch):
     broken = tmp_path / "valkey-server"
     broken.write_text("#!/bin/sh\nexit 127\n")
     broken.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Batches in this process: the same bits from kept ranks as from files, and nothing read twice."""
+"""Batches in this process: identical scores from kept ranks and files; no repeated reads."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ LEASE = timedelta(seconds=40)
 
 
 class Counting:
-    """A storage that says how often a file was read."""
+    """A storage that counts how often a file was read."""
 
     def __init__(self, storage, sha256s: set[str]):
         self._storage = storage
@@ -69,7 +69,7 @@ def drop(service, version: ScoringVersion):
         session.get_one(ScoringVersion, version.id).state = ScoringVersionState.DROPPED
 
 
-def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
+def test_kept_ranks_give_identical_scores_without_reading_files(
     service, competition, prepare_version, ranks: RankCache
 ):
     live = results(service, competition.live_scoring_version_id)
@@ -84,7 +84,7 @@ def test_kept_ranks_give_the_same_bits_and_no_file_is_read_again(
         drop(service, version)
 
 
-def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(service, prepare_version, ranks: RankCache):
+def test_live_scoring_keeps_ranks_for_a_later_rescoring(service, prepare_version, ranks: RankCache):
     competition = service.competition()
     accepted = service.submit(competition)
     assert Scorer(service.database, service.storage, lease=LEASE, ranks=ranks).run(accepted.job_ids[0])
@@ -98,7 +98,7 @@ def test_a_live_scoring_keeps_ranks_for_the_rescoring_to_come(service, prepare_v
     )
 
 
-def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
+def test_batch_ends_in_time_and_returns_unfinished_jobs(
     service, competition, prepare_version, monkeypatch: pytest.MonkeyPatch
 ):
     version = prepare_version(competition)
@@ -115,7 +115,7 @@ def test_a_batch_ends_in_time_and_gives_back_what_it_did_not_reach(
         assert set(session.scalars(attempts)) == {1}
 
 
-def test_a_file_on_which_scoring_breaks_leaves_its_neighbours_alone(service, competition, prepare_version):
+def test_file_that_cannot_be_scored_does_not_affect_others(service, competition, prepare_version):
     version = prepare_version(competition)
     with service.database.read() as session:
         broken = session.scalars(select(Submission).order_by(Submission.id)).first()

@@ -1,4 +1,4 @@
-"""Caches of the calculator: ranks by file, rows and format; the last prepared solutions."""
+"""Caches of the calculator: ranks by file, rows and format, and recently prepared solutions."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def cache(tmp_path: Path) -> RankCache:
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
-def test_ranks_are_found_as_they_were_with_their_notes_and_other_labels(cache: RankCache, kind: type):
+def test_ranks_are_returned_with_their_notes_and_other_labels(cache: RankCache, kind: type):
     kept = ranked(kind)
     cache.put(FILE, ROW_IDS, kept)
     found = cache.get(FILE, ROW_IDS)
@@ -35,7 +35,7 @@ def test_ranks_are_found_as_they_were_with_their_notes_and_other_labels(cache: R
     assert np.array_equal(found.ranks, kept.ranks)
 
 
-def test_ranks_are_those_of_one_file_in_the_order_of_its_row_ids(cache: RankCache):
+def test_ranks_belong_to_one_file_and_row_order(cache: RankCache):
     cache.put(FILE, ROW_IDS, ranked())
     assert cache.get(FILE, "ee" * 32) is None
     assert cache.get("22" * 32, ROW_IDS) is None
@@ -49,7 +49,7 @@ def test_ranks_of_another_format_are_not_found(cache: RankCache, monkeypatch: py
     assert cache.get(FILE, ROW_IDS) is not None
 
 
-def test_without_room_there_is_no_cache(tmp_path: Path):
+def test_cache_is_disabled_with_a_size_of_zero(tmp_path: Path):
     assert RankCache.of(Settings(data_dir=tmp_path, rank_cache_mb=0)) is None
     cache = RankCache.of(Settings(data_dir=tmp_path))
     assert cache is not None
@@ -57,7 +57,7 @@ def test_without_room_there_is_no_cache(tmp_path: Path):
     assert len(list((tmp_path / "cache" / "ranks").glob("*/*"))) == 1
 
 
-def test_the_solution_that_was_not_used_for_longest_is_forgotten_first():
+def test_least_recently_used_solution_is_evicted_first():
     loaded: list[int] = []
 
     def load(claim: Claim):

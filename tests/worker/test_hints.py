@@ -1,4 +1,4 @@
-"""Hints: sent in the background, never in anybody's way."""
+"""Hints, which are sent in the background and never delay a request."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ def broker_settings(valkey) -> Settings:
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the threads that spoke to the broker, or tried, once for each hint."""
+    """The name of the sending thread for each attempted hint."""
     threads: list[str] = []
     send_task = Celery.send_task
 
@@ -53,7 +53,7 @@ def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Every connection to the broker that was tried."""
+    """Every attempted connection to the broker."""
     tried: list[object] = []
     connect = UnixDomainSocketConnection._connect
 
@@ -72,7 +72,7 @@ def test_hints_arrive_in_the_queue(valkey, broker_settings: Settings):
     assert valkey.client().llen(QUEUE) == 3
 
 
-def test_a_broker_that_is_gone_delays_and_breaks_nothing(valkey, broker_settings: Settings, tries: list[str]):
+def test_unavailable_broker_delays_and_breaks_nothing(valkey, broker_settings: Settings, tries: list[str]):
     valkey.kill()
     hints = Hints(broker_settings)
     hints.send(list(range(100)))
@@ -80,7 +80,7 @@ def test_a_broker_that_is_gone_delays_and_breaks_nothing(valkey, broker_settings
     assert set(tries) == {"hints"}
 
 
-def test_a_broker_that_hangs_delays_nobody(
+def test_unresponsive_broker_delays_nothing(
     valkey, broker_settings: Settings, tries: list[str], connections: list[object]
 ):
     os.kill(valkey.process.pid, signal.SIGSTOP)
@@ -88,12 +88,13 @@ def test_a_broker_that_hangs_delays_nobody(
     hints.send(list(range(100)))
     hints.close(timeout_seconds=HANG_SECONDS)
     assert set(tries) == {"hints"}
-    assert len(tries) < 50  # what waits is dropped together: no timeout for each of a hundred hints
-    assert len(connections) == len(tries)  # and no retry
+    # Waiting hints are dropped together: a hundred hints do not cause a hundred timeouts.
+    assert len(tries) < 50
+    assert len(connections) == len(tries)  # There are no retries.
     os.kill(valkey.process.pid, signal.SIGCONT)
 
 
-def test_hints_that_do_not_fit_are_dropped(valkey, broker_settings: Settings):
+def test_excess_hints_are_dropped(valkey, broker_settings: Settings):
     os.kill(valkey.process.pid, signal.SIGSTOP)
     hints = Hints(broker_settings, max_waiting=2)
     hints.send(list(range(1000)))
@@ -102,7 +103,7 @@ def test_hints_that_do_not_fit_are_dropped(valkey, broker_settings: Settings):
     assert valkey.client().llen(QUEUE) <= 3
 
 
-def test_hints_go_on_when_the_broker_is_back(valkey, broker_settings: Settings):
+def test_hints_resume_when_the_broker_returns(valkey, broker_settings: Settings):
     hints = Hints(broker_settings)
     hints.send([1])
     hints.close()
@@ -115,7 +116,7 @@ def test_hints_go_on_when_the_broker_is_back(valkey, broker_settings: Settings):
     assert valkey.client().llen(QUEUE) == 1
 
 
-def test_without_a_broker_hints_are_silently_not_sent():
+def test_hints_without_a_broker_are_silently_dropped():
     threads = threading.active_count()
     hints = Hints(Settings(broker_url=None))
     hints.send([1])
@@ -123,7 +124,7 @@ def test_without_a_broker_hints_are_silently_not_sent():
     hints.close()
 
 
-def test_a_forked_process_sends_its_own_hints(valkey, broker_settings: Settings):
+def test_forked_process_sends_its_own_hints(valkey, broker_settings: Settings):
     environment = os.environ | broker_settings.environment()
     subprocess.run([sys.executable, "-c", SEND_AND_FORK], env=environment, check=True, timeout=HANG_SECONDS)
     assert valkey.client().llen(QUEUE) == 4

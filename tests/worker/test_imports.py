@@ -1,4 +1,4 @@
-"""What the processes load that start again after a kill: each import is time that a score waits for."""
+"""Imports of processes that restart after a kill, because each import delays scoring."""
 
 import json
 import subprocess
@@ -7,18 +7,20 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-# The database, the settings, the arithmetic, and what they need themselves.
+# The database, the settings, numpy, and their dependencies.
 SCORING = {
     *("sqlalchemy", "greenlet", "psycopg", "psycopg_binary", "psutil", "numpy"),
     *("pydantic", "pydantic_core", "pydantic_settings", "annotated_types", "dotenv"),
     *("typing_extensions", "typing_inspection"),
 }
-# Celery's, most of them its own choice.
+# Celery and its dependencies, most of them optional for us.
 QUEUE = {
     *("celery", "kombu", "billiard", "vine", "amqp", "redis", "async_timeout"),
     *("click", "yaml", "cffi", "dateutil", "six", "tzlocal"),
-    "backports",  # which it looks into for a module of old Pythons
-    *("brotli", "_brotli"),  # which the site needs, and it offers where it is installed
+    # Celery looks for a backport for old Python versions.
+    "backports",
+    # The site needs brotli; a dependency of Celery loads it if it is installed.
+    *("brotli", "_brotli"),
 }
 STARTED = {
     "grader.worker.children.job_program": SCORING,
@@ -32,7 +34,7 @@ STARTED = {
 
 
 def loaded_by(module: str) -> set[str]:
-    """Return the installed packages that a fresh process loads with a module."""
+    """Return the installed packages that a new process loads with a module."""
     program = (
         "import json, sys; before = set(sys.modules); "
         f"import {module}; print(json.dumps(sorted(set(sys.modules) - before)))"
@@ -42,9 +44,9 @@ def loaded_by(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", STARTED)
-def test_a_process_that_starts_again_loads_no_package_that_it_does_not_need(module: str):
+def test_restarted_process_loads_no_unneeded_package(module: str):
     assert loaded_by(module) - STARTED[module] - {"grader"} == set()
 
 
-def test_a_web_process_loads_no_package_that_only_analyses_need():
+def test_web_process_loads_no_analysis_package():
     assert loaded_by("webapp") & {"pandas", "sklearn", "scipy", "fastparquet"} == set()

@@ -1,4 +1,4 @@
-"""The mailer, with a real mail server."""
+"""The mailer with a real mail server."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def rows(service) -> list[Mail]:
         return list(session.scalars(select(Mail).order_by(Mail.id)))
 
 
-def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(service, mailer: Mailer, post, now):
+def test_email_arrives_once_as_plain_text_and_its_text_is_deleted(service, mailer: Mailer, post, now):
     write(service, now, subject="Größe ✓", body=f"Hello Żółw,\n\n{outbox.SITE}/reset/abc\n")
     assert mailer.send_waiting() == 1
     assert mailer.send_waiting() == 0
@@ -61,7 +61,7 @@ def test_an_e_mail_arrives_once_as_plain_text_and_its_text_is_forgotten(service,
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(service, now, monkeypatch: pytest.MonkeyPatch):
+def test_one_key_sends_one_email_to_each_of_many_recipients(service, now, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(outbox, "CHUNK", 1)
     people = [service.user(name) for name in ("ada", "bob")]
     for each, address in zip(people, (ADA, BOB), strict=True):
@@ -76,7 +76,7 @@ def test_one_key_is_one_e_mail_to_each_also_of_many_at_once(service, now, monkey
         assert sorted(session.scalars(select(Mail.key))) == sorted(f"{each.id}:results:1" for each in people)
 
 
-def test_a_subject_or_name_cannot_add_headers(service, mailer: Mailer, post, now):
+def test_subject_or_name_cannot_inject_headers(service, mailer: Mailer, post, now):
     write(
         service, now, subject="Team\r\nBcc: eve@example.org\n\nboo\u2028x", body="Hi\r\nBcc: eve@example.org"
     )
@@ -87,14 +87,14 @@ def test_a_subject_or_name_cannot_add_headers(service, mailer: Mailer, post, now
     assert post.recipients == [[ADA]]
 
 
-def test_an_address_that_is_two_is_not_sent_to(service, mailer: Mailer, post, now):
+def test_address_with_two_recipients_is_rejected(service, mailer: Mailer, post, now):
     write(service, now, to_address=f"{ADA}, {BOB}")
     mailer.send_waiting()
     assert post.received == []
     assert rows(service)[0].available_at > now + GIVEN_UP_AFTER - timedelta(minutes=1)
 
 
-def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(service, mailer: Mailer, post, now):
+def test_temporary_failure_is_retried_with_growing_pauses(service, mailer: Mailer, post, now):
     write(service, now)
     post.answers = ["451 later"]
     assert mailer.send_waiting() == 0
@@ -104,15 +104,13 @@ def test_a_temporary_no_is_followed_by_longer_and_longer_pauses(service, mailer:
     assert outbox.PAUSES.after(1) <= row.available_at - now < outbox.PAUSES.after(2)
     assert [outbox.PAUSES.after(n) for n in (1, 2, 3)] == [timedelta(minutes=m) for m in (1, 2, 4)]
     assert outbox.PAUSES.after(99) == outbox.PAUSES.longest
-    assert mailer.send_waiting() == 0  # not yet
+    assert mailer.send_waiting() == 0  # The pause is not over.
     with service.database.write() as session:
         session.get_one(Mail, row.id).available_at = now
     assert mailer.send_waiting() == 1
 
 
-def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
-    service, mailer: Mailer, post, now
-):
+def test_unknown_mailbox_is_not_retried_and_blocks_nothing(service, mailer: Mailer, post, now):
     post.refused = {ADA}
     write(service, now)
     write(service, now, to_address=BOB)
@@ -122,7 +120,7 @@ def test_a_mailbox_that_is_not_there_is_not_tried_again_and_holds_nothing_up(
         assert outbox.claim(session, now=now + GIVEN_UP_AFTER) is None
 
 
-def test_a_server_that_is_gone_costs_a_try_and_nothing_else(service, make_settings, post, now):
+def test_unavailable_server_costs_one_attempt(service, make_settings, post, now):
     write(service, now)
     gone = Mailer(make_settings(**post.settings | {"smtp_port": 1}), service.database)
     with pytest.raises(OSError, match="refused"):
@@ -130,7 +128,7 @@ def test_a_server_that_is_gone_costs_a_try_and_nothing_else(service, make_settin
     assert rows(service)[0].attempt_count == 1
 
 
-def test_a_wrong_password_is_a_try_too(service, make_settings, post, now):
+def test_wrong_password_costs_one_attempt(service, make_settings, post, now):
     write(service, now)
     stranger = Mailer(make_settings(**post.settings | {"smtp_password": "guessed"}), service.database)
     with pytest.raises(OSError, match="535"):
@@ -138,9 +136,7 @@ def test_a_wrong_password_is_a_try_too(service, make_settings, post, now):
     assert "guessed" not in (rows(service)[0].error or "")
 
 
-def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
-    service, make_settings, post, now
-):
+def test_no_text_or_password_is_sent_without_encryption(service, make_settings, post, now):
     write(service, now)
     encrypting = Mailer(make_settings(**post.settings | {"smtp_security": "starttls"}), service.database)
     with pytest.raises(OSError, match="STARTTLS"):
@@ -148,7 +144,7 @@ def test_no_text_and_no_password_goes_to_a_server_that_offers_no_encryption(
     assert post.received == []
 
 
-def test_an_encrypted_connection_is_used_only_with_a_certificate_that_is_trusted(
+def test_encrypted_connection_requires_a_trusted_certificate(
     service, make_settings, encrypting_post, now, monkeypatch: pytest.MonkeyPatch
 ):
     settings = make_settings(**encrypting_post.settings | {"smtp_security": "starttls"})
@@ -162,7 +158,7 @@ def test_an_encrypted_connection_is_used_only_with_a_certificate_that_is_trusted
     assert encrypting_post.recipients == [[BOB]]
 
 
-def test_the_sweepers_process_sends_e_mail(service, make_settings, post, now):
+def test_sweeper_process_sends_email(service, make_settings, post, now):
     write(service, now)
     settings = make_settings(**post.settings, sweep_interval_seconds=0.1)
     sweeper = subprocess.Popen(
@@ -176,7 +172,7 @@ def test_the_sweepers_process_sends_e_mail(service, make_settings, post, now):
         assert sweeper.wait(HANG_SECONDS) == 0
 
 
-def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and_goes_out_once(
+def test_email_sent_during_a_database_outage_is_recorded_later_and_sent_once(
     service, mailer: Mailer, post, now, monkeypatch: pytest.MonkeyPatch
 ):
     record_sent, tries = outbox.record_sent, []
@@ -197,7 +193,7 @@ def test_what_was_sent_while_the_database_went_away_is_noted_when_it_is_back_and
         assert outbox.claim(session, now=now + LEASE) is None
 
 
-def test_mailers_beside_each_other_send_each_e_mail_once(service, make_settings, post, now):
+def test_concurrent_mailers_send_each_email_once(service, make_settings, post, now):
     for place in range(12):
         write(service, now, to_address=f"p{place}@example.org")
     mailers = [Mailer(make_settings(**post.settings), service.database) for _ in range(3)]
@@ -205,7 +201,7 @@ def test_mailers_beside_each_other_send_each_e_mail_once(service, make_settings,
     assert sorted(to for (to,) in post.recipients) == sorted(f"p{place}@example.org" for place in range(12))
 
 
-def test_what_waited_for_two_days_is_given_up(service, now):
+def test_email_is_discarded_after_two_days(service, now):
     write(service, now)
     with service.database.write() as session:
         assert not outbox.something_waits(session, now=now + GIVEN_UP_AFTER)

@@ -1,4 +1,4 @@
-"""Posting to a receiver: only to addresses that were checked, once, in time."""
+"""Requests to webhook receivers: only checked addresses, one attempt, limited time."""
 
 import socket
 import ssl
@@ -26,14 +26,14 @@ def to(*addresses: str):
     return lambda _host, _port: addresses
 
 
-def test_a_body_arrives_with_its_headers_and_the_status_comes_back(receiver: Receiver):
+def test_body_and_headers_arrive_and_the_status_is_returned(receiver: Receiver):
     receiver.answers = [202]
     assert send(receiver.url, body=b"hello") == 202
     (came,) = receiver.received
     assert (came.path, came.body, came.headers["X"]) == ("/hook", b"hello", "1")
 
 
-def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(receiver: Receiver):
+def test_private_address_is_rejected_unless_the_operator_allows_it(receiver: Receiver):
     with pytest.raises(NoAnswer):
         send(receiver.url, networks=())
     with pytest.raises(NoAnswer):
@@ -41,13 +41,13 @@ def test_nothing_is_sent_to_a_private_address_unless_the_operator_allows_it(rece
     assert receiver.received == []
 
 
-def test_a_name_with_one_private_address_among_public_ones_is_not_called(receiver: Receiver):
+def test_name_with_any_private_address_is_rejected(receiver: Receiver):
     with pytest.raises(NoAnswer):
         send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.1", "10.0.0.1"))
     assert receiver.received == []
 
 
-def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiver: Receiver):
+def test_name_is_resolved_once_to_prevent_dns_rebinding(receiver: Receiver):
     answers = [["127.0.0.1"], ["10.0.0.1"]]
     asked = []
 
@@ -61,30 +61,30 @@ def test_a_name_is_looked_up_once_so_that_its_second_answer_is_never_used(receiv
 
 
 @pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1%lo", "::1", "not one"])
-def test_no_other_form_of_an_address_gets_past_the_check(receiver: Receiver, address: str):
+def test_other_notations_of_an_address_are_rejected(receiver: Receiver, address: str):
     with pytest.raises(NoAnswer):
         send(f"http://board.example:{receiver.port}/", resolve=to(address))
     assert receiver.received == []
 
 
-def test_the_next_address_is_tried_where_one_refuses(receiver: Receiver):
+def test_next_address_is_tried_if_one_refuses_the_connection(receiver: Receiver):
     assert send(f"http://board.example:{receiver.port}/", resolve=to("127.0.0.9", "127.0.0.1")) == 200
 
 
-def test_a_redirect_is_not_followed(receiver: Receiver):
+def test_redirect_is_not_followed(receiver: Receiver):
     receiver.answers, receiver.headers = [302], {"Location": receiver.url}
     assert send(receiver.url) == 302
     assert len(receiver.received) == 1
 
 
 @pytest.mark.parametrize("path", ["", "?" + "x" * 200])
-def test_a_receiver_that_does_not_answer_is_left_in_time(receiver: Receiver, path: str):
+def test_silent_receiver_times_out(receiver: Receiver, path: str):
     receiver.is_silent = True
     with pytest.raises(NoAnswer):
         send(receiver.url + path, seconds=0.2)
 
 
-def test_a_name_whose_servers_are_silent_is_left_in_time():
+def test_silent_name_servers_time_out():
     released = threading.Event()
 
     def silent(_host: str, _port: int) -> list[str]:
@@ -96,13 +96,13 @@ def test_a_name_whose_servers_are_silent_is_left_in_time():
     released.set()
 
 
-def test_an_unknown_name_is_no_answer():
+def test_unknown_name_has_no_response():
     with pytest.raises(NoAnswer):
         send("http://nowhere.invalid/")
 
 
 def dripping(answers: bytes) -> Iterator[int]:
-    """Serve the parts of an answer that never ends, a byte at a time."""
+    """Serve an endless response one byte at a time; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         stop = threading.Event()
 
@@ -129,20 +129,20 @@ def dripping(answers: bytes) -> Iterator[int]:
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 103 Early\r\n\r\n", b"X", b"HTTP/1.1 200 OK\r\nA: b\r\n" + b"c" * 999]
 )
-def test_an_answer_that_drips_ends_with_the_time_of_all_of_it(answer: bytes):
+def test_time_limit_covers_the_whole_slow_response(answer: bytes):
     for port in dripping(answer):
         with pytest.raises(NoAnswer):
             send(f"http://127.0.0.1:{port}/", seconds=0.3)
 
 
-def test_an_endless_body_is_not_read():
+def test_endless_body_is_not_read():
     for port in dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 9999):
         assert send(f"http://127.0.0.1:{port}/") == 200
 
 
 @pytest.fixture
 def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
-    """A TLS server with a certificate for 127.0.0.1, and the names that it was asked for."""
+    """A TLS server with a certificate for 127.0.0.1, and the host names that clients requested."""
     certificate, key = self_signed(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -158,7 +158,7 @@ def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
                     try:
                         with context.wrap_socket(connection, server_side=True) as stream:
                             got = b""
-                            # What is left unread would cut the answer off.
+                            # Closing the socket with unread data would truncate the response.
                             while not got.endswith(b"{}") and (piece := stream.recv(65536)):
                                 got += piece
                             stream.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
@@ -174,14 +174,14 @@ def encrypting(tmp_path: Path) -> Iterator[tuple[int, Path, list[str | None]]]:
         thread.join()
 
 
-def test_tls_asks_for_the_name_in_the_url_and_checks_the_certificate_against_it(
+def test_tls_requests_the_urls_name_and_verifies_the_certificate(
     encrypting: tuple[int, Path, list[str | None]], monkeypatch: pytest.MonkeyPatch
 ):
     port, certificate, asked = encrypting
-    with pytest.raises(NoAnswer):  # nobody vouches for it
+    with pytest.raises(NoAnswer):  # The certificate is not trusted.
         send(f"https://127.0.0.1:{port}/")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert send(f"https://127.0.0.1:{port}/") == 204
-    with pytest.raises(NoAnswer):  # it is for another name
+    with pytest.raises(NoAnswer):  # The certificate is for another name.
         send(f"https://board.example:{port}/", resolve=to("127.0.0.1"))
     assert asked[-1] == "board.example"

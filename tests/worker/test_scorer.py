@@ -1,4 +1,4 @@
-"""Scoring one job in this process: what breaks is counted and told, never shown and never looped."""
+"""Scoring of one job in this process: errors are logged, hidden and retried within limits."""
 
 import logging
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.both_databases
 LEASE = timedelta(seconds=40)
 
 
-def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_later(
+def test_internal_exception_is_logged_as_an_incident_and_retried_later(
     service, caplog: pytest.LogCaptureFixture
 ):
     accepted = service.submit(service.competition())
@@ -36,7 +36,7 @@ def test_an_exception_of_our_own_is_logged_under_an_incident_and_tried_again_lat
     assert service.submission(accepted).status is SubmissionStatus.PENDING
 
 
-def test_while_the_storage_cannot_be_read_a_job_waits_and_nothing_is_counted(
+def test_job_waits_without_a_failed_attempt_while_storage_is_unreadable(
     service, caplog: pytest.LogCaptureFixture
 ):
     service.now = datetime.now(UTC)
@@ -79,7 +79,7 @@ def test_no_transaction_is_open_while_a_file_is_read(service):
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the_same_attempt(
+def test_score_is_recorded_in_the_same_attempt_after_a_database_error(
     service, monkeypatch: pytest.MonkeyPatch
 ):
     accepted = service.submit(service.competition())
@@ -100,7 +100,7 @@ def test_a_score_that_the_database_could_not_take_at_once_is_recorded_within_the
         assert session.scalars(select(ScoringJob.attempt_count)).one() == 1
 
 
-def test_a_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.MonkeyPatch):
+def test_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest.MonkeyPatch):
     loaded = []
     load = PreparedSolution.load
 
@@ -116,9 +116,7 @@ def test_a_solution_is_prepared_once_for_many_files(service, monkeypatch: pytest
     assert len(loaded) == 1
 
 
-def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorded_twice(
-    service, monkeypatch: pytest.MonkeyPatch
-):
+def test_job_finished_by_another_process_is_not_recorded_twice(service, monkeypatch: pytest.MonkeyPatch):
     accepted = service.submit(service.competition())
     slow = Scorer(service.database, service.storage, lease=timedelta(seconds=0))
     quick = Scorer(service.database, service.storage, lease=LEASE)
@@ -133,5 +131,5 @@ def test_a_job_that_was_finished_by_another_while_it_was_computed_is_not_recorde
     assert service.submission(accepted).status is SubmissionStatus.SCORED
 
 
-def test_every_end_of_a_job_has_a_status_for_its_submission():
+def test_every_final_job_state_has_a_submission_status():
     assert set(jobs.STATUS_OF) == set(JobState) - set(leased_rows.OPEN_STATES)

@@ -1,4 +1,4 @@
-"""Which SQL statements the scoring of one submission sends: the lists are whole, as those of an upload."""
+"""SQL statements of scoring one submission; the lists are complete."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def run(service, accepted) -> Statements:
 
 @pytest.fixture
 def competition(service) -> Competition:
-    """A competition in which a person with an e-mail address has a score."""
+    """A competition in which a user with an e-mail address has a score."""
     ada = service.user("ada")
     with service.database.write() as session:
         known = session.get_one(User, ada.id)
@@ -91,17 +91,17 @@ def competition(service) -> Competition:
     return competition
 
 
-def test_a_score_that_is_its_teams_best_sends_these_statements(service, competition):
+def test_statements_for_a_teams_new_best_score(service, competition):
     service.score(service.submit(competition))
     sent = run(service, service.submit(competition, skill=5.0))
     assert str(sent) == expected(A_BETTER_SCORE, service.database)
 
 
-def test_the_first_score_of_a_team_sends_these_statements(service, competition):
+def test_statements_for_a_teams_first_score(service, competition):
     sent = run(service, service.submit(competition))
     assert str(sent) == expected(THE_FIRST_SCORE_OF_A_TEAM, service.database)
 
 
-def test_a_rejection_sends_these_statements(service, competition):
+def test_statements_for_a_rejection(service, competition):
     sent = run(service, service.submit(competition, csv=b"nothing"))
     assert str(sent) == expected(A_REJECTION, service.database)

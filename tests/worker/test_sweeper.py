@@ -1,4 +1,4 @@
-"""The sweeper's heartbeat; what it scores is tried with real processes in tests/faults."""
+"""The sweeper's heartbeat and ready processes; for scoring, see tests/faults."""
 
 import errno
 import subprocess
@@ -41,7 +41,7 @@ def sweeping(settings: Settings, database: Database, *, heartbeat: Path | None =
 
 def sweep(settings: Settings, database: Database, heartbeat: Path, *, until: Callable[[], bool]):
     with sweeping(settings, database, heartbeat=heartbeat):
-        eventually(until, "what is waited for")
+        eventually(until, "the expected state")
 
 
 def ready_processes() -> list[psutil.Process]:
@@ -51,20 +51,20 @@ def ready_processes() -> list[psutil.Process]:
 
 
 def name_of_one_that_died() -> str:
-    """Return the name of a process that was killed while it held something."""
+    """Return the holder name of a killed process."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         started = psutil.Process(process.pid).create_time()
         process.kill()
     return f"{holders.machine()}/{process.pid}/{started:.2f}"
 
 
-def test_the_heartbeat_is_touched_when_the_database_answers(service, tmp_path: Path):
+def test_heartbeat_is_touched_when_the_database_responds(service, tmp_path: Path):
     heartbeat = tmp_path / "alive"
     sweep(service.settings, service.database, heartbeat, until=heartbeat.exists)
     assert heartbeat.exists()
 
 
-def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(
+def test_heartbeat_is_not_touched_without_a_working_database(
     service, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     heartbeat = tmp_path / "alive"
@@ -74,7 +74,7 @@ def test_a_database_that_does_not_answer_leaves_the_heartbeat_alone(
     assert not heartbeat.exists()
 
 
-def test_a_lane_that_breaks_goes_on(
+def test_failing_lane_continues(
     service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     accepted = service.submit(service.competition())
@@ -92,7 +92,7 @@ def test_a_lane_that_breaks_goes_on(
     sweeper = Sweeper(settings, service.database, heartbeat=heartbeat)
     lane = threading.Thread(target=sweeper.run, args=(stop,))
     lane.start()
-    eventually(lambda: "lane sweep" in caplog.text, "the break of a lane without its heartbeat")
+    eventually(lambda: "lane sweep" in caplog.text, "the error of a lane without its heartbeat")
     heartbeat.parent.mkdir()
     eventually(lambda: service.submission(accepted).status is SubmissionStatus.SCORED, "the score")
     eventually(heartbeat.exists, "a heartbeat")
@@ -101,7 +101,7 @@ def test_a_lane_that_breaks_goes_on(
 
 
 def claim_as_a_dead_process(service, accepted):
-    """Claim a job for an hour in the name of a process that has died."""
+    """Claim a job for an hour under the name of a dead process."""
     with service.database.write() as session:
         assert jobs.claim(
             session,
@@ -112,15 +112,13 @@ def claim_as_a_dead_process(service, accepted):
         )
 
 
-def test_what_a_dead_process_held_is_scored_by_one_that_was_ready_before(
-    service, monkeypatch: pytest.MonkeyPatch
-):
-    """Nothing waits for the start of a process, nor for the next sweep, which would come in an hour."""
+def test_job_of_a_dead_process_is_scored_by_a_ready_process(service, monkeypatch: pytest.MonkeyPatch):
+    """Neither a process start nor the next sweep, which is an hour away, delays the score."""
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     service.now = datetime.now(UTC)
     settings = service.settings.model_copy(update=NEVER)
     with sweeping(settings, service.database):
-        eventually(lambda: len(ready_processes()) == CHILDREN, "the start of all that are to be ready")
+        eventually(lambda: len(ready_processes()) == CHILDREN, "the start of all ready processes")
         before = {each.pid for each in ready_processes()}
         accepted = service.submit(service.competition())
         claim_as_a_dead_process(service, accepted)
@@ -133,9 +131,7 @@ def test_what_a_dead_process_held_is_scored_by_one_that_was_ready_before(
 
 
 @on_sqlite
-def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
-    service, monkeypatch: pytest.MonkeyPatch
-):
+def test_dying_ready_process_is_not_restarted_continuously(service, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("grader.worker.sweeper.READY_AFTER_SECONDS", 0)
     starts, start = [], subprocess.Popen
 
@@ -154,15 +150,13 @@ def test_a_ready_process_that_keeps_dying_is_not_started_all_the_time(
 
     monkeypatch.setattr(JobChild, "be_ready", looking)
     with sweeping(service.settings, service.database):
-        eventually(lambda: looks.count(True) >= 10, "ten looks at processes that died")
+        eventually(lambda: looks.count(True) >= 10, "ten checks of dead processes")
     assert len(starts) == CHILDREN
 
 
 @on_sqlite
-def test_a_claim_that_is_freed_during_a_look_is_taken_by_the_next_one(
-    service, monkeypatch: pytest.MonkeyPatch
-):
-    """A look that began before the claim was free does not see it, and must not be the last for an hour."""
+def test_claim_freed_during_a_sweep_is_found_by_the_next_sweep(service, monkeypatch: pytest.MonkeyPatch):
+    """Free the claim after a sweep has started: the next sweep must follow at once."""
     service.now = datetime.now(UTC)
     accepted = service.submit(service.competition())
     claim_as_a_dead_process(service, accepted)

@@ -1,4 +1,4 @@
-"""The sender of webhooks, with a real receiver."""
+"""The webhook sender with a real receiver."""
 
 import hashlib
 import hmac
@@ -53,7 +53,7 @@ def webhook(service, owner: User, receiver: Receiver, now: datetime) -> Webhook:
 
 
 def tell(service, webhook: Webhook, now: datetime, count: int = 1):
-    """Let announcements be posted."""
+    """Post announcements."""
     for number in range(count):
         with service.database.write() as session:
             call(
@@ -69,7 +69,7 @@ def tell(service, webhook: Webhook, now: datetime, count: int = 1):
 
 
 def be_due(service):
-    """Let what waits for its next attempt wait no longer."""
+    """Make every waiting delivery due."""
     with service.database.write() as session:
         long_ago = db.now(session) - timedelta(hours=1)
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(available_at=long_ago))
@@ -81,7 +81,7 @@ def reload(service, webhook: Webhook) -> Webhook:
         return session.get_one(Webhook, webhook.id)
 
 
-def test_an_event_arrives_once_and_is_signed(
+def test_event_arrives_once_with_a_signature(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     tell(service, webhook, now)
@@ -99,7 +99,7 @@ def test_an_event_arrives_once_and_is_signed(
     assert row.ended_at is not None and row.duration_ms is not None
 
 
-def test_an_event_of_the_log_is_sent_again_under_a_new_name(
+def test_redelivered_event_has_a_new_id(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     tell(service, webhook, now)
@@ -119,7 +119,7 @@ def test_an_event_of_the_log_is_sent_again_under_a_new_name(
     assert again.fields["redelivery_of"] == first.delivery != again.delivery
 
 
-def test_events_of_one_webhook_arrive_in_their_order(
+def test_events_of_one_webhook_arrive_in_order(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     tell(service, webhook, now, count=5)
@@ -128,7 +128,7 @@ def test_events_of_one_webhook_arrive_in_their_order(
     assert titles == [f"News {number}" for number in range(5)]
 
 
-def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_as_the_same_delivery(
+def test_failed_event_is_retried_with_growing_pauses_as_the_same_delivery(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     receiver.answers = [500, 404]
@@ -138,7 +138,7 @@ def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_
     assert (row.status, row.ended_at) == (500, None)
     assert outbox.PAUSES.after(1) <= row.available_at - now < outbox.PAUSES.after(2)
     assert reload(service, webhook).failing_since is not None
-    assert sender.send_waiting() == 0  # not yet
+    assert sender.send_waiting() == 0  # The pause is not over.
     be_due(service)
     assert sender.send_waiting() == 1
     be_due(service)
@@ -150,7 +150,7 @@ def test_an_event_that_was_not_taken_comes_again_after_longer_and_longer_pauses_
     assert outbox.PAUSES.after(99) == outbox.PAUSES.longest
 
 
-def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
+def test_unavailable_receiver_costs_one_attempt_for_all_waiting_events(
     service, sender: WebhookSender, webhook: Webhook, now: datetime
 ):
     with service.database.write() as session:
@@ -160,7 +160,7 @@ def test_a_receiver_that_is_gone_costs_one_attempt_however_much_waits(
     assert [row.attempt_count for row in deliveries(service.database)] == [1, *[0] * 19]
 
 
-def test_the_log_says_nothing_of_why_a_receiver_was_not_reached(
+def test_log_does_not_reveal_why_a_receiver_was_unreachable(
     service, sender: WebhookSender, webhook: Webhook, now: datetime
 ):
     for url in ("http://127.0.0.1:1/", "http://10.0.0.1/", "http://nowhere.invalid/"):
@@ -173,7 +173,7 @@ def test_the_log_says_nothing_of_why_a_receiver_was_not_reached(
     assert seen == {(None, None)}
 
 
-def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
+def test_webhook_is_disabled_after_a_day_of_failures_and_its_owner_is_notified(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
 ):
     with service.database.write() as session:
@@ -203,7 +203,7 @@ def test_after_a_day_of_failures_a_webhook_is_off_and_its_owner_gets_a_mail(
     assert sender.send_waiting() == 1
 
 
-def test_failures_with_a_success_between_never_switch_a_webhook_off(
+def test_intermediate_success_prevents_disabling(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     receiver.answers = [500]
@@ -216,7 +216,7 @@ def test_failures_with_a_success_between_never_switch_a_webhook_off(
     assert reload(service, webhook).off_at is None
 
 
-def test_a_webhook_whose_owner_has_left_is_told_nothing_more(
+def test_webhook_of_a_former_member_receives_nothing(
     service, sender: WebhookSender, receiver: Receiver, now: datetime
 ):
     competition = service.competition()
@@ -234,7 +234,7 @@ def test_a_webhook_whose_owner_has_left_is_told_nothing_more(
     assert deliveries(service.database) == []
 
 
-def test_an_announcement_that_was_withdrawn_is_not_sent(
+def test_withdrawn_announcement_is_not_sent(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     tell(service, webhook, now)
@@ -252,7 +252,7 @@ def test_an_announcement_that_was_withdrawn_is_not_sent(
     assert deliveries(service.database) == []
 
 
-def test_slack_gets_one_sentence_in_which_nothing_is_markup(
+def test_slack_message_is_one_sentence_without_markup(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     with service.database.write() as session:
@@ -274,7 +274,7 @@ def test_slack_gets_one_sentence_in_which_nothing_is_markup(
     assert came.fields == {"text": f"{title}: &lt;!channel&gt; R&amp;D {link}"}
 
 
-def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
+def test_test_event_is_sent_once_before_waiting_events_and_never_counts_as_failure(
     service, sender: WebhookSender, receiver: Receiver, webhook: Webhook, owner: User, now: datetime
 ):
     receiver.answers = [500, 500]
@@ -288,7 +288,7 @@ def test_a_test_is_sent_once_before_what_waits_and_is_no_failure(
     assert reload(service, webhook).failure_count == 1
 
 
-def test_senders_beside_each_other_send_each_event_once(
+def test_concurrent_senders_send_each_event_once(
     service, make_settings, receiver: Receiver, owner: User, now: datetime
 ):
     competition = service.competition()
@@ -298,12 +298,13 @@ def test_senders_beside_each_other_send_each_event_once(
         WebhookSender(make_settings(**LOOPBACK), service.database, seconds=HANG_SECONDS) for _ in range(3)
     ]
     race(*(each.send_waiting for each in senders))
-    for each in senders:  # a webhook that another one held was passed over
+    # Senders skip a webhook that another sender has claimed.
+    for each in senders:
         each.send_waiting()
     assert len({each.delivery for each in receiver.received}) == len(receiver.received) == 20
 
 
-def test_a_slow_receiver_holds_up_no_other(
+def test_slow_receiver_delays_no_other_receiver(
     service, make_settings, receiver: Receiver, owner: User, now: datetime
 ):
     competition = service.competition()
@@ -323,7 +324,7 @@ def test_a_slow_receiver_holds_up_no_other(
     thread.join()
 
 
-def test_the_sweepers_process_calls_webhooks(
+def test_sweeper_process_sends_webhooks(
     service, make_settings, receiver: Receiver, webhook: Webhook, now: datetime
 ):
     tell(service, webhook, now)
@@ -338,7 +339,7 @@ def test_the_sweepers_process_calls_webhooks(
         assert sweeper.wait(HANG_SECONDS) == 0
 
 
-def test_a_log_has_a_bound_and_an_end(service, webhook: Webhook, now: datetime):
+def test_log_is_limited_in_length_and_age(service, webhook: Webhook, now: datetime):
     with service.database.write() as session:
         for _ in range(LOG_LENGTH + 10):
             outbox.write(session, webhook_ids=[webhook.id], event=Event.TEST, now=now)
@@ -356,7 +357,7 @@ def test_a_log_has_a_bound_and_an_end(service, webhook: Webhook, now: datetime):
             assert len(session.scalars(select(Delivery).where(outbox.is_old(moment))).all()) == count
 
 
-def test_what_waited_longer_than_a_day_of_failures_is_given_up(service, webhook: Webhook, now: datetime):
+def test_event_is_discarded_after_more_than_a_day_of_failures(service, webhook: Webhook, now: datetime):
     tell(service, webhook, now)
     with service.database.write() as session:
         assert not outbox.something_waits(session, now=now + outbox.GIVEN_UP_AFTER)

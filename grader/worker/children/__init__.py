@@ -1,1 +1,1 @@
-"""Child processes with limits: they check files, format texts, score, and do organizers' jobs."""
+"""Child processes with resource limits: file checks, formatting, scoring, organizers' jobs."""

@@ -1,7 +1,7 @@
-"""Child process that checks files before their submission.
+"""Child process that checks files before they are submitted.
 
-It gets two open files (the upload and the row ids) and the names of the other labels, but no settings,
-database or storage. Labels and splits are out of its reach.
+It receives two open files (the upload and the row ids) and the names of the other labels. It has no settings,
+database or storage, and therefore no access to labels and splits.
 """
 
 import logging
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 def main(time_limit_seconds: int, memory_mb: int) -> None:
     """Check files until the parent closes the socket."""
     limit_memory(memory_mb)
-    row_ids = RowIds.of(())  # the first file comes with the actual ones
+    row_ids = RowIds.of(())  # replaced by the row ids of the first request
 
     def answer(other_labels: Sequence[str], files: Sequence[int]) -> dict[str, Any]:
         nonlocal row_ids
@@ -36,7 +36,7 @@ def main(time_limit_seconds: int, memory_mb: int) -> None:
 
 
 def _check(upload: int, row_ids: RowIds, other_labels: Sequence[str]) -> dict[str, Any]:
-    """Return the problems and notes of a file, nothing if reading it broke."""
+    """Return the problems and notes of a file; return an empty dict after an unexpected error."""
     with os.fdopen(upload, "rb") as file:
         try:
             notes = read_submission(file, row_ids, other_labels=other_labels).notes

@@ -1,4 +1,4 @@
-"""Parent side of file checks before a submission: queue, time limit, shares of time."""
+"""Parent side of file checks before submission: queue, time limits and time shares."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from grader.worker.process.shares import Shares
 
 WAIT_SECONDS = 3.0
 TIME_LIMIT_SECONDS = 10
-ANSWER_SECONDS = TIME_LIMIT_SECONDS + 5  # without the start of the child
+ANSWER_SECONDS = TIME_LIMIT_SECONDS + 5  # excluding the start of the child
 MAX_QUEUED = 3
 CHUNK_BYTES = 1 << 20
 
@@ -22,17 +22,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Result of the file reader as JSON-ready data."""
+    """Problems and notes of a checked file as JSON-ready data."""
 
     problems: list[dict[str, Any]]
     notes: list[dict[str, Any]]
 
 
 class Checker:
-    """Checks one file at a time in a child with limits of time and memory, started with the first file.
+    """Checks one file at a time in a child process with time and memory limits.
 
-    A few more files wait for a moment, one per person. `check` returns None for a full queue, a timeout or a
-    file that kills the child: the worker that scores the file checks it.
+    The child starts with the first file. A few more files, one per user, may wait briefly. `check` returns
+    None if the queue is full, on a timeout, or if the file kills the child. Such a file is checked only when
+    it is scored.
     """
 
     def __init__(self, settings: Settings, *, wait_seconds: float = WAIT_SECONDS) -> None:
@@ -44,9 +45,9 @@ class Checker:
             *("file", "check", "checked"),
             wait_seconds=wait_seconds,
             most_waiting=MAX_QUEUED,
-            otherwise=", or submit: a file is always checked then",
+            otherwise=", or submit the file; it is checked after the upload",
         )
-        self._row_ids_sha256 = ""  # the row ids in the child
+        self._row_ids_sha256 = ""  # hash of the row ids that the child has
 
     def check(
         self,
@@ -57,9 +58,9 @@ class Checker:
         other_labels: Sequence[str] = (),
         who: str | int,
     ) -> Checked | None:
-        """Return the problems and notes of a file, None if it was not checked; raise ShareUsed.
+        """Return the problems and notes of a file, or None if it was not checked; raise ShareUsed.
 
-        The file may have columns that are named like the `other_labels`.
+        The file may have columns with the names in `other_labels`.
         """
         with self._shares.hold(who) as is_mine:
             return self._ask(upload, row_ids_sha256, open_row_ids, other_labels) if is_mine else None
@@ -85,17 +86,17 @@ class Checker:
             try:
                 answer = self._child.ask(list(other_labels), files=sent, seconds=ANSWER_SECONDS)
             except (ChildDied, OSError):
-                logger.warning("The process that checks files has died of one, or took too long.")
+                logger.warning("The process that checks files died or exceeded its time limit.")
                 return None
         return Checked(answer["problems"], answer["notes"]) if answer else None
 
 
 def _with_descriptor(file: IO[bytes], files: ExitStack) -> IO[bytes]:
-    """Return the content as a file with a descriptor, at its beginning."""
+    """Return a file that has a descriptor and the same content, positioned at its start."""
     file.seek(0)
     try:
         file.fileno()
-    except OSError:  # in memory
+    except OSError:  # the file is in memory
         copy: IO[bytes] = files.enter_context(TemporaryFile())  # noqa: SIM115
         while piece := file.read(CHUNK_BYTES):
             copy.write(piece)

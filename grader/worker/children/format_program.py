@@ -11,7 +11,7 @@ from grader.worker.process.ending import end_process_after_cpu, limit_memory
 
 CPU_SECONDS = 2.0
 MEMORY_MB = 1024
-MOST_CHARACTERS = 1_000_000  # of the HTML: references can repeat a long address
+MOST_CHARACTERS = 1_000_000  # limits the HTML, in which references can repeat a long URL
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def _format(text: str, figures: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the HTML of a text, its faults and its summary."""
+    """Return a text's HTML, its list of problems, and its summary."""
     end_process_after_cpu(CPU_SECONDS)
     try:
         drawn = markdown.drawn(text, tuple(Figure(*each) for each in figures))

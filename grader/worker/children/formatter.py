@@ -1,4 +1,4 @@
-"""Parent side of text formatting: one text at a time, shares of time, stored HTML."""
+"""Parent side of text formatting: queue, time shares and stored HTML."""
 
 import logging
 import math
@@ -12,18 +12,19 @@ from grader.services.figures import formatted_texts
 from grader.worker.process.child import ChildDied, RestartedChild, running_module, without_secrets
 from grader.worker.process.shares import Shares, ShareUsed
 
-ANSWER_SECONDS = 10  # wall time without the start of the child, whose own limit is processor time
+# Wall time, excluding the start of the child. The child itself limits its CPU time.
+ANSWER_SECONDS = 10
 WAIT_SECONDS = 5.0
 REMEMBERED = 64
 AT_ONCE = 20
-# Signals that a text causes, unlike those that stop the server.
+# Exit codes caused by a text, as opposed to signals that stop the server.
 ENDED_BY_TEXT = {-signal.SIGPROF, -signal.SIGABRT, -signal.SIGSEGV}
 
 logger = logging.getLogger(__name__)
 
 
 class Formatter:
-    """Formats one text at a time in a child with limits of processor time and memory."""
+    """Formats one text at a time in a child process with CPU time and memory limits."""
 
     def __init__(self) -> None:
         self._child = RestartedChild(
@@ -36,7 +37,7 @@ class Formatter:
         self._failed: set[str] = set()
 
     def format(self, text: str, figures: tuple[Figure, ...] = (), *, who: int | None = None) -> Drawn:
-        """Return a text as HTML, or unformatted with a fault if it takes too long; raise ShareUsed."""
+        """Return a text as HTML, or unformatted if formatting takes too long; raise ShareUsed."""
         key = text, figures
         if not text.strip():
             return Drawn(Markup())
@@ -54,10 +55,10 @@ class Formatter:
     def format_waiting(
         self, database: Database, *, slug: str | None = None, who: int | None = None
     ) -> dict[str, Drawn]:
-        """Format and store texts without stored HTML, of one competition or of all; return them.
+        """Format and store texts of one or all competitions that have no stored HTML; return them.
 
-        Raises ShareUsed for a person. The sweeper continues with the other rows, so that one text cannot
-        block them.
+        Raises ShareUsed if `who` is given. Without it, as in the sweeper, those texts are skipped so that one
+        text cannot block the others.
         """
         done: dict[str, Drawn] = {}
         with database.read() as session:
@@ -82,12 +83,12 @@ class Formatter:
         try:
             html, faults, summary = self._child.ask([text, figures], seconds=ANSWER_SECONDS)
         except ChildDied as died:
-            # A second end from outside counts as the text's fault: the machine may lack memory for it.
+            # A second external kill is attributed to the text because the machine may lack memory for it.
             if died.code not in ENDED_BY_TEXT and text not in self._failed:
                 if len(self._failed) >= REMEMBERED:
                     self._failed.clear()
                 self._failed.add(text)
-                raise ShareUsed("The text could not be formatted now.", 1) from died
+                raise ShareUsed("The text could not be formatted.", 1) from died
             logger.warning("A text of %s characters is too complex to format.", f"{len(text):,}")
             return Drawn(plain(text), (TOO_COMPLEX,))
         return Drawn(Markup(html), tuple(faults), summary)  # noqa: S704 - cleaned by the child

@@ -1,4 +1,4 @@
-"""Parent side of job processes: start, request, kill at the limits."""
+"""Parent side of job processes: start, requests, time limits."""
 
 import enum
 import logging
@@ -14,13 +14,13 @@ from grader.worker.scorer import batch_limit_seconds
 
 GRACE_SECONDS = 5
 ORGANIZERS_LIMIT_SECONDS = 1800
-READY_AGAIN_SECONDS = 60  # a child that dies while idle must not keep the machine busy
+READY_AGAIN_SECONDS = 60  # a child that keeps dying while idle must not keep the machine busy
 
 logger = logging.getLogger(__name__)
 
 
 class Work(enum.StrEnum):
-    """Kind of work for the child."""
+    """Kind of work that a child does."""
 
     SCORE = "score"
     RESCORE = "rescore"
@@ -28,7 +28,7 @@ class Work(enum.StrEnum):
 
 
 def time_limit_seconds(settings: Settings, work: Work) -> int:
-    """Return the hard limit of one piece of work."""
+    """Return the hard time limit of one job or batch."""
     match work:
         case Work.SCORE:
             return settings.scoring_time_limit_seconds
@@ -39,7 +39,7 @@ def time_limit_seconds(settings: Settings, work: Work) -> int:
 
 
 class JobChild:
-    """A process that runs one job after another, started with its first job and again after its death."""
+    """A process that runs one job at a time, starts on demand, and restarts after it dies."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool = False) -> None:
         self._settings = settings
@@ -61,38 +61,38 @@ class JobChild:
         """Start the process before its first job, at most once a minute."""
         if not self._child.is_running and time.monotonic() >= self._ready_at:
             self._ready_at = time.monotonic() + READY_AGAIN_SECONDS
-            with suppress(ChildDied):  # it was stopped
+            with suppress(ChildDied):  # raised after `stop`
                 self._child.start()
 
     def score(self, job_id: int) -> bool:
-        """Score a job in the child; False if the child died, which leaves the job to its lease."""
+        """Score a job in the child; return False if the child died and the lease must expire first."""
         return self._ask(Work.SCORE, job_id) is not None
 
     def rescore(self, scoring_version_id: int) -> bool:
-        """Score a batch of a scoring version in the child; False if nothing was done or the child died."""
+        """Score a batch in the child; return False if there was nothing to do or the child died."""
         return bool(self._ask(Work.RESCORE, scoring_version_id))
 
     def organize(self, job_id: int) -> bool:
-        """Run an organizer's job in a new process; False if it died, which leaves the job to its lease."""
+        """Run an organizers' job in a new process; return False if the process died."""
         try:
             return self._ask(Work.ORGANIZE, job_id) is not None
         finally:
             self.close()
 
     def stop(self) -> None:
-        """End the child, which hands its job back, from another thread; start no other."""
+        """Stop the child, which hands its job back, and start no other; for other threads."""
         self._child.stop()
 
     def close(self) -> None:
-        """End the child at once; its job waits for the end of its lease."""
+        """Kill the child; its job waits until the lease expires."""
         self._child.close()
 
     def _ask(self, work: Work, subject_id: int) -> bool | None:
-        """Return the child's answer, None if it died."""
+        """Return the child's response, or None if it died."""
         seconds = time_limit_seconds(self._settings, work) + GRACE_SECONDS
         try:
             return bool(self._child.ask([work, subject_id], seconds=seconds))
         except ChildDied as died:
             if not self._child.is_stopped:
-                logger.warning("The process of a job died (%s %s, code %s).", work, subject_id, died.code)
+                logger.warning("A job process died (%s %s, exit code %s).", work, subject_id, died.code)
             return None

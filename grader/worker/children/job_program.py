@@ -1,4 +1,4 @@
-"""Child process that scores submissions and runs organizers' jobs within its limits."""
+"""Child process that scores submissions and runs organizers' jobs within resource limits."""
 
 import logging
 import os
@@ -49,7 +49,7 @@ class Sandbox:
                 case Work.ORGANIZE:
                     return self._organize(subject_id)
         except Exception as error:
-            log_error(error, f"What was asked ({work} {subject_id}) could not be claimed or recorded")
+            log_error(error, f"The requested work ({work} {subject_id}) could not be claimed or recorded")
             return False
         finally:
             end_process_after(0)
@@ -59,16 +59,17 @@ class Sandbox:
         return Scorer.of(self._settings)
 
     def _organize(self, job_id: int) -> bool:
-        from grader.worker.organizer_jobs.worker import OrganizerWorker  # its imports must not delay scores
+        # This slow import must not delay scoring.
+        from grader.worker.organizer_jobs.worker import OrganizerWorker
 
         threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
         return OrganizerWorker.of(self._settings).run(job_id)
 
 
 def end_with_parent() -> None:
-    """End this process when the parent closes the socket, also during long work."""
+    """End this process when the parent closes the socket, even while a job runs."""
     parent = select.poll()
-    parent.register(sys.stdin.fileno(), 0)  # poll always reports the end of the connection
+    parent.register(sys.stdin.fileno(), 0)  # a hang-up is always reported
     parent.poll()
     os._exit(1)
 

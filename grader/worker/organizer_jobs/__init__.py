@@ -1,1 +1,1 @@
-"""Organizers' jobs: checks of solutions and data files, verification, results bundle, ties."""
+"""Organizers' jobs: checks, analyses, verification and results bundles."""

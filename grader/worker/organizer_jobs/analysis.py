@@ -1,4 +1,4 @@
-"""Analysis jobs: diagnosis of a submission, statistically tied teams."""
+"""Analysis jobs: diagnoses of submissions and statistically tied teams."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,9 +22,9 @@ STEPS = 4
 
 
 def diagnose(work: Work) -> dict[str, Any]:
-    """Analyse a submission on the public and the private rows, and store the report.
+    """Analyze a submission on the public and private rows, and store the report.
 
-    Raises FileRejected if a file cannot be read any more.
+    Raises FileRejected if a file can no longer be read.
     """
     work.report_progress(0, STEPS, "Reading the solution")
     asked = DiagnosisParameters.from_dict(work.parameters)
@@ -34,7 +34,7 @@ def diagnose(work: Work) -> dict[str, Any]:
     live = LiveSolution.load(work.storage, version)
     solution = solution_of(live, label)
     work.report_progress(1, STEPS, "Reading the submission")
-    # The file names are private to the teams, so the report has the submissions' numbers.
+    # File names are private to the teams, so the report uses submission numbers.
     predictions = {
         f"#{submission_id}": _predictions(work, live, submission_id)
         for submission_id in (asked.submission_id, asked.against_id)
@@ -48,9 +48,9 @@ def diagnose(work: Work) -> dict[str, Any]:
 
 
 def solution_of(live: LiveSolution, label: str) -> Solution:
-    """Return the truth as a solution with the scored identities.
+    """Return a live solution as a Solution with the scored identities.
 
-    Canary rows have their true labels, because pairs include Ignored rows.
+    Canary rows have their original labels because pairs may include `Ignored` rows.
     """
     truth = live.truth
     labels = canary_rows.restored(live.row_ids, truth, live.canaries).labels
@@ -93,18 +93,18 @@ def _analysed(
     except ValueError:
         if solution.pair is None:
             raise
-        # Pairs are the organizer's own columns: incomplete ones must not prevent the rest of the report.
+        # Incomplete pairs in the organizer's columns must not prevent the rest of the report.
         found = analyse(replace(inputs, solution=replace(solution, pair=None)))
-        return replace(found, facts=(*found.facts, "Pairs are left out: they are incomplete"))
+        return replace(found, facts=(*found.facts, "Pairs are omitted because they are incomplete"))
 
 
 def compare_ties(work: Work) -> dict[str, Any]:
-    """Compare neighbouring teams on the public leaderboard and, once it is settled, on the private one."""
+    """Compare adjacent teams on the public leaderboard and, once settled, on the private one."""
     work.report_progress(0, 0, "Reading the solution")
     version_id = TiesParameters.from_dict(work.parameters).scoring_version_id
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, version_id)
-        _ = version.solution  # loaded while the session is open
+        _ = version.solution  # load the solution while the session is open
         names = intake.other_labels(session, competition_id=version.competition_id)
         competition = session.get_one(Competition, version.competition_id)
         published = {"published_at": db.now(session).isoformat()} if ties.marks_itself(competition) else {}

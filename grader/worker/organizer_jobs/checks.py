@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import pandas  # noqa: F401 - imported before the memory is limited
+import pandas  # noqa: F401 - must be imported before memory is limited
 
 from grader import db
 from grader.crash_points import reach
@@ -36,7 +36,7 @@ from grader.worker.organizer_jobs.context import Work, problems_of
 from grader.worker.process.ending import memory_limited_beyond_now
 
 READING, LOOKING, STORING, TOTAL = 60, 85, 95, 100
-DATA_MEMORY_MB = 512  # in addition to the imports and the solution
+DATA_MEMORY_MB = 512  # added to the memory for imports and the solution
 
 NOTHING: dict[str, Any] = {
     "problems": [],
@@ -50,7 +50,7 @@ NOTHING: dict[str, Any] = {
 
 
 def check_solution(work: Work) -> dict[str, Any]:
-    """Check an uploaded solution; return its problems and columns; raise FileRejected for its header."""
+    """Check an uploaded solution; return problems and columns; reject an unreadable header."""
     asked = CheckParameters.from_dict(work.parameters)
     slug, version = _slug_and_corrected_version(work, asked)
     live = None if version is None else LiveSolution.load(work.storage, version)
@@ -63,8 +63,8 @@ def check_solution(work: Work) -> dict[str, Any]:
             solution = read_solution(
                 file, roles=roles, guessed=guessed, progress=lambda *rows: _tell_rows(work, *rows)
             )
-            # The reader may have dropped a guess. If only a few values contradict it, it stays in the form,
-            # so that nobody leaves out such a column by accident.
+            # The reader may have dropped a guessed role. If only a few values contradict it, the form still
+            # shows that role, so that organizers do not omit the column by accident.
             near_misses = {each.name: each.role for each in solution.near_misses}
             roles = solution.roles.by_column() | near_misses
             test = _test(work, asked, files, solution)
@@ -102,7 +102,7 @@ def _assessed(
         changes = _changes(work, live, solution, assessed)
     stored: dict[str, Any] = {}
     if not findings.stops(assessed.report["findings"]):
-        work.report_progress(STORING, TOTAL, "Storing what was read")
+        work.report_progress(STORING, TOTAL, "Storing the solution")
         kept = intake.keep(work.storage, assessed)
         stored = {"solution": kept.as_dict()} | kept.apart()
     return {"report": assessed.report} | stored | changes
@@ -129,14 +129,17 @@ def _slug_and_corrected_version(work: Work, asked: CheckParameters) -> tuple[str
         competition = session.get_one(Competition, work.competition_id)
         version = competition.live_scoring_version if asked.purpose is Purpose.CORRECTED else None
         if version is not None:
-            _ = version.solution  # loaded while the session is open
+            _ = version.solution  # load the solution while the session is open
         return competition.slug, version
 
 
 def _roles(
     asked: CheckParameters, guesses: tuple[ColumnGuess, ...], version: ScoringVersion | None
 ) -> tuple[dict[str, ColumnRole], Collection[str]]:
-    """Return each column's role (chosen, from the live solution, from the settings), and the guesses."""
+    """Return the role of each column, and the columns whose role is only a guess.
+
+    Roles come from the organizer's choice or else from the live solution, the settings or a guess.
+    """
     if asked.roles is not None:
         return asked.roles, ()
     guessed = {guess.name: guess.role for guess in guesses if guess.name}
@@ -144,7 +147,7 @@ def _roles(
     named = dict.fromkeys(wanted, ColumnRole.IDENTITY)
     if version is not None:
         named |= _roles_of(version)
-        if version.solution.report["label"] not in guessed:  # a new label: organizers choose it
+        if version.solution.report["label"] not in guessed:  # organizers must choose a new label
             named |= {name: ColumnRole.UNUSED for name, role in guessed.items() if role is ColumnRole.LABEL}
     roles = with_named(guessed, {name: role for name, role in named.items() if name in guessed})
     return roles, roles.keys() - named.keys()
@@ -174,16 +177,16 @@ def _tell_rows(work: Work, done: int, total: int) -> None:
 
 
 def check_settings(work: Work) -> dict[str, Any]:
-    """Check changed settings; raise UnusableSolution with all undefined cells.
+    """Check changed metric settings; raise UnusableSolution with all undefined cells.
 
-    In a draft, findings that stop a solution also stop changed settings.
+    In a draft, findings that block a solution also block changed settings.
     """
     asked = SettingsCheckParameters.from_dict(work.parameters)
     with work.database.read() as session:
         version = session.get_one(ScoringVersion, asked.live_scoring_version_id)
         described = version.solution.report
         is_draft = session.get_one(Competition, work.competition_id).state is CompetitionState.DRAFT
-    work.report_progress(0, 2, "Reading the solution in use")
+    work.report_progress(0, 2, "Reading the live solution")
     assessed = assessment.assess_settings(
         described,
         live=LiveSolution.load(work.storage, version),
@@ -198,7 +201,10 @@ def check_settings(work: Work) -> dict[str, Any]:
 
 
 def check_data(work: Work) -> dict[str, Any]:
-    """Check data files for leaks of the solution; each result is stored, another attempt does the rest."""
+    """Check data files for leaks of the solution.
+
+    Each result is stored immediately, so another attempt checks only the remaining files.
+    """
     work.report_progress(0, 0, "Reading the solution")
     checked: list[str] = []
     known: tuple[list[int], Hidden] | None = None
@@ -230,7 +236,7 @@ def check_data(work: Work) -> dict[str, Any]:
 
 
 def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
-    """Return the hidden values of all solutions together."""
+    """Return the combined hidden values of several solutions."""
     found: dict[tuple[str, str], list[Hidden]] = {}
     for solution in solutions:
         place = solution.row_ids_sha256, solution.prepared_sha256
@@ -238,7 +244,7 @@ def hidden_by(work: Work, solutions: Sequence[SolutionRow]) -> Hidden:
             row_ids = RowIds.from_bytes(work.storage.read(solution.row_ids_sha256))
             truth = Truth.from_bytes(work.storage.read(solution.prepared_sha256))
             found[place] = [_hidden(solution, row_ids, truth)]
-            if canaries := canary_rows.read(solution.canaries):  # a file with the true labels is also a leak
+            if canaries := canary_rows.read(solution.canaries):  # the original labels must not leak either
                 before = canary_rows.restored(row_ids, truth, canaries)
                 found[place].append(_hidden(solution, row_ids, before))
     first, *others = [each for hidden in found.values() for each in hidden]

@@ -1,4 +1,4 @@
-"""Jobs after the close: verify scores, pack the results bundle; commitments to solutions."""
+"""Jobs after the close: score verification, results bundle, commitments to solutions."""
 
 import hashlib
 import io
@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 def verify(work: Work) -> dict[str, Any]:
-    """Recompute the ranked submissions' scores; another attempt starts with the first unverified one.
+    """Recompute the scores of the ranked submissions, or resume an interrupted attempt.
 
-    Raises NothingToVerify, and OrganizerError if the stored solution has changed.
+    Raises NothingToVerify, or another OrganizerError if the stored solution has changed.
     """
     work.report_progress(0, 0, "Reading the solution")
     version_id = VerifyParameters.from_dict(work.parameters).scoring_version_id
@@ -56,7 +56,7 @@ def verify(work: Work) -> dict[str, Any]:
             return receipts.whole(session, submission=submission, version=version)
 
     def report_progress() -> None:
-        work.report_progress(len(verified.submission_ids), len(submissions), "Recounting submissions")
+        work.report_progress(len(verified.submission_ids), len(submissions), "Verifying submissions")
 
     def keep(verified: Verified) -> None:
         work.keep(verified.as_dict)
@@ -75,10 +75,10 @@ def verify(work: Work) -> dict[str, Any]:
 
 
 def bundle(work: Work) -> dict[str, Any]:
-    """Pack the newest final standings, with the solution if that was chosen; raise NotFinal.
+    """Pack the newest final standings and, if requested, the solution; raise NotFinal.
 
-    The solution is also stored separately, under its digest, for the page of a published one. A job without
-    the results does only that.
+    The solution is also stored separately under its digest, for the page of a published solution. A job
+    without results does only this.
     """
     asked = BundleParameters.from_dict(work.parameters)
     work.report_progress(0, 3, "Reading the solution")
@@ -94,7 +94,7 @@ def bundle(work: Work) -> dict[str, Any]:
     result = {"with_solution": asked.with_solution, "solution": digest}
     if not asked.with_results:
         return result
-    work.report_progress(1, 3, "Gathering the results")
+    work.report_progress(1, 3, "Collecting the results")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
         found = bundles.gather(session, competition=competition, with_receipts=asked.with_solution)
@@ -114,7 +114,7 @@ def bundle(work: Work) -> dict[str, Any]:
 
 
 def _packed(files: Mapping[str, bytes], *, folder: str) -> bytes:
-    """Return files as a ZIP archive with their checksums, the same bytes for the same files."""
+    """Return a reproducible ZIP archive of files with their checksums."""
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as entries:
@@ -126,7 +126,7 @@ def _packed(files: Mapping[str, bytes], *, folder: str) -> bytes:
 
 
 def with_digest(database: Database, storage: Storage, solution: Solution) -> str:
-    """Return a solution's digest; compute and write a missing digest or commitment."""
+    """Return a solution's digest; compute and store a missing digest or commitment."""
     if solution.digest is None or solution.commitment is None:
         digest, commitment = publication.committed(storage, solution=solution)
         with database.write() as session:
@@ -136,9 +136,9 @@ def with_digest(database: Database, storage: Storage, solution: Solution) -> str
 
 
 def write_missing_commitments(database: Database, storage: Storage, *, but: Collection[int] = ()) -> set[int]:
-    """Write the missing commitments of cloned solutions; return the ids of those with damaged blobs.
+    """Store missing commitments of cloned solutions; return the ids of damaged solutions.
 
-    Solutions in `but` are not tried again.
+    Solutions in `but` are not retried.
     """
     with database.read() as session:
         found = publication.without_commitment(session)
@@ -154,7 +154,7 @@ def write_missing_commitments(database: Database, storage: Storage, *, but: Coll
 
 
 def write_missing_files(database: Database, storage: Storage) -> None:
-    """Write the missing files of published solutions: backups do not contain them."""
+    """Write the missing files of published solutions, which backups do not contain."""
     with database.read() as session:
         found = publication.list_all(session)
     for solution in found:

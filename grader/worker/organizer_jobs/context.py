@@ -1,4 +1,4 @@
-"""Context of a running organizers' job: progress, interim results, yielding to other jobs."""
+"""Context of a running organizers' job: parameters, progress and interim results."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from grader.storage.stores import Storage
 
 PROGRESS_SECONDS = 0.5
 KEEP_SECONDS = 1.0
-# After this time, work with saved results yields to other organizers' jobs.
+# After this time, a job that has saved its interim results yields to other organizers' jobs.
 TURN_SECONDS = 30.0
 
 
@@ -29,8 +29,8 @@ class TurnOver(Exception):
 class Work:
     """A running job.
 
-    A handler opens only short sessions of `database`, reports its progress and returns its result. Long work
-    saves its interim results with `keep`; the next attempt gets them as `kept`.
+    A handler opens only short sessions of `database`, reports its progress and returns its result. A long
+    job saves interim results with `keep`; the next attempt receives them as `kept`.
     """
 
     job_id: int
@@ -48,7 +48,7 @@ class Work:
     _words: str = field(default="", init=False)
 
     def report_progress(self, done: int, total: int, words: str) -> None:
-        """Store the progress, at most every half second for the same words; raise WorkLost."""
+        """Store the progress, at most every half second if `words` is unchanged; raise WorkLost."""
         moment = time.monotonic()
         if words == self._words and moment - self._told_at < PROGRESS_SECONDS:
             return
@@ -57,7 +57,7 @@ class Work:
             raise WorkLost
 
     def keep(self, found: Callable[[], dict[str, Any]]) -> None:
-        """Save interim results, at most once a second; raise WorkLost, and TurnOver after half a minute."""
+        """Save interim results at most once a second; raise WorkLost, or TurnOver after 30 seconds."""
         moment = time.monotonic()
         if moment - self._kept_at < KEEP_SECONDS:
             return
@@ -72,7 +72,7 @@ Handler = Callable[[Work], dict[str, Any]]
 
 
 def problems_of(error: FileRejected | OrganizerError) -> list[dict[str, Any]]:
-    """Return an error's problems as JSON-ready data with a code and a message each."""
+    """Return an error's problems as JSON-ready data with codes and messages."""
     if isinstance(error, FileRejected):
         return [problem.as_dict() for problem in error.problems]
     sentences = getattr(error, "problems", (error.message,))

@@ -1,4 +1,4 @@
-"""Job that finds signs of probing and similar files from cached ranks."""
+"""Job that detects probing and similar files from cached ranks."""
 
 import hashlib
 import hmac
@@ -51,11 +51,11 @@ MAX_PICTURES = 50
 POINTS = 200
 KEPT_ORDERS = 32
 READING_SECONDS = 900
-"""Later, files without cached ranks are left to the next job, which finds more of them cached."""
+"""After this time, files without cached ranks are left to the next job, which finds more of them cached."""
 
 
 def look(work: Work) -> dict[str, Any]:
-    """Analyse the newest files of a competition."""
+    """Analyze the newest files of a competition."""
     work.report_progress(0, 0, "Reading the solution")
     with work.database.read() as session:
         competition = session.get_one(Competition, work.competition_id)
@@ -83,7 +83,7 @@ def look(work: Work) -> dict[str, Any]:
 
 
 class _Orders:
-    """Orders of files by submission, with the last few in memory."""
+    """Row orders of files by submission id; the most recently used are kept in memory."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class _Orders:
         self._until = time.monotonic() + READING_SECONDS
 
     def of(self, submission_id: int) -> FileOrder | None:
-        """Return the order of a file, None if it cannot be read, or not in time."""
+        """Return the order of a file, or None if it cannot be read in time."""
         sha256 = self._shas[submission_id]
         order = self._recent.pop(sha256, None) or self._kept(sha256) or self._read(sha256)
         if order is not None:
@@ -120,7 +120,7 @@ class _Orders:
         try:
             data = self._storage.read(sha256)
             read = read_submission(data, self._live.row_ids, other_labels=self._names)
-        except (FileRejected, BlobMissing):  # a pending file may be invalid, or deleted meanwhile
+        except (FileRejected, BlobMissing):  # a pending file may be invalid or have been deleted
             return None
         ranked = RankedFile.of(read)
         if self._ranks:
@@ -129,7 +129,7 @@ class _Orders:
 
 
 class _Looked:
-    """Results so far: sketches of the files, their teams, and the signs of the teams."""
+    """Intermediate results: the sketches and teams of all analyzed files."""
 
     def __init__(self, work: Work, live: LiveSolution, orders: _Orders, rows: IndexArray) -> None:
         self._work, self._orders, self._rows = work, orders, rows
@@ -143,10 +143,10 @@ class _Looked:
         self._followed: list[Followed] = []
 
     def team(self, team_id: int, sent: Sequence[File], total: int) -> FoundTeam | None:
-        """Analyse the files of a team, or a file of the organizers; return a listed team."""
+        """Analyze the files of a team or a file of the organizers; return the team if it is listed."""
         team, found = TeamFiles(self._identities, self._orders.of), []
         for file in sent:
-            self._work.report_progress(len(self.files), total, "Looking at the submissions")
+            self._work.report_progress(len(self.files), total, "Analysing the submissions")
             order = self._orders.of(file.submission_id)
             if order is None:
                 continue
@@ -170,7 +170,7 @@ class _Looked:
         )
 
     def pairs(self) -> list[FoundPair]:
-        """Return similar files of different teams, with similar files of organizers."""
+        """Return pairs of similar files from different teams, with similar files of the organizers."""
         known: dict[bytes, set[int]] = defaultdict(set)
         between: list[Match] = []
         for match in matches(self._sketches, self._teams):
@@ -183,7 +183,7 @@ class _Looked:
         return [self._pair(match, known, place) for place, match in enumerate(between[:MAX_PAIRS])]
 
     def canaries(self) -> FoundCanaries | None:
-        """Return the files that follow the canary rows, the least likely first; None without such rows."""
+        """Return files that follow the canary rows, least likely first, or None without canary rows."""
         if not self._coins.size:
             return None
         followers = [

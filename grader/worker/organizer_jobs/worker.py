@@ -1,4 +1,4 @@
-"""Run one organizer's job: claim it, extend its lease, record its result."""
+"""Execution of organizers' jobs: claim, lease extension, result."""
 
 import logging
 import threading
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class OrganizerWorker:
-    """Runs organizers' jobs in this process; running a job twice has the effect of running it once."""
+    """Runs organizers' jobs in this process; running a job twice is harmless."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class OrganizerWorker:
 
     @classmethod
     def of(cls, settings: Settings) -> "OrganizerWorker":
-        """Return a worker with its own connections, one of them for extending leases."""
+        """Return a worker with its own connections, including one for extending leases."""
         database = Database(settings.database(), pool_size=2)
         return cls(settings, database, open_storage(settings.storage()))
 
     @ending.shielded()
     def run(self, job_id: int) -> bool:
-        """Run a job; False if there was nothing to do or the lease was lost."""
+        """Run a job; return False if there was nothing to do or the lease was lost."""
         with self._database.write() as session:
             claim = organizer_jobs.claim(
                 session, job_id=job_id, now=db.now(session), lease=self._lease, holder=holders.name()
@@ -111,17 +111,19 @@ class OrganizerWorker:
             self._hand_back(claim)
             return None
         except WorkLost:
-            logger.info("Organizers' job %s was lost or dismissed.", claim.job_id)
+            logger.info("Organizers' job %s lost its lease or was dismissed.", claim.job_id)
             return None
         except (FileRejected, OrganizerError) as error:
             return Rejection(problems_of(error))
         except StorageUnavailable as error:
-            logger.warning("The storage could not be read; organizers' job %s waits: %s", claim.job_id, error)
+            logger.warning(
+                "The storage could not be read; organizers' job %s will be retried: %s", claim.job_id, error
+            )
             return Outage()
         except Exception:
             incident = leased_rows.new_incident()
             logger.exception(
-                "Incident %s: organizers' job %s (%s, attempt %s) broke.",
+                "Incident %s: organizers' job %s (%s, attempt %s) failed.",
                 incident,
                 claim.job_id,
                 claim.kind,
@@ -147,7 +149,7 @@ class OrganizerWorker:
 
     @contextmanager
     def _extended(self, claim: OrganizerClaim) -> Iterator[None]:
-        """Extend the lease repeatedly while the work runs."""
+        """Extend the lease repeatedly while the block runs."""
         done = threading.Event()
         thread = threading.Thread(target=self._keep, args=(claim, done), name="lease", daemon=True)
         thread.start()

@@ -1,1 +1,1 @@
-"""Tools of worker processes: children, limits, lanes and retries, names of holders, shares."""
+"""Process management: children, resource limits, lanes, retries, holder names, time shares."""

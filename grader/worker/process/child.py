@@ -1,4 +1,4 @@
-"""Child processes: start, request, end; the child's loop of responses."""
+"""Child processes: start, requests, termination, and the request loop of the child."""
 
 import contextlib
 import json
@@ -17,17 +17,17 @@ PIECE_BYTES = 1 << 20
 
 
 def running_module(module: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module with this Python."""
+    """Return the command that runs a module with the current Python interpreter."""
     return (sys.executable, "-P", "-m", module, *arguments)
 
 
 def without_secrets() -> dict[str, str]:
-    """Return the environment without the variables of this installation."""
+    """Return the environment without the variables that may contain secrets."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("FAIRBOARD_", "AWS_"))}
 
 
 class ChildProcess:
-    """A child process; the leader of a session is ended with all its own children."""
+    """A child process; a session leader is killed together with its own children."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class ChildProcess:
 
     @property
     def code(self) -> int | None:
-        """The exit code, negative for a signal, None while it runs."""
+        """The exit code, negative for a signal, or None while the process runs."""
         return self._process.poll()
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end; return whether the process has ended."""
+        """Wait for the process to end; return whether it has ended."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -69,20 +69,20 @@ class ChildProcess:
         return True
 
     def request_end(self) -> None:
-        """Request the end of the process."""
+        """Ask the process to end."""
         self._process.terminate()
 
     def signal_all(self, number: int) -> None:
-        """Send a signal to the process or, for the leader of a session, to all processes of the session."""
+        """Send a signal to the process or, for a session leader, to all processes of its group."""
         if self._leads_session:
-            # The system does not reuse ids at once.
+            # This is safe after the leader has ended, because the system does not reuse ids immediately.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
         else:
             self._process.send_signal(number)
 
     def stop(self) -> None:
-        """Request the end, from any thread; kill the process if it does not end soon."""
+        """Ask the process to end, and kill it if it does not end soon; thread-safe."""
         self.request_end()
         if not self.ends_within(HAND_BACK_SECONDS):
             self.signal_all(signal.SIGKILL)
@@ -96,7 +96,7 @@ class ChildProcess:
 
 
 class AnsweringProcess(ChildProcess):
-    """A child with line-based requests over a socket, which closes with this process."""
+    """A child that receives line-based requests over a socket, which closes with this process."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair()
@@ -108,9 +108,9 @@ class AnsweringProcess(ChildProcess):
                 raise
 
     def ask(self, question: bytes, *, files: Sequence[IO[bytes]] = (), seconds: float) -> bytes:
-        """Send a line, and open files with it; return the line that comes back.
+        """Send a request line and open files; return the response line.
 
-        Raises OSError if the child ends or does not answer in time; then it has to be closed.
+        Raises OSError if the child ends or does not respond in time; the caller must then close it.
         """
         self._socket.settimeout(seconds)
         descriptors = [file.fileno() for file in files]
@@ -120,7 +120,7 @@ class AnsweringProcess(ChildProcess):
         while not answer.endswith(b"\n"):
             piece = self._socket.recv(PIECE_BYTES)
             if not piece:
-                raise ConnectionResetError("The child has closed its end.")
+                raise ConnectionResetError("The child has closed the connection.")
             answer += piece
         return bytes(answer)
 
@@ -131,7 +131,7 @@ class AnsweringProcess(ChildProcess):
 
 
 class ChildDied(Exception):
-    """The child ended, or was ended after a timeout; `code` is its exit code."""
+    """The child ended or was killed after a timeout; `code` is its exit code."""
 
     def __init__(self, code: int | None) -> None:
         super().__init__(code)
@@ -139,7 +139,7 @@ class ChildDied(Exception):
 
 
 class RestartedChild:
-    """An answering process that starts with its first request, and again after its death."""
+    """An AnsweringProcess that starts with its first request and restarts after it has died."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
@@ -150,7 +150,7 @@ class RestartedChild:
 
     @property
     def process(self) -> AnsweringProcess | None:
-        """The current process, which may have ended; None in a forked process."""
+        """The current process, which may have ended, or None in a forked process."""
         return self._process if self._pid == os.getpid() else None
 
     @property
@@ -166,13 +166,13 @@ class RestartedChild:
             self._process = (
                 None if self.is_stopped else AnsweringProcess(self._command, environment=self._environment)
             )
-        if self._process is None or self.is_stopped:  # also by another thread during the start
+        if self._process is None or self.is_stopped:  # another thread may have called `stop` in the meantime
             self.close()
             raise ChildDied(None)
         return self._process
 
     def ask(self, question: Any, *, files: Sequence[IO[bytes]] = (), seconds: float) -> Any:
-        """Return the response to a request, both as JSON; raise ChildDied."""
+        """Send a JSON-serializable request and return the response; raise ChildDied."""
         process = self.start()
         limit = seconds + (0 if self._has_answered else START_SECONDS)
         try:
@@ -188,7 +188,7 @@ class RestartedChild:
         return answer
 
     def stop(self) -> None:
-        """Request the end of the process from another thread, and start no other."""
+        """Stop the process from another thread, and start no other."""
         self.is_stopped = True
         if self.process is not None:
             self.process.stop()
@@ -201,7 +201,7 @@ class RestartedChild:
 
 
 def answer_parent(answer: Callable[[Any, Sequence[int]], Any]) -> None:
-    """Answer requests, with their open files, until the parent closes the socket."""
+    """Respond to requests and their open files until the parent closes the socket."""
     with socket.socket(fileno=sys.stdin.fileno()) as parent:
         while True:
             question, files, _, _ = socket.recv_fds(parent, PIECE_BYTES, MOST_FILES)

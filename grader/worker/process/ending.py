@@ -1,7 +1,7 @@
-"""Ends of a worker process: limits of memory and time, and SIGTERM.
+"""Resource limits and SIGTERM handling of worker processes.
 
-On SIGTERM a scoring process hands its job back and exits. A transaction is never cut off: `Stopped` is raised
-in computations only, and whoever computes gives the job back.
+On SIGTERM a scoring process hands its job back and exits. `Stopped` is raised only during computations, so
+a transaction is never interrupted. The code that runs the computation hands the job back.
 """
 
 import resource
@@ -13,7 +13,7 @@ import psutil  # type: ignore[import-untyped]
 
 
 class Stopped(SystemExit):
-    """The process was asked to end."""
+    """The process received a request to end."""
 
 
 _asked = False
@@ -30,7 +30,7 @@ def limit_memory(megabytes: int) -> None:
 
 @contextmanager
 def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
-    """Limit the growth of this process's address space, unless a lower limit applies."""
+    """Limit how much this process's address space may grow, unless a lower limit applies."""
     before, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = psutil.Process().memory_info().vms + megabytes * 1024 * 1024
     known = [each for each in (before, hard) if each != resource.RLIM_INFINITY]
@@ -42,25 +42,25 @@ def memory_limited_beyond_now(megabytes: int) -> Iterator[None]:
 
 
 def end_process_after(seconds: int) -> None:
-    """End this process after `seconds`, even inside C code; 0 cancels the limit."""
+    """End this process after `seconds`, even in C code; 0 cancels the limit."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
 
 
 def end_process_after_cpu(seconds: float) -> None:
-    """End this process after this processor time, even inside C code; 0 cancels the limit."""
+    """End this process after `seconds` of CPU time, even in C code; 0 cancels the limit."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def end_on_request() -> None:
-    """Let SIGTERM end this process; only the main thread receives it."""
+    """Install the SIGTERM handler that ends this process; call it in the main thread."""
     signal.signal(signal.SIGTERM, _hear)
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Defer a request to end to the end of the block."""
+    """Defer SIGTERM to the end of the block."""
     global _shields
     _shields += 1
     try:
@@ -72,7 +72,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def exposed() -> Iterator[None]:
-    """Raise Stopped in this block on SIGTERM, also one that `shielded` deferred."""
+    """Raise Stopped in this block on SIGTERM, including a SIGTERM that `shielded` has deferred."""
     global _shields
     before, _shields = _shields, 0
     try:

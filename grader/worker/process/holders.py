@@ -1,4 +1,4 @@
-"""Name of a process that claims jobs, and whether such a process of this machine has died."""
+"""Names of processes that hold claims, and detection of dead processes on this machine."""
 
 import os
 import platform
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-START_TIME_TOLERANCE_SECONDS = 5  # the clock behind start times may be adjusted
+START_TIME_TOLERANCE_SECONDS = 5  # clock adjustments affect start times
 
 
 def name() -> str:
@@ -18,23 +18,24 @@ def name() -> str:
 
 @cache
 def machine() -> str:
-    """Return the common prefix of the names of all processes that this one can see."""
+    """Return the common name prefix of all processes that are visible to this one."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}:{Path('/proc/self/ns/pid').stat().st_ino}"  # a container sees its own processes only
+        # The namespace is included because a container sees only its own processes.
+        return f"{boot}:{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:
         return f"{platform.node()[:60]}:{uuid.getnode():012x}"
 
 
 def is_gone(holder: str) -> bool:
-    """Return whether a process of this machine has certainly ended; a stopped one has not."""
+    """Return whether a process on this machine has certainly ended; a suspended process has not."""
     _, pid_text, started_text = holder.rsplit("/", 2)
     pid = int(pid_text)
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return True
-        # Another process may have the same id now.
+        # The process id may have been reused.
         return bool(abs(process.create_time() - float(started_text)) > START_TIME_TOLERANCE_SECONDS)
     except psutil.NoSuchProcess:
         return not psutil.pid_exists(pid)
@@ -44,5 +45,5 @@ def is_gone(holder: str) -> bool:
 
 @cache
 def _name(pid: int) -> str:
-    """Return the name of this process; a forked child has another id and so another name."""
+    """Return the name of this process; the id is the cache key, which differs after a fork."""
     return f"{machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"

@@ -1,4 +1,4 @@
-"""Repeated work: background lanes, and retries of database writes."""
+"""Background lanes, which repeat a step, and retries of database writes."""
 
 import logging
 import threading
@@ -10,7 +10,8 @@ from typing import TypeVar
 from grader import db
 from grader.storage import disk
 
-PATIENCE_SECONDS = 10.0  # longer than a restart of PostgreSQL, shorter than a scoring's remaining time limit
+# This is longer than a restart of PostgreSQL, but shorter than the remaining time limit of a scoring job.
+PATIENCE_SECONDS = 10.0
 PAUSE_SECONDS = 0.5
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A step that returns whether it did something, and the pause after a failed or empty step."""
+    """A repeated step, which returns whether it did something, and the pause after idle steps."""
 
     name: str
     step: Callable[[], object]
@@ -29,7 +30,7 @@ class Lane:
 
 
 def start(lanes: Iterable[Lane], stop: threading.Event) -> list[threading.Thread]:
-    """Start a thread for each lane; no thread outlives the process."""
+    """Start a daemon thread for each lane."""
     threads = [
         threading.Thread(target=_repeat, args=(lane, stop), name=lane.name, daemon=True) for lane in lanes
     ]
@@ -39,7 +40,7 @@ def start(lanes: Iterable[Lane], stop: threading.Event) -> list[threading.Thread
 
 
 def join(threads: Iterable[threading.Thread], seconds: float) -> None:
-    """Wait for the ends of threads, at most this long in total."""
+    """Wait for all threads to end, for at most `seconds` in total."""
     end = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
@@ -56,17 +57,17 @@ def _repeat(lane: Lane, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             has_done_something = lane.step()
-        except Exception as error:  # nobody would notice an ended lane
-            log_error(error, f"The lane {lane.name} broke; it goes on")
+        except Exception as error:  # a lane must not end unnoticed
+            log_error(error, f"A step of the lane {lane.name} failed; the lane continues")
             has_done_something = False
         if not has_done_something:
             stop.wait(lane.pause_seconds)
 
 
 def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return the result of `write`; retry while the database or its disk is unavailable.
+    """Return the result of `write`; retry while the database is unavailable or its disk is full.
 
-    `write` must be idempotent: after a lost connection the effect of a COMMIT is unknown.
+    `write` must be idempotent because the effect of a COMMIT is unknown after the connection is lost.
     """
     end = time.monotonic() + patience_seconds
     is_told = False
@@ -77,11 +78,11 @@ def insist(write: Callable[[], T], *, patience_seconds: float = PATIENCE_SECONDS
             if not (db.is_unavailable(error) or disk.is_full(error)) or time.monotonic() >= end:
                 raise
             if not is_told:
-                logger.warning("The database cannot be written at the moment; retrying: %s", error)
+                logger.warning("Writing to the database failed; retrying: %s", error)
                 is_told = True
         time.sleep(PAUSE_SECONDS)
 
 
 def log_error(error: Exception, message: str) -> None:
-    """Log an error that ends no process, without a traceback if the database is unavailable."""
+    """Log a handled error, without a traceback if the database is unavailable."""
     logger.error("%s: %s", message, error, exc_info=None if db.is_unavailable(error) else error)

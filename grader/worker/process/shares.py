@@ -1,4 +1,4 @@
-"""Turns at a child process of all users, and each user's share of its time."""
+"""Fair sharing of a child process among users: turns and time shares."""
 
 import math
 import threading
@@ -10,13 +10,13 @@ from datetime import timedelta
 
 from grader.errors import ErrorKind, ParticipantError
 
-# Share of one person, so that nobody occupies the child.
+# Time share of one user, so that no user can occupy the child.
 SHARE_SECONDS = 15.0
 SHARE_PERIOD_SECONDS = 60.0
 
 
 class ShareUsed(ParticipantError):
-    """A person has another task in the child or has used their share of its time."""
+    """A user already has a task in the child or has used their share of its time."""
 
     public_name = "share_used"
     kind = ErrorKind.LIMITED
@@ -29,7 +29,7 @@ class ShareUsed(ParticipantError):
 
 
 class Shares:
-    """Each person's use of a child in the last minute; the child serves one person at a time."""
+    """Each user's recent use of a child process, which serves one user at a time."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class Shares:
 
     @contextmanager
     def hold(self, who: str | int | None) -> Iterator[bool]:
-        """Give a person the child for one task, False if the queue is full or too slow; raise ShareUsed."""
+        """Reserve the child; yield False if the queue is full or too slow; raise ShareUsed."""
         with self._lock:
             self._forget(time.monotonic())
             if who in self._present:
-                present = f"Another {self._noun} of yours is being {self._done}."
+                present = f"Another of your {self._noun}s is being {self._done}."
                 raise ShareUsed(present, 1, self._otherwise)
             self._require_rest(who)
             has_place = len(self._present) <= self._most_waiting
@@ -82,7 +82,9 @@ class Shares:
             left -= seconds
             frees = ended + SHARE_PERIOD_SECONDS - time.monotonic()
             if left < SHARE_SECONDS:
-                took = f"Your {self._noun}s took {SHARE_SECONDS:.0f} seconds to {self._verb} within a minute."
+                took = (
+                    f"Your {self._noun}s took {SHARE_SECONDS:.0f} seconds to {self._verb} in the last minute."
+                )
                 raise ShareUsed(took, frees, self._otherwise)
 
     def _note(self, who: str | int | None, seconds: float) -> None:

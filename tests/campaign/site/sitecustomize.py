@@ -1,4 +1,4 @@
-"""Python runs this at the start of every process of a service that a campaign breaks on purpose."""
+"""Startup hook of Python that applies a campaign's mutation in every process of the service."""
 
 import sys
 from pathlib import Path

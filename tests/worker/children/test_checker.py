@@ -1,4 +1,4 @@
-"""Checking files in a bounded child: what it answers, what ends it, and what it cannot reach."""
+"""Checks of files in a child process: results, time and memory limits, shares and isolation."""
 
 import os
 import signal
@@ -39,14 +39,14 @@ def checker(make_settings: Callable[..., Any]) -> Iterator[Checker]:
 
 @pytest.fixture(params=["sqlite"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'unused.db'}"  # nothing here asks a database
+    return f"sqlite:///{tmp_path / 'unused.db'}"  # These tests need no database.
 
 
 def check(checker: Checker, file: bytes, name: str = "a" * 64, who: int = 1) -> Checked | None:
     return checker.check(BytesIO(file), row_ids_sha256=name, open_row_ids=row_ids, who=who)
 
 
-def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_child(checker: Checker):
+def test_same_child_checks_clean_files_one_after_another(checker: Checker):
     assert check(checker, CLEAN) == Checked([], [])
     child = checker._child.process
     told = check(checker, CLEAN.replace(b"0.3", b"3"))
@@ -54,7 +54,7 @@ def test_a_clean_file_has_no_problems_and_the_next_one_is_checked_by_the_same_ch
     assert checker._child.process is child
 
 
-def test_all_problems_are_told_at_once(checker: Checker):
+def test_all_problems_are_reported_together(checker: Checker):
     told = check(checker, b"id,prediction\nr0,nan\nx,1\n")
     assert told is not None
     assert [problem["code"] for problem in told.problems] == [
@@ -64,10 +64,11 @@ def test_all_problems_are_told_at_once(checker: Checker):
     ]
 
 
-def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Checker):
+def test_columns_of_other_labels_are_recognized_per_file(checker: Checker):
     file = b"id,prediction,insult\nr2,0.1,\nr0,0.2,x\nr1,0.3,\n"
     ids = {"row_ids_sha256": "a", "open_row_ids": row_ids, "who": 1}
-    many = [f"obscène {number}" for number in range(20_000)]  # more than one piece of the socket
+    # These names exceed one message of the socket.
+    many = [f"obscène {number}" for number in range(20_000)]
     for names in (["insult"], [*many, "insult"]):
         told = checker.check(BytesIO(file), other_labels=names, **ids)
         assert told is not None and [note["code"] for note in told.notes] == ["columns_not_read"]
@@ -75,7 +76,7 @@ def test_columns_of_other_labels_are_known_by_name_from_file_to_file(checker: Ch
     assert told is not None and [each["code"] for each in told.problems] == ["unexpected_column"]
 
 
-def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Checker, tmp_path: Path):
+def test_files_on_disk_are_read_from_the_start(checker: Checker, tmp_path: Path):
     path = tmp_path / "clean.csv"
     path.write_bytes(CLEAN)
     with path.open("rb") as file:
@@ -83,7 +84,7 @@ def test_files_on_disk_and_in_memory_are_read_from_their_beginning(checker: Chec
         assert checker.check(file, row_ids_sha256="a", open_row_ids=row_ids, who=1) == Checked([], [])
 
 
-def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Checker):
+def test_ids_of_another_competition_replace_the_previous_ones(checker: Checker):
     assert check(checker, CLEAN) == Checked([], [])
     other = RowIds.of(["x"]).to_bytes()
     told = checker.check(BytesIO(CLEAN), row_ids_sha256="b" * 64, open_row_ids=lambda: BytesIO(other), who=1)
@@ -91,7 +92,7 @@ def test_another_competitions_ids_take_the_place_of_the_ones_before(checker: Che
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Checker):
+def test_dead_child_is_replaced(checker: Checker):
     assert check(checker, CLEAN)
     assert checker._child.process is not None
     checker._child.process.signal_all(signal.SIGKILL)
@@ -99,9 +100,7 @@ def test_a_child_that_dies_checks_nothing_and_is_followed_by_another(checker: Ch
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_file_that_takes_too_long_is_given_up(
-    checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_check_of_a_slow_file_is_aborted(checker: Checker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert check(checker, CLEAN)
     monkeypatch.setattr(checking, "ANSWER_SECONDS", 0.2)
     endless = tmp_path / "endless"
@@ -113,10 +112,10 @@ def test_a_file_that_takes_too_long_is_given_up(
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker):
+def test_excess_files_are_not_queued(checker: Checker):
     assert check(checker, CLEAN)
     answers: list[Checked | None] = []
-    with checker._shares.turn:  # somebody's file is being checked
+    with checker._shares.turn:  # Another user's file is being checked.
         threads = [
             threading.Thread(target=lambda n=n: answers.append(check(checker, CLEAN, who=n)))
             for n in range(9)
@@ -129,17 +128,17 @@ def test_some_files_wait_a_moment_and_more_are_not_queued(checker: Checker):
     assert check(checker, CLEAN) == Checked([], [])
 
 
-def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: Checker):
+def test_user_has_one_file_in_check_and_does_not_block_others(checker: Checker):
     assert check(checker, CLEAN)
     told: list[Checked | None] = []
     checker._shares.wait_seconds = 100
-    with checker._shares.turn:  # the child is busy
+    with checker._shares.turn:  # The child is busy.
         first = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=1)))
         first.start()
         while 1 not in checker._shares._present:
             time.sleep(0.001)
         for _ in range(5):
-            with pytest.raises(ShareUsed, match="Another file of yours is being checked"):
+            with pytest.raises(ShareUsed, match="Another of your files is being checked"):
                 check(checker, CLEAN, who=1)
         second = threading.Thread(target=lambda: told.append(check(checker, CLEAN, who=2)))
         second.start()
@@ -151,15 +150,13 @@ def test_a_person_has_one_file_in_the_check_and_keeps_nobody_else_out(checker: C
     assert check(checker, CLEAN, who=1)
 
 
-def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
-    checker: Checker, monkeypatch: pytest.MonkeyPatch
-):
+def test_user_has_a_share_of_the_childs_time_per_minute(checker: Checker, monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
     monkeypatch.setattr(shares, "time", clock)
     monkeypatch.setattr(checker, "_ask", lambda *_: setattr(clock, "now", clock.now + 6.0))
     for _ in range(3):
-        check(checker, CLEAN, who=1)  # three times 6 seconds
-    with pytest.raises(ShareUsed, match="took 15 seconds to check within a minute") as used:
+        check(checker, CLEAN, who=1)  # Each of the three checks takes 6 seconds.
+    with pytest.raises(ShareUsed, match="took 15 seconds to check in the last minute") as used:
         check(checker, CLEAN, who=1)
     assert used.value.retry_after == timedelta(seconds=48)
     check(checker, CLEAN, who=2)
@@ -167,7 +164,7 @@ def test_of_the_childs_time_one_person_gets_a_share_in_a_minute(
     check(checker, CLEAN, who=1)
 
 
-def test_the_child_is_told_nothing_about_the_installation(
+def test_child_receives_no_settings_of_the_installation(
     make_settings: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://secret")
@@ -180,7 +177,7 @@ def test_the_child_is_told_nothing_about_the_installation(
     assert b"secret" not in environment
 
 
-def test_memory_has_a_limit(make_settings: Callable[..., Any]):
+def test_memory_is_limited(make_settings: Callable[..., Any]):
     checker = Checker(make_settings(scoring_memory_mb=256))
     try:
         ids = RowIds.of(str(place) for place in range(1_000_000))

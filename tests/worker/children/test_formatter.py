@@ -1,4 +1,4 @@
-"""Formatting in a child: hostile texts, shares, storage of the HTML, and pages that format nothing."""
+"""Formatting in a child process: hostile texts, shares, stored HTML, and pages."""
 
 import io
 import os
@@ -28,8 +28,9 @@ from grader.worker.process.shares import ShareUsed
 from tests.services.figures.test_pictures import png
 
 HERE = "/competitions/toxicity"
-NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for it
-TABLE = "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "|\n" * 5000 + "\n"  # each short row is filled with cells
+NESTED = r"\mathrm(" * 40  # math_core takes 2^n time for this text.
+# Each short row is filled with cells.
+TABLE = "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "|\n" * 5000 + "\n"
 
 
 @pytest.fixture
@@ -40,29 +41,27 @@ def formatter() -> Iterator[Formatter]:
 
 
 @pytest.mark.parametrize("text", [f"Let ${NESTED}$ be.\n\n**x** <b>", TABLE * 9], ids=["formula", "table"])
-def test_a_text_that_takes_too_long_ends_the_child_and_is_shown_as_it_was_written(
-    formatter: Formatter, text: str
-):
+def test_slow_text_ends_the_child_and_is_shown_unformatted(formatter: Formatter, text: str):
     drawn = formatter.format(text)
     assert drawn.faults == (TOO_COMPLEX,)
     assert drawn.html == plain(text) and "<b>" not in drawn.html
-    assert formatter.format("**x**").html == "<p><strong>x</strong></p>\n"  # by a new child
+    assert formatter.format("**x**").html == "<p><strong>x</strong></p>\n"  # A new child formats this text.
 
 
-def test_a_text_whose_html_is_far_longer_is_shown_as_it_was_written(formatter: Formatter):
+def test_text_with_much_longer_html_is_shown_unformatted(formatter: Formatter):
     text = f"[a]: http://a/{'x' * 2000}\n\n{'[a] ' * 600}"
     drawn = formatter.format(text)
     assert (drawn.html, drawn.faults) == (plain(text), (TOO_COMPLEX,))
 
 
-def test_a_text_that_was_formatted_is_not_formatted_again(formatter: Formatter):
+def test_formatted_text_is_not_formatted_again(formatter: Formatter):
     first = formatter.format("$x$")
     formatter.close()
     assert formatter.format("$x$") is first
     assert formatter._child.process is None
 
 
-def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(formatter: Formatter, monkeypatch):
+def test_child_killed_from_outside_is_not_the_texts_fault(formatter: Formatter, monkeypatch):
     formatter.format("x")
     assert formatter._child.process is not None
     os.kill(formatter._child.process.pid, signal.SIGSTOP)
@@ -73,7 +72,7 @@ def test_a_child_that_is_ended_from_outside_is_no_fault_of_the_text(formatter: F
     assert formatter.format("y").faults == ()
 
 
-def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch):
+def test_user_has_a_share_of_the_childs_time(formatter: Formatter, monkeypatch):
     monkeypatch.setattr(shares, "SHARE_SECONDS", 1e-9)
     formatter.format("a", who=1)
     with pytest.raises(ShareUsed, match="Your texts took"):
@@ -81,13 +80,13 @@ def test_a_person_gets_a_share_of_the_child(formatter: Formatter, monkeypatch):
     formatter.format("c", who=2)
     with (
         formatter._shares.hold(3),
-        pytest.raises(ShareUsed, match="Another text of yours is being formatted"),
+        pytest.raises(ShareUsed, match="Another of your texts is being formatted"),
     ):
         formatter.format("d", who=3)
-    assert "a" in formatter.format("a", who=1).html  # known
+    assert "a" in formatter.format("a", who=1).html  # This text is already formatted.
 
 
-def test_pages_show_a_hostile_text_and_never_format(arena, monkeypatch):
+def test_pages_show_a_hostile_text_without_formatting_it(arena, monkeypatch):
     news = Announcement(body=f"News ${NESTED}$", title="News")
     with arena.database.write() as session:
         competition = arena.competition(
@@ -101,14 +100,14 @@ def test_pages_show_a_hostile_text_and_never_format(arena, monkeypatch):
     for path in ("/", HERE, f"{HERE}/join", f"{HERE}/evaluation", f"{HERE}/data"):
         assert reader.get(path).status_code == 200
     assert time.process_time() - started < 10
-    assert "**Be** fair." in reader.get(f"{HERE}/join").text  # as it was written
+    assert "**Be** fair." in reader.get(f"{HERE}/join").text  # The text is shown unformatted.
     monkeypatch.undo()
     arena.format_texts()
     assert "<strong>Be</strong> fair." in reader.get(f"{HERE}/join").text
     assert "# Hi" in reader.get(HERE).text
 
 
-def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena):
+def test_saved_text_is_formatted_immediately_and_stored_until_it_changes(arena):
     root = arena.person("Root", is_admin=True)
     arena.competition()
     api = "/api/v1/competitions/toxicity/organize"
@@ -126,7 +125,7 @@ def test_what_is_saved_is_formatted_at_once_and_stays_until_it_changes(arena):
     assert client.get(HERE).text.count('<img src="/competitions/toxicity/figures/p.png?version=') == 2
 
 
-def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the_second_time(
+def test_text_that_kills_its_child_blocks_no_other_row_and_fails_on_the_second_attempt(
     arena, formatter: Formatter, monkeypatch
 ):
     arena.competition(overview="bad")
@@ -148,7 +147,7 @@ def test_a_text_whose_child_is_killed_blocks_no_other_row_and_fails_for_good_the
         assert formatted_texts.waiting(session, limit=9) == []
 
 
-def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena):
+def test_new_figure_keeps_the_html_of_texts_without_figures(arena):
     arena.competition(rules="*old*")
     with arena.database.write() as session:
         competition = lookup.get(session, slug="toxicity")
@@ -171,7 +170,7 @@ def test_a_new_figure_keeps_the_html_of_texts_without_figures(arena):
     assert waiting.texts == ("![P](p.png)",)
 
 
-def test_html_is_recorded_only_for_the_text_that_was_formatted(arena):
+def test_html_is_recorded_only_for_the_formatted_text(arena):
     arena.competition(overview="*old*")
     with arena.database.read() as session:
         [waiting] = formatted_texts.waiting(session, limit=9)
@@ -183,7 +182,7 @@ def test_html_is_recorded_only_for_the_text_that_was_formatted(arena):
         assert session.scalars(select(Competition)).one().formatted is None
 
 
-def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena):
+def test_unformatted_change_by_an_older_release_is_shown_unformatted(arena):
     arena.competition(rules="*old*")
     arena.format_texts()
     with arena.database.write() as session:
@@ -192,6 +191,6 @@ def test_an_unstored_change_of_an_older_process_is_shown_as_it_was_written(arena
     assert "*new*" in page and "old" not in page
 
 
-def test_the_web_loads_no_converter_for_stored_texts():
+def test_web_loads_no_converter_for_stored_texts():
     code = "import sys, webapp.app; sys.exit('math_core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path.cwd(), check=False).returncode == 0

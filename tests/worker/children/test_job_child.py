@@ -1,4 +1,4 @@
-"""Job children: limits, restarts, ends of parents, and organizers' jobs in processes that may die."""
+"""Job children: memory and time limits, restarts, orphaned processes, and organizers' jobs."""
 
 import os
 import signal
@@ -94,23 +94,23 @@ def scoring_processes() -> list[psutil.Process]:
     return [child for child in children if "grader.worker.children.job_program" in child.cmdline()]
 
 
-def test_more_memory_than_the_limit_is_refused():
+def test_allocation_beyond_the_memory_limit_fails():
     assert python(GREEDY).stdout == "refused\n"
 
 
-def test_a_process_ends_at_its_time_limit_even_inside_one_call():
+def test_process_ends_at_its_time_limit_even_inside_one_call():
     assert python(ENDLESS).returncode < 0
 
 
 @on_sqlite
 @pytest.mark.parametrize("program", [SCORING, WORKING], ids=["scoring", "an organizers' job"])
-def test_a_child_ends_when_its_parent_is_gone(service, program: str):
+def test_child_ends_with_its_parent(service, program: str):
     pid = int(python(program, service.settings.environment()).stdout)
     eventually(lambda: has_ended(pid), "the end of the process")
 
 
 @on_sqlite
-def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(service):
+def test_child_scores_consecutive_jobs_and_is_restarted_after_death(service):
     competition = service.competition()
     accepted = [service.submit(competition, seed=seed) for seed in range(3)]
     with JobChild(service.settings) as child:
@@ -125,7 +125,7 @@ def test_a_child_scores_one_job_after_another_and_is_started_again_when_it_died(
 
 
 @on_sqlite
-def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, job: OrganizerJob):
+def test_sweeper_runs_a_waiting_check_in_a_separate_process(service, job: OrganizerJob):
     stop = threading.Event()
     sweeper = threading.Thread(target=Sweeper(service.settings, service.database).run, args=(stop,))
     sweeper.start()
@@ -139,11 +139,11 @@ def test_the_sweeper_has_a_waiting_check_done_in_a_process_of_its_own(service, j
 
 
 @on_sqlite
-def test_a_process_that_is_killed_leaves_the_job_to_the_next(service, job: OrganizerJob):
+def test_job_of_a_killed_process_can_be_claimed_again(service, job: OrganizerJob):
     blob = next(Path(service.settings.data_dir).rglob(job.parameters["file"]["sha256"]))
     kept = blob.read_bytes()
     blob.unlink()
-    os.mkfifo(blob)  # whoever opens it waits
+    os.mkfifo(blob)  # Opening the FIFO blocks.
     child = JobChild(service.settings)
     outcome: list[bool] = []
     lane = threading.Thread(target=lambda: outcome.append(child.organize(job.id)))
@@ -157,6 +157,7 @@ def test_a_process_that_is_killed_leaves_the_job_to_the_next(service, job: Organ
     blob.unlink()
     blob.write_bytes(kept)
     with service.database.write() as session:
-        now = service.now + timedelta(days=36_500)  # the process extended the lease by the clock of today
+        # The process extended the lease by today's clock.
+        now = service.now + timedelta(days=36_500)
         again = organizer_jobs.claim(session, job_id=job.id, now=now)
     assert again is not None and again.attempt == 2

@@ -1,4 +1,4 @@
-"""Data files that cost too much, looked through by the real child, under its real bounds."""
+"""Checks of expensive data files by a real child process under its real limits."""
 
 import gzip
 import io
@@ -35,7 +35,7 @@ def add(service, competition: Competition, data: bytes) -> OrganizerJob:
 
 
 def checked(service, competition: Competition, data: bytes, **settings) -> DataFile:
-    """Have a file looked through by a child of its own."""
+    """Check a file in a child process of its own."""
     job = add(service, competition, data)
     assert JobChild(service.settings.model_copy(update=settings)).organize(job.id)
     return found(service, competition)
@@ -47,12 +47,12 @@ def found(service, competition: Competition) -> DataFile:
 
 
 def of_empty_lists(count: int) -> bytes:
-    """A document that takes 64 bytes of memory for each three of its own, and packed next to nothing."""
+    """Return a well-compressed document that needs 64 bytes of memory per 3 bytes of text."""
     return gzip.compress(b"[" + b"[]," * count + b"[]]", compresslevel=1)
 
 
 def of_many_files(count: int) -> bytes:
-    """An archive whose files cost time and hold nothing."""
+    """Return an archive of files that take time to open and contain almost nothing."""
     packed = io.BytesIO()
     inner = gzip.compress(gzip.compress(b"a,b\n1,2\n"))
     with zipfile.ZipFile(packed, "w") as archive:
@@ -61,57 +61,57 @@ def of_many_files(count: int) -> bytes:
     return packed.getvalue()
 
 
-def test_a_file_that_takes_more_than_its_memory_is_held_and_says_so(service, competition: Competition):
-    """It would find room in the memory of its process: 700 MB for the file, where 512 may be used."""
+def test_file_that_exceeds_its_memory_limit_is_held_back_with_a_reason(service, competition: Competition):
+    """Use a file of 700 MB: more than the file's limit of 512 MB, less than the process's limit."""
     file = checked(service, competition, of_empty_lists(10_000_000), scoring_memory_mb=8192)
     assert file.check_state is DataCheckState.HELD
-    assert checks.found_in(file).unopened == ("x was not checked: it takes too much memory to be read",)
+    assert checks.found_in(file).unopened == ("x was not checked: reading it takes too much memory",)
 
 
-def test_a_file_that_finds_room_in_its_memory_is_looked_through(service, competition: Competition):
+def test_file_within_its_memory_limit_is_checked(service, competition: Competition):
     assert checked(service, competition, of_empty_lists(1_500_000)).check_state is DataCheckState.PASSED
 
 
-def test_a_small_file_has_more_time_than_its_share(service, competition: Competition):
-    """30 kB would have two thousandths of a second."""
+def test_small_file_has_a_minimum_time(service, competition: Competition):
+    """Use a file of 30 kB, whose proportional time would be two milliseconds."""
     file = checked(service, competition, of_many_files(200))
     assert file.check_state is DataCheckState.PASSED
     assert file.findings["tables"] == 201
 
 
 @pytest.mark.long
-def test_a_check_that_runs_out_of_its_time_leaves_the_file_held(service, competition: Competition):
+def test_file_is_held_back_if_its_check_exceeds_the_time_limit(service, competition: Competition):
     file = checked(service, competition, of_many_files(199_000))
     assert file.check_state is DataCheckState.HELD
     told = checks.found_in(file).unopened
-    assert any("cannot be checked within 20 seconds of processor time" in each for each in told), told
+    assert any("cannot be checked within 20 seconds of CPU time" in each for each in told), told
 
 
 @pytest.mark.parametrize("lost_before", [2, pytest.param(0, marks=pytest.mark.long)])
-def test_a_check_whose_process_is_ended_every_time_leaves_the_file_held(
+def test_file_is_held_back_if_every_check_process_is_killed(
     service, competition: Competition, lost_before: int
 ):
-    """SIGALRM is what ends a process whose time limit is over, whatever it is busy with.
+    """End each process with SIGALRM, as at the time limit.
 
-    Each process takes long to start: in the short run two were lost before, as the table says.
+    Starting a process takes long, so the short run pretends that two were lost before.
     """
     job = add(service, competition, b"id,text\n")
     blob = next(Path(service.settings.data_dir).rglob(found(service, competition).sha256))
     blob.unlink()
-    os.mkfifo(blob)  # whoever opens it waits
+    os.mkfifo(blob)  # Opening the FIFO blocks.
     with service.database.write() as session:
         session.execute(update(OrganizerJob).values(attempt_count=lost_before))
     for attempt in range(lost_before + 1, 4):
         _ended_by_its_alarm(service, job, attempt)
         with service.database.write() as session:
             session.execute(update(OrganizerJob).values(lease_until=service.now))
-    assert JobChild(service.settings).organize(job.id)  # finds that there is nothing more to try
+    assert JobChild(service.settings).organize(job.id)  # No attempts are left.
     with service.database.write() as session:
         assert session.get_one(OrganizerJob, job.id).state is JobState.FAILED
         assert checks.request_all(session, now=service.now) == 0
     file = found(service, competition)
     assert file.check_state is DataCheckState.HELD
-    assert "its check broke (incident " in checks.found_in(file).unopened[0]
+    assert "its check failed (incident " in checks.found_in(file).unopened[0]
 
 
 def _ended_by_its_alarm(service, job: OrganizerJob, attempt: int):

@@ -1,4 +1,4 @@
-"""The job that diagnoses a submission: twins and pairs of the organizer are compared, or left out."""
+"""The job that diagnoses a submission: twins and pairs are compared or omitted."""
 
 import random
 from collections.abc import Callable
@@ -30,7 +30,7 @@ ROLES = {
 
 
 def solution_rows(roles: tuple[str, str], *, is_complete: bool) -> list[tuple[Any, ...]]:
-    """Return 200 rows that are scored, and 40 ignored ones that are twenty pairs."""
+    """Return 200 scored rows and 40 ignored ones that form twenty pairs."""
     dice = random.Random(3)
     rows: list[tuple[Any, ...]] = [
         (f"s{row}", dice.randint(0, 1), dice.randint(0, 1), "", "", "Public" if row % 2 else "Private")
@@ -43,7 +43,7 @@ def solution_rows(roles: tuple[str, str], *, is_complete: bool) -> list[tuple[An
 
 
 def diagnosed(arena, rows: list[tuple[Any, ...]]):
-    """Return what the job finds on the public rows of a file that scores the second role lower."""
+    """Return the report on the public rows of a file that lowers the second role's predictions."""
     text = "\n".join(["id,target,cat,pair,role,Usage", *(",".join(map(str, row)) for row in rows)])
     solution = read_solution(text.encode(), roles=ROLES)
     stored = intake.store(arena.storage, solution, split_key=b"key", identities=("cat",))
@@ -84,19 +84,19 @@ def arena(make_arena: Callable[..., Any]):
     return make_arena()
 
 
-def test_fuzzed_twins_among_the_ignored_rows_are_compared_by_every_metric(arena):
+def test_ignored_fuzzed_twins_are_compared_by_every_metric(arena):
     found = diagnosed(arena, solution_rows(("original", "fuzzed"), is_complete=True)).as_dict()
     shift = found["fuzzed"]["shifts"][0]
     assert (shift["rows"], shift["lowered"]) == (20, 20)
     assert "pairs" not in found
 
 
-def test_pairs_of_pro_and_anti_get_their_rate(arena):
+def test_pro_and_anti_pairs_have_a_rate(arena):
     found = diagnosed(arena, solution_rows(("anti", "pro"), is_complete=True)).as_dict()
     assert (found["pairs"]["rates"][0]["pairs"], found["pairs"]["rates"][0]["higher"]) == (20, 20)
 
 
-def test_incomplete_pairs_leave_the_rest_to_be_said_and_are_told_of(arena):
+def test_incomplete_pairs_are_omitted_with_a_message(arena):
     report = diagnosed(arena, solution_rows(("anti", "pro"), is_complete=False))
     assert "pairs" not in report.as_dict()
-    assert "Pairs are left out: they are incomplete" in report.facts
+    assert "Pairs are omitted because they are incomplete" in report.facts

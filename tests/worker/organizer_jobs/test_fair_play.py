@@ -1,4 +1,4 @@
-"""The job of fair play: killed and done again, from kept ranks, with files that wait or cannot be read."""
+"""The fair play job: kept ranks, restarts, and files that are pending or unreadable."""
 
 from datetime import timedelta
 from random import Random
@@ -29,7 +29,7 @@ def file_of(values) -> bytes:
 
 @pytest.fixture
 def competition(service):
-    """Five teams, the last of which sends the first one's order; its file still waits for its score."""
+    """Five teams; the last one submits the first one's order and is still pending."""
     competition = service.competition()
     generator = np.random.default_rng(5)
     drawn = generator.normal(size=(4, ROWS))
@@ -52,7 +52,7 @@ def done(service, job: OrganizerJob) -> Report:
     return Report.from_dict(job.result)
 
 
-def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(service, competition):
+def test_copy_of_another_teams_file_is_found_while_pending(service, competition):
     found = done(service, requested(service, competition))
     assert (found.file_count, found.team_count, found.unread_count, found.older_count) == (5, 5, 0, 0)
     [pair] = found.pairs
@@ -61,7 +61,7 @@ def test_a_copy_of_another_teams_file_is_found_although_it_still_waits(service, 
     assert all(x == y for x, y in pair.points)
 
 
-def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept(service, competition):
+def test_kept_ranks_replace_reading_files(service, competition):
     expected = done(service, requested(service, competition))
     with service.database.read() as session:
         found, _ = report.newest_files(session, competition=competition, rows=ROWS)
@@ -70,9 +70,7 @@ def test_ranks_that_are_kept_are_not_read_again_and_those_that_are_read_are_kept
     assert done(service, requested(service, competition)) == expected
 
 
-def test_files_that_cannot_be_read_are_counted_and_left_out(
-    service, competition, monkeypatch: pytest.MonkeyPatch
-):
+def test_unreadable_files_are_counted_and_omitted(service, competition, monkeypatch: pytest.MonkeyPatch):
     service.submit(competition, user="fay", csv=b"id,prediction\nr0,nan\n")
     found = done(service, requested(service, competition))
     assert (found.file_count, found.unread_count, len(found.pairs)) == (5, 1, 1)
@@ -82,13 +80,13 @@ def test_files_that_cannot_be_read_are_counted_and_left_out(
     assert done(service, requested(service, competition)).unread_count == 6
 
 
-def test_only_the_newest_files_are_looked_through(service, competition, monkeypatch: pytest.MonkeyPatch):
+def test_only_the_newest_files_are_examined(service, competition, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(report, "MAX_FILES", 3)
     found = done(service, requested(service, competition))
     assert (found.file_count, found.older_count, found.pairs) == (3, 2, [])
 
 
-def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(service, competition):
+def test_team_with_more_files_than_fit_in_memory_is_examined(service, competition):
     generator = np.random.default_rng(6)
     for number in range(fair_play.KEPT_ORDERS + 8):
         file = file_of(generator.normal(size=ROWS))
@@ -97,10 +95,8 @@ def test_a_team_of_more_files_than_are_held_in_memory_is_looked_through(service,
     assert (found.file_count, found.unread_count) == (fair_play.KEPT_ORDERS + 13, 0)
 
 
-def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_other_does(
-    service, solution_csv, monkeypatch
-):
-    # One honest file in a thousand competitions follows the coins by chance: not here.
+def test_only_files_made_from_the_leaked_solution_follow_the_canary_rows(service, solution_csv, monkeypatch):
+    # By chance, an honest file follows the coins in one of a thousand competitions. The seed avoids this.
     monkeypatch.setattr(canary_rows, "SystemRandom", lambda: Random(6))
     request = CanaryRequest(count=40, from_scored=True)
     assessed = assessment.assess(
@@ -124,7 +120,7 @@ def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_oth
         service.submit(competition, user="ada", csv=file_of(leaked)),
         service.submit(competition, user="bob", csv=file_of(0.5 * leaked + 0.5 * generator.random(ROWS))),
     ]
-    service.score(sent[0])  # the other still waits
+    service.score(sent[0])  # The other file is still pending.
 
     found = done(service, requested(service, competition)).canaries
 
@@ -134,5 +130,5 @@ def test_a_file_made_from_the_leaked_solution_follows_the_canary_rows_and_no_oth
     assert found.followers[0].chance == pytest.approx(1 / 137_846_528_820)
 
 
-def test_without_canary_rows_none_are_looked_for(service, competition):
+def test_report_without_canary_rows_has_no_canary_section(service, competition):
     assert done(service, requested(service, competition)).canaries is None

@@ -1,4 +1,4 @@
-"""Organizers' jobs in a worker: results, problems, exceptions, and processes that die."""
+"""Organizers' jobs in a worker: results, problems, exceptions and killed processes."""
 
 import time
 from datetime import timedelta
@@ -41,7 +41,7 @@ def run(service, job: OrganizerJob, handler: Handler, **options) -> OrganizerJob
         return found
 
 
-def test_what_a_handler_returns_is_the_result(service):
+def test_handlers_return_value_is_the_result(service):
     def handler(work: Work) -> dict[str, Any]:
         work.report_progress(1, 2, "Reading the file")
         return {"seen": work.parameters["file"]}
@@ -58,7 +58,7 @@ def test_what_a_handler_returns_is_the_result(service):
         FileRejected("solution", [Problem("empty_file", "No row is Public.")]),
     ],
 )
-def test_an_error_for_the_organizer_is_told_with_its_problems(service, error: Exception):
+def test_rejection_stores_its_message_and_problems(service, error: Exception):
     def handler(work: Work) -> dict[str, Any]:
         raise error
 
@@ -67,7 +67,7 @@ def test_an_error_for_the_organizer_is_told_with_its_problems(service, error: Ex
     assert [problem["message"] for problem in job.problems] == ["No row is Public."]
 
 
-def test_any_other_exception_is_an_incident_and_tried_again(service):
+def test_other_exception_is_an_incident_and_is_retried(service):
     def handler(work: Work) -> dict[str, Any]:
         raise ZeroDivisionError
 
@@ -75,7 +75,7 @@ def test_any_other_exception_is_an_incident_and_tried_again(service):
     assert (job.state, job.error_count) == (JobState.WAITING, 1)
 
 
-def test_work_that_takes_longer_than_the_lease_keeps_it(service):
+def test_work_longer_than_the_lease_keeps_it(service):
     lease = timedelta(seconds=0.4)
 
     def handler(work: Work) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def test_work_that_takes_longer_than_the_lease_keeps_it(service):
     assert (job.state, job.attempt_count) == (JobState.DONE, 1)
 
 
-def test_a_job_that_is_put_away_stops_its_work(service):
+def test_dismissed_job_stops_its_work(service):
     competition = service.competition()
     job = add(service, competition)
 
@@ -95,12 +95,12 @@ def test_a_job_that_is_put_away_stops_its_work(service):
             mine = organizer_jobs.get(session, competition=competition, job_id=job.id)
             organizer_jobs.dismiss(session, job=mine, now=service.now)
         work.report_progress(1, 2, "Reading the file")
-        raise AssertionError("nobody waits for this")
+        raise AssertionError("the dismissed job continued")
 
     assert run(service, job, handler).state is JobState.FAILED
 
 
-def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up(service):
+def test_next_attempt_continues_from_kept_results(service):
     started_from: list[int] = []
 
     def handler(work: Work) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up
         if done == 5:
             return {"done": done}
         work.keep(lambda: {"done": done + 1})
-        raise SystemExit("killed")  # as with kill -9: nothing is recorded
+        raise SystemExit("killed")  # Nothing is recorded, as after kill -9.
 
     job = add(service, service.competition())
     for _ in range(5):
@@ -120,7 +120,7 @@ def test_the_next_attempt_goes_on_from_what_was_kept_and_no_progress_is_given_up
     assert (job.state, job.result) == (JobState.DONE, {"done": 5})
 
 
-def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
+def test_long_work_yields_to_other_jobs_and_continues_from_kept_results(
     service, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(work_module, "TURN_SECONDS", -1.0)
@@ -144,7 +144,7 @@ def test_long_work_lets_other_jobs_go_first_and_goes_on_from_what_it_kept(
     assert kept == [0, 1, 2]
 
 
-def test_within_a_second_it_is_not_asked_again_what_was_found(service):
+def test_interim_results_are_requested_at_most_once_a_second(service):
     asked: list[int] = []
 
     def found() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checking an organizer's solution: what the report holds, what stops, what a correction changes."""
+"""Checks of an organizer's solution: reports, stopping findings, and corrections."""
 
 import hashlib
 import random
@@ -33,7 +33,7 @@ def draft(service) -> Competition:
 
 @pytest.fixture
 def check(service) -> Callable[..., OrganizerJob]:
-    """A function that uploads a file, does the job of checking it, and returns that job."""
+    """A function that uploads a file, runs its check, and returns the job."""
 
     def check(competition: Competition, csv: bytes, *, test: bytes | None = None, roles=None) -> OrganizerJob:
         with service.database.write() as session:
@@ -79,7 +79,7 @@ def ids_csv(rows: int = 400) -> bytes:
     return ("id,text\n" + "".join(f"r{row},x\n" for row in range(rows))).encode()
 
 
-def test_a_drafts_solution_is_reported_stored_and_accepted(
+def test_drafts_solution_is_reported_stored_and_accepted(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     job = check(draft, solution_csv(), test=ids_csv())
@@ -98,7 +98,7 @@ def test_a_drafts_solution_is_reported_stored_and_accepted(
     assert len(live.solution.digest) == 64
 
 
-def test_columns_for_diagnosis_are_kept_in_the_truth(
+def test_diagnosis_columns_are_stored_with_the_solution(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     header, *lines = solution_csv().decode().splitlines()
@@ -114,7 +114,7 @@ def test_columns_for_diagnosis_are_kept_in_the_truth(
     ]
 
 
-def test_roles_can_be_chosen_and_decide(draft: Competition, check, solution_csv: Callable[..., bytes]):
+def test_chosen_roles_override_the_guess(draft: Competition, check, solution_csv: Callable[..., bytes]):
     job = check(draft, solution_csv())
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
     assert roles["muslim"] is ColumnRole.IDENTITY
@@ -122,20 +122,20 @@ def test_roles_can_be_chosen_and_decide(draft: Competition, check, solution_csv:
     assert [line["name"] for line in again.result["report"]["identities"]] == ["female"]
     none = check(draft, solution_csv(), roles=roles | {"toxicity": ColumnRole.UNUSED})
     assert [problem["code"] for problem in none.result["problems"]] == ["missing_label"]
-    assert len(none.result["columns"]) == 5  # so that they can be changed
+    assert len(none.result["columns"]) == 5  # The roles can still be changed.
 
 
-def test_what_is_unscorable_stops_it_in_words(
+def test_unscorable_solution_is_stopped_with_an_explanation(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     job = check(draft, solution_csv(rows=40))
     assert job.result["solution"] is None
     assert any("No identity has at least 25 positive" in text for text in messages(job, "stop"))
-    with pytest.raises(NotAcceptable, match="problems that you must fix"):
+    with pytest.raises(NotAcceptable, match="Fix them"):
         accept(service, draft, job)
 
 
-def test_rows_sorted_by_label_stop_it(draft: Competition, check, solution_csv: Callable[..., bytes]):
+def test_rows_sorted_by_label_stop_the_check(draft: Competition, check, solution_csv: Callable[..., bytes]):
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     [text] = messages(check(draft, "\n".join([header, *lines]).encode()), "stop")
@@ -154,7 +154,7 @@ def test_rows_sorted_by_label_stop_it(draft: Competition, check, solution_csv: C
         ),
     ],
 )
-def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
+def test_split_by_a_bit_of_the_id_or_its_hash_stops_the_check(
     draft: Competition, check, solution_csv: Callable[..., bytes], bit: Callable[[int], int], told: str
 ):
     header, *lines = solution_csv(usage=False).decode().splitlines()
@@ -167,10 +167,10 @@ def test_a_split_by_a_bit_of_the_id_or_its_hash_stops_it(
     assert [
         text for text in texts if text.startswith(f"The {told} alone predicts Usage with an AUC of 1.000")
     ]
-    assert all("leave Usage out" in text for text in texts)
+    assert all("omit Usage" in text for text in texts)
 
 
-def test_a_test_file_in_the_order_of_the_labels_stops_it(
+def test_test_file_in_label_order_stops_the_check(
     draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     _, *lines = solution_csv().decode().splitlines()
@@ -180,7 +180,7 @@ def test_a_test_file_in_the_order_of_the_labels_stops_it(
     assert text.startswith("The row number in test.csv alone predicts the label")
 
 
-def test_a_test_file_with_other_ids_or_the_label_stops_it(
+def test_test_file_with_other_ids_or_the_label_stops_the_check(
     draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     test = ids_csv(399).replace(b"id,text", b"id,toxicity") + b"extra,x\n"
@@ -188,10 +188,10 @@ def test_a_test_file_with_other_ids_or_the_label_stops_it(
     assert len(texts) == 3
     assert any("lacks 1 id of the solution: 'r399'" in text for text in texts)
     assert any("has 1 id that the solution lacks: 'extra'" in text for text in texts)
-    assert any("column 'toxicity', which is to stay hidden" in text for text in texts)
+    assert any("secret column 'toxicity'" in text for text in texts)
 
 
-def test_the_data_files_test_csv_is_compared_without_asking(
+def test_existing_data_file_test_csv_is_compared_automatically(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     with service.database.write() as session:
@@ -208,7 +208,7 @@ def test_the_data_files_test_csv_is_compared_without_asking(
     assert "test.csv lacks 1 id" in text
 
 
-def test_blanks_thresholds_and_overlaps_are_warned_of(
+def test_blanks_thresholds_and_overlaps_cause_warnings(
     draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     csv = solution_csv(identities=("female", "muslim", "twin")).decode()
@@ -221,18 +221,18 @@ def test_blanks_thresholds_and_overlaps_are_warned_of(
     rows[9][1], rows[10][1] = "0.49999999999999994", "0.5"
     job = check(draft, "\n".join([header, *map(",".join, rows)]).encode())
     texts = " ".join(messages(job, "warning") + messages(job, "note"))
-    assert "7 rows of 400 have no identity annotation at all" in texts
-    assert "'toxicity': 1 value less than a millionth below 0.5, such as 0.49999999999999994" in texts
+    assert "7 rows of 400 have no identity annotation." in texts
+    assert "'toxicity' has 1 value less than a millionth below 0.5, such as 0.49999999999999994" in texts
     assert "exactly at the threshold count as true: 'toxicity' (1)." in texts
-    assert "Every row that mentions 'muslim' mentions 'twin' too" in texts
+    assert "Every row that mentions 'muslim' also mentions 'twin'" in texts
 
 
-def test_a_file_that_is_no_table_is_rejected(draft: Competition, check):
+def test_file_that_is_not_a_table_is_rejected(draft: Competition, check):
     job = check(draft, b"PAR1 and more")
     assert (job.state, [problem["code"] for problem in job.problems]) == (JobState.REJECTED, ["not_csv"])
 
 
-def test_settings_that_changed_since_ask_for_another_check(
+def test_changed_settings_require_another_check(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     job = check(draft, solution_csv())
@@ -244,11 +244,11 @@ def test_settings_that_changed_since_ask_for_another_check(
             actor=SHELL,
             now=service.now,
         )
-    with pytest.raises(NotAcceptable, match="settings have changed"):
+    with pytest.raises(NotAcceptable, match="settings changed"):
         accept(service, draft, job)
 
 
-def test_a_solution_that_was_accepted_can_be_accepted_again(
+def test_accepted_solution_can_be_accepted_again(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     job = check(draft, solution_csv())
@@ -258,7 +258,7 @@ def test_a_solution_that_was_accepted_can_be_accepted_again(
 
 
 def corrected(csv: bytes) -> bytes:
-    """r0 changes its label, r1 an identity, r2 moves from Public to Private, r4 is ignored."""
+    """Change r0's label and an identity of r1; move r2 from Public to Private; ignore r4."""
     lines = csv.decode().splitlines()
     cells = [line.split(",") for line in lines]
     cells[1][1] = "1" if cells[1][1] == "0" else "0"
@@ -268,7 +268,7 @@ def corrected(csv: bytes) -> bytes:
     return "\n".join(map(",".join, [cells[0], *reversed(cells[1:])])).encode()
 
 
-def test_a_correction_tells_what_changed_row_by_row(service, check, solution_csv: Callable[..., bytes]):
+def test_correction_lists_the_changes_by_row(service, check, solution_csv: Callable[..., bytes]):
     competition = service.competition()
     job = check(competition, corrected(solution_csv()))
     changes = job.result["changes"]
@@ -298,22 +298,22 @@ def spoilt(csv: bytes, column: str, value: str, line: int = 21) -> bytes:
     return "\n".join([*lines[: line - 1], ",".join(cells), *lines[line:]]).encode()
 
 
-def test_an_identity_that_one_value_speaks_against_stops_a_draft_until_somebody_chooses(
+def test_identity_with_one_invalid_value_stops_a_draft_until_its_role_is_chosen(
     draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     csv = spoilt(solution_csv(), "muslim", "-1")
     job = check(draft, csv)
     assert job.result["solution"] is None
-    assert any("'muslim' was not taken as an identity. Line 21" in text for text in messages(job, "stop"))
+    assert any("'muslim' was not used as an identity. Line 21" in text for text in messages(job, "stop"))
     roles = {each["name"]: ColumnRole(each["role"]) for each in job.result["columns"]}
-    assert roles["muslim"] is ColumnRole.IDENTITY  # what the form proposes keeps the fault in sight
+    assert roles["muslim"] is ColumnRole.IDENTITY  # The form proposes the role, so the problem stays visible.
     again = check(draft, csv, roles=roles)
     assert [problem["lines"] for problem in again.result["problems"]] == [[21]]
     chosen = check(draft, csv, roles=roles | {"muslim": ColumnRole.UNUSED})
     assert chosen.result["solution"] is not None
 
 
-def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told(
+def test_identity_of_the_settings_keeps_its_role_and_its_problem_is_reported(
     service, draft: Competition, check, solution_csv: Callable[..., bytes]
 ):
     with service.database.write() as session:
@@ -329,30 +329,31 @@ def test_an_identity_that_the_settings_name_keeps_its_role_and_its_fault_is_told
     assert (problem["code"], problem["lines"]) == ("identity_out_of_range", [21])
 
 
-def test_a_correction_never_loses_an_identity_or_the_label_without_a_word(
+def test_correction_never_drops_an_identity_or_the_label_silently(
     service, check, solution_csv: Callable[..., bytes]
 ):
     names = ("female", "muslim", "rare")
     csv = solution_csv(identities=names)
     competition = service.competition(csv=csv, identities=("female", "muslim"))
     job = check(competition, spoilt(csv, "rare", "-1"))
-    assert [problem["lines"] for problem in job.result["problems"]] == [[21]]  # also outside the score
+    # This applies also to identities outside the score.
+    assert [problem["lines"] for problem in job.result["problems"]] == [[21]]
     header, *lines = csv.decode().splitlines()
     without = "\n".join(",".join([*line.split(",")[:4], line.split(",")[-1]]) for line in [header, *lines])
     assert (
-        "1 identity column that this file lacks: 'rare'"
+        "lacks 1 identity column of the live solution: 'rare'"
         in messages(check(competition, without.encode()), "warning")[0]
     )
     renamed = check(competition, csv.replace(b"toxicity", b"target", 1))
     assert [problem["code"] for problem in renamed.result["problems"]] == ["missing_label"]
 
 
-def test_a_correction_without_changes_says_so(service, check, solution_csv: Callable[..., bytes]):
+def test_correction_without_changes_is_reported_as_such(service, check, solution_csv: Callable[..., bytes]):
     job = check(service.competition(), solution_csv())
     assert (job.result["changes"]["rows"], job.result["changes"]["columns"]) == (0, [])
 
 
-def test_a_correction_with_other_ids_or_identities_is_told_why_not(
+def test_correction_with_other_ids_or_identities_is_explained(
     service, check, solution_csv: Callable[..., bytes]
 ):
     competition = service.competition()
@@ -363,7 +364,9 @@ def test_a_correction_with_other_ids_or_identities_is_told_why_not(
     assert "no identity column 'muslim'" in renamed.result["problems"][0]["message"]
 
 
-def test_a_leak_of_a_live_competition_no_longer_stops(service, check, solution_csv: Callable[..., bytes]):
+def test_leak_of_a_live_competition_does_not_stop_a_correction(
+    service, check, solution_csv: Callable[..., bytes]
+):
     header, *lines = solution_csv().decode().splitlines()
     lines.sort(key=lambda line: line.split(",")[1])
     csv = "\n".join([header, *lines]).encode()

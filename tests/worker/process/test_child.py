@@ -1,4 +1,4 @@
-"""Child processes: what they answer, and that each way to end them ends them."""
+"""Child processes: responses to requests, and every way to end a process."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def echo() -> Iterator[AnsweringProcess]:
 
 @pytest.fixture
 def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]]:
-    """A factory of children that ignore the request to end, with the id of what each has started."""
+    """A factory of children that ignore SIGTERM, with the process id of each one's child."""
     started: list[ChildProcess] = []
 
     def start(**options) -> tuple[ChildProcess, int]:
@@ -69,12 +69,12 @@ def stubborn(tmp_path: Path) -> Iterator[Callable[..., tuple[ChildProcess, int]]
             os.kill(int(path.read_text()), signal.SIGKILL)
 
 
-def test_each_question_has_its_answer_however_long_it_is(echo: AnsweringProcess):
+def test_each_request_has_its_response_at_any_length(echo: AnsweringProcess):
     for question in (b"one", b"", b"x" * 3_000_000, b"last"):
         assert echo.ask(question + b"\n", seconds=HANG_SECONDS) == question + b"\n"
 
 
-def test_open_files_come_with_their_question(echo: AnsweringProcess):
+def test_open_files_are_passed_with_their_request(echo: AnsweringProcess):
     with TemporaryFile() as first, TemporaryFile() as second:
         for file, content in ((first, b" of"), (second, b" two")):
             file.write(content)
@@ -83,12 +83,12 @@ def test_open_files_come_with_their_question(echo: AnsweringProcess):
     assert echo.ask(b"none\n", seconds=HANG_SECONDS) == b"none\n"
 
 
-def test_an_answer_that_does_not_come_in_time_is_an_error(echo: AnsweringProcess):
+def test_late_response_is_an_error(echo: AnsweringProcess):
     with pytest.raises(TimeoutError):
         echo.ask(b"wait\n", seconds=0.1)
 
 
-def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: AnsweringProcess):
+def test_dead_child_is_an_error_with_an_exit_code(echo: AnsweringProcess):
     assert echo.code is None
     echo.signal_all(signal.SIGKILL)
     assert echo.ends_within(HANG_SECONDS)
@@ -97,12 +97,12 @@ def test_a_child_that_has_died_is_an_error_and_its_code_is_known(echo: Answering
     assert echo.code == -signal.SIGKILL
 
 
-def test_a_child_that_is_asked_to_end_ends_and_need_not_be_killed(echo: AnsweringProcess):
+def test_child_that_ends_on_request_is_not_killed(echo: AnsweringProcess):
     echo.stop()
     assert echo.code == -signal.SIGTERM
 
 
-def test_a_child_that_does_not_end_when_it_is_asked_is_killed(
+def test_child_that_ignores_the_request_is_killed(
     stubborn: Callable[..., tuple[ChildProcess, int]], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(children, "HAND_BACK_SECONDS", 0.1)
@@ -112,7 +112,7 @@ def test_a_child_that_does_not_end_when_it_is_asked_is_killed(
     assert process.code == -signal.SIGKILL
 
 
-def test_the_leader_of_a_session_is_ended_with_what_it_started(
+def test_session_leader_is_ended_with_its_descendants(
     stubborn: Callable[..., tuple[ChildProcess, int]],
 ):
     process, grandchild = stubborn(leads_session=True)
@@ -124,7 +124,7 @@ def test_the_leader_of_a_session_is_ended_with_what_it_started(
     assert not has_ended(grandchild)
 
 
-def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[ChildProcess, int]]):
+def test_descendants_of_a_dead_leader_are_ended(stubborn: Callable[..., tuple[ChildProcess, int]]):
     process, grandchild = stubborn(leads_session=True)
     os.kill(process.pid, signal.SIGKILL)
     assert process.ends_within(HANG_SECONDS)
@@ -133,17 +133,17 @@ def test_what_a_dead_leader_has_left_is_ended_too(stubborn: Callable[..., tuple[
     eventually(lambda: has_ended(grandchild), "the end of the grandchild")
 
 
-def test_closing_twice_and_stopping_what_has_ended_do_nothing(echo: AnsweringProcess):
+def test_repeated_close_and_stop_do_nothing(echo: AnsweringProcess):
     echo.close()
     echo.close()
     echo.stop()
     assert echo.code == -signal.SIGKILL
 
 
-def test_a_program_that_cannot_be_started_leaves_nothing_open():
+def test_failed_start_leaves_nothing_open():
     with pytest.raises(FileNotFoundError):
         AnsweringProcess(("/nowhere/at/all",), environment={})
 
 
-def test_a_module_runs_by_this_python_and_finds_nothing_beside_it():
+def test_module_command_uses_this_python_and_a_safe_path():
     assert running_module("grader.x", "1") == (sys.executable, "-P", "-m", "grader.x", "1")

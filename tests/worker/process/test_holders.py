@@ -1,4 +1,4 @@
-"""Whether the process that holds a claim is gone."""
+"""Detection of whether the process that holds a claim is gone."""
 
 import os
 import subprocess
@@ -15,13 +15,13 @@ def name_of(process: psutil.Process) -> str:
     return f"{holders.machine()}/{process.pid}/{process.create_time():.2f}"
 
 
-def test_this_process_is_there_under_a_name_that_fits_its_column():
+def test_running_process_is_found_by_a_name_that_fits_its_column():
     assert holders.name() == name_of(psutil.Process())
     assert not holders.is_gone(holders.name())
     assert len(holders.name()) <= 120
 
 
-def test_a_forked_child_has_a_name_of_its_own():
+def test_forked_child_has_its_own_name():
     holders.name()
     code = (
         "import os; from grader.worker.process import holders; name = holders.name(); "
@@ -33,7 +33,7 @@ def test_a_forked_child_has_a_name_of_its_own():
 
 
 @pytest.mark.parametrize("is_reaped", [False, True])
-def test_a_process_that_was_killed_is_gone_before_its_parent_takes_notice(is_reaped: bool):
+def test_killed_process_is_gone_before_its_parent_reaps_it(is_reaped: bool):
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     name = name_of(psutil.Process(process.pid))
     assert not holders.is_gone(name)
@@ -44,11 +44,11 @@ def test_a_process_that_was_killed_is_gone_before_its_parent_takes_notice(is_rea
     process.communicate()
 
 
-def test_another_process_under_the_same_id_is_not_the_holder():
+def test_another_process_with_the_same_id_is_not_the_holder():
     assert holders.is_gone(f"{holders.machine()}/{os.getpid()}/{psutil.Process().create_time() - 60:.2f}")
 
 
-def test_a_process_that_is_stopped_is_not_gone():
+def test_suspended_process_is_not_gone():
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         found = psutil.Process(process.pid)
         found.suspend()

@@ -1,4 +1,4 @@
-"""Insisting: what is known is written when the database is back, and nothing else is done twice."""
+"""Retries of database writes: transient errors are retried, others are raised."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch):
 
 
 def failing(*errors: Exception) -> Callable[[], str]:
-    """Return something that raises these errors one after the other, and then succeeds."""
+    """Return a function that raises these errors one after the other and then succeeds."""
     left: Iterator[Exception] = iter(errors)
 
     def write() -> str:
@@ -25,13 +25,13 @@ def failing(*errors: Exception) -> Callable[[], str]:
     return write
 
 
-def test_a_database_that_is_away_or_has_no_room_is_asked_again(caplog: pytest.LogCaptureFixture):
+def test_unavailable_or_full_database_is_retried(caplog: pytest.LogCaptureFixture):
     away, full = psycopg.OperationalError("The connection is gone."), OSError(28, "No space left on device")
     assert insist(failing(away, full, away)) == "written"
     assert len(caplog.records) == 1
 
 
-def test_an_error_of_another_kind_comes_through_at_once():
+def test_other_error_is_raised_immediately():
     write = failing(ZeroDivisionError(), ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         insist(write)
@@ -40,6 +40,6 @@ def test_an_error_of_another_kind_comes_through_at_once():
     assert insist(write) == "written"
 
 
-def test_patience_ends():
+def test_retries_end():
     with pytest.raises(psycopg.OperationalError):
         insist(failing(psycopg.OperationalError()), patience_seconds=0)
