@@ -1,8 +1,8 @@
-"""The score with the signature of MLE-bench's grader for the Jigsaw competition.
+"""The score with the interface of MLE-bench's grader for the Jigsaw competition.
 
 MLE-bench calls ``grade(submission, answers)`` with two data frames. Its own grader rounds the predictions to
-0 and 1 before it computes AUCs, so that almost all pairs are ties; this one ranks them as they are, as the
-competition did.
+0 and 1 before it computes AUCs, so almost all pairs are ties. This grader ranks the original predictions, as
+the competition did.
 """
 
 from __future__ import annotations
@@ -36,37 +36,38 @@ def grade(
     identity_columns: Sequence[str] = IDENTITIES,
     p: float = -5,
 ) -> float:
-    """Return the score of a submission: AUCs of the predictions, and not of their thresholds.
+    """Return the score of a submission, computed from the predictions without thresholding.
 
     Parameters
     ----------
     submission : DataFrame
-        ``id`` and ``prediction`` for every row of the answers, in any order. A column ``toxicity`` is taken
-        for the predictions if there is no other, as MLE-bench's grader does to grade its own answers.
+        ``id`` and ``prediction`` for every row of the answers, in any order. If there is no column
+        ``prediction``, a column ``toxicity`` is used, as MLE-bench's grader does to grade its own answers.
     answers : DataFrame
-        ``id``, ``toxicity`` and the identities, all from 0 to 1, where 0.5 and above is yes. A blank identity
-        means that it is not mentioned.
+        ``id``, ``toxicity`` and the identities, with values from 0 to 1. Values of at least 0.5 count as
+        positive or mentioned. Blank identities count as not mentioned.
     identity_columns : sequence of str, optional
-        By default the nine of the competition.
+        The identities in the score; by default, the nine identities of the competition.
     p : float, optional
-        The power of the means over the identities.
+        The exponent of the power means over the identities.
 
     Returns
     -------
     float
-        In [0, 1], the same bits as `grader.kaggle.score` gives. The two frames are left as they are.
+        The score, in [0, 1], identical to the last bit to that of `grader.kaggle.score`. The two data frames
+        are not modified.
 
     Raises
     ------
     ParticipantVisibleError
         If the submission cannot be scored.
     ValueError
-        If the answers are at fault, or the score is undefined on them.
+        If the answers are invalid, or the score is undefined for them.
 
     Examples
     --------
-    All predictions are below 0.5, but in the right order. MLE-bench's own grader sees only ties, and scores
-    0.5:
+    All predictions are below 0.5 but in the right order. MLE-bench's own grader treats all pairs as ties and
+    returns 0.5:
 
     >>> import pandas as pd
     >>> answers = pd.DataFrame(

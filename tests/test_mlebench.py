@@ -1,4 +1,4 @@
-"""MLE-bench's signature gives our number, and not that of thresholded predictions."""
+"""MLE-bench signature: same score, without thresholds on predictions."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def submission(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_scikit_learn(predictions: pd.Series, answers: pd.DataFrame) -> float:
-    """Return the competition's formula, by scikit-learn, for predictions in the order of the answers."""
+    """Return the competition's formula, computed with scikit-learn, for ordered predictions."""
     label = answers["toxicity"] >= 0.5
     terms = [roc_auc_score(label, predictions)]
     inside = [answers[name] >= 0.5 for name in IDENTITIES]
@@ -35,7 +35,7 @@ def with_scikit_learn(predictions: pd.Series, answers: pd.DataFrame) -> float:
     return float(np.mean(terms))
 
 
-def test_the_grade_is_the_score_of_the_library(submission: pd.DataFrame, answers: pd.DataFrame):
+def test_grade_equals_the_librarys_score(submission: pd.DataFrame, answers: pd.DataFrame):
     report = bias_report(
         answers["toxicity"], submission["prediction"], {name: answers[name] for name in IDENTITIES}
     )
@@ -44,24 +44,24 @@ def test_the_grade_is_the_score_of_the_library(submission: pd.DataFrame, answers
     assert grade(submission.sample(frac=1, random_state=1), answers) == report.score
 
 
-def test_it_is_the_formula_of_the_competition_and_not_that_of_thresholds(
+def test_grade_is_the_competitions_formula_and_not_that_of_thresholds(
     submission: pd.DataFrame, answers: pd.DataFrame
 ):
     rounded = (submission["prediction"] >= 0.5).astype(float)
     found = grade(submission, answers)
     assert found == pytest.approx(with_scikit_learn(submission["prediction"], answers), abs=1e-12)
-    thresholded = with_scikit_learn(rounded, answers)  # what MLE-bench's own grader computes
+    thresholded = with_scikit_learn(rounded, answers)  # MLE-bench's own grader returns this value.
     assert found - thresholded > 0.1
     assert grade(submission.assign(prediction=rounded), answers) == pytest.approx(thresholded, abs=1e-12)
 
 
-def test_the_answers_grade_themselves_with_1_and_stay_as_they_are(answers: pd.DataFrame):
+def test_answers_grade_themselves_with_1_and_are_not_changed(answers: pd.DataFrame):
     before = answers.copy()
     assert grade(answers, answers) == 1
     pd.testing.assert_frame_equal(answers, before)
 
 
-def test_a_wrong_submission_is_the_participants_error(submission: pd.DataFrame, answers: pd.DataFrame):
+def test_invalid_submission_is_the_participants_error(submission: pd.DataFrame, answers: pd.DataFrame):
     with pytest.raises(ParticipantVisibleError, match="Missing from the submission: 1 id"):
         grade(submission[1:], answers)
     with pytest.raises(ParticipantVisibleError, match="no column `prediction`"):

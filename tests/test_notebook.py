@@ -40,7 +40,7 @@ def demo(service, dataset: Dataset) -> Competition:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_notebook_goes_from_data_to_a_rank(service, demo, live_site, tmp_path: Path, monkeypatch, capsys):
+def test_notebook_runs_from_data_to_a_rank(service, demo, live_site, tmp_path: Path, monkeypatch, capsys):
     rival = b"id,prediction\n" + b"".join(b"%d,0.5\n" % (7_000_000 + row) for row in range(2000))
     service.score(service.submit(demo, user="bob", csv=rival))
     monkeypatch.chdir(tmp_path)
@@ -55,7 +55,7 @@ def test_the_notebook_goes_from_data_to_a_rank(service, demo, live_site, tmp_pat
     assert "rank 1 with 0." in capsys.readouterr().out
 
 
-def test_the_notebook_is_stored_without_outputs():
+def test_notebook_is_stored_without_outputs():
     found = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(found)
     code = [cell for cell in found.cells if cell.cell_type == "code"]

@@ -1,6 +1,6 @@
 """Command groups: lazy import of subcommands, exit codes of errors, shell completion.
 
-Exit code 2 means that a file was rejected, so usage errors, for which click uses 2, end with 1.
+Exit code 2 means that a file was rejected. Usage errors, for which click uses 2, therefore exit with 1.
 """
 
 import os
@@ -17,13 +17,13 @@ from grader.errors import FairboardError
 
 REJECTED = 2
 SERVER = "FAIRBOARD_SERVER"
-NAMES_SERVER = "grader.cli.names_server"  # key of a context: whether the command line names a server
-WHOLE = 200  # characters, more than any first sentence has
+NAMES_SERVER = "grader.cli.names_server"  # context key: whether the command line names a server
+WHOLE = 200  # characters; longer than any first sentence
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The module that defines a command under its name, its summary, and the extra that it needs."""
+    """The module, summary and required extra of a command."""
 
     module: str
     summary: str
@@ -44,14 +44,14 @@ def imported(module: str, attribute: str, words: str, extra: str) -> click.Comma
 def lacking(error: ModuleNotFoundError, words: str, extra: str) -> click.ClickException:
     """Return the error for a missing package of an extra."""
     return click.ClickException(
-        f"`{words}` needs {error.name}, which is not installed: Install the wheel that "
-        f"`make wheel` builds with all that the {extra} needs, pip install "
-        f"'./fairboard-VERSION-py3-none-any.whl[{extra}]', or run `make setup` in a checkout."
+        f"`{words}` needs {error.name}, which is not installed. Install the wheel that "
+        f"`make wheel` builds, with its extra `{extra}` (pip install "
+        f"'./fairboard-VERSION-py3-none-any.whl[{extra}]'), or run `make setup` in a checkout."
     )
 
 
 class SubcommandGroup(click.Group):
-    """A group whose help shows the whole first sentence of each command."""
+    """A group whose help shows the full first sentence of each command."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -61,9 +61,10 @@ class SubcommandGroup(click.Group):
 
 
 class PartlyLocalGroup(SubcommandGroup):
-    """A group of commands over HTTP, with further commands that only work on the local installation.
+    """A group of HTTP commands with additional commands for the local installation.
 
-    `local` maps each of these to its module and summary; help and completion import none of them.
+    `local` maps each additional command to its module and summary. Help and completion do not import these
+    modules.
     """
 
     def __init__(self, *args: Any, local: Mapping[str, tuple[str, str]], **options: Any) -> None:
@@ -84,7 +85,8 @@ class PartlyLocalGroup(SubcommandGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if ctx.meta.get(NAMES_SERVER) and args and args[0] in self._local and "--help" not in args:
             click.echo(
-                f"{ctx.info_name} {args[0]} works on this machine, not on the site of {SERVER}.", err=True
+                f"{ctx.info_name} {args[0]} works on the installation of this machine, not on a remote site.",
+                err=True,
             )
         return super().resolve_command(ctx, args)
 
@@ -111,7 +113,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a line, and record whether the line names a server."""
+        """Resolve the command, and record whether the command line names a server."""
         words = args[: args.index("--")] if "--" in args else args
         names_server = any(word == "--server" or word.startswith("--server=") for word in words)
         ctx.meta[NAMES_SERVER] = names_server or bool(os.environ.get(SERVER))
@@ -124,7 +126,7 @@ class CommandGroup(click.Group):
         return imported(entry.module, cmd_name, cmd_name, entry.extra)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the name of a command without importing any."""
+        """Complete command names without importing any command."""
         found = [(name, each.summary) for name, each in self._entries.items() if name.startswith(incomplete)]
         items = [CompletionItem(name, help=summary) for name, summary in found]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -156,9 +158,8 @@ def _exit_codes() -> Iterator[None]:
 
 
 def _fail(error: FairboardError) -> NoReturn:
-    from grader.files.reading.problems import (
-        FileRejected,  # loads pandas, which a usage error need not wait for
-    )
+    # This import loads pandas, which usage errors do not need.
+    from grader.files.reading.problems import FileRejected
 
     if not isinstance(error, FileRejected):
         raise click.ClickException(error.message) from error
@@ -172,7 +173,7 @@ def _fail(error: FairboardError) -> NoReturn:
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script that completes `fairboard` in SHELL.
+    """Print the completion script of `fairboard` for SHELL.
 
     \b
     fairboard completion bash > ~/.local/share/bash-completion/completions/fairboard
@@ -181,8 +182,8 @@ def completion(context: click.Context, shell: str) -> None:
     """
     found = get_completion_class(shell)
     root = context.find_root()
-    if found is None:  # pragma: no cover - click has them all
-        raise click.ClickException(f"There is no completion for {shell}.")
-    # Not `source()`: for bash it starts one to ask for its version.
+    if found is None:  # pragma: no cover - click supports all of them
+        raise click.ClickException(f"Completion is not available for {shell}.")
+    # `source()` would start a bash process to check its version.
     script = found(root.command, {}, "fairboard", "_FAIRBOARD_COMPLETE")
     click.echo(script.source_template % script.source_vars())

@@ -1,4 +1,4 @@
-"""An installation opened for a command: settings, data folder, database, schema check."""
+"""Access to the installation for commands: settings, data folder, database, schema check."""
 
 import os
 import re
@@ -32,15 +32,15 @@ BROKERS = ("redis", "rediss", "redis+socket")
 
 
 class SchemaDiffers(OrganizerError):
-    """The database has the tables of another version."""
+    """The database schema belongs to another version."""
 
     public_name = "schema_differs"
 
     def __init__(self, current: str) -> None:
         self.current = current
         super().__init__(
-            f"The database has the tables of another version of Fairboard ({current}; this one needs "
-            f"{schema.head()}). `fairboard migrate` brings older tables up to date."
+            f"The database schema belongs to another version of Fairboard ({current}; this version needs "
+            f"{schema.head()}). To upgrade an older schema, run `fairboard migrate`."
         )
 
 
@@ -60,7 +60,7 @@ class Installation:
 
 @contextmanager
 def opened() -> Iterator[Installation]:
-    """Open the installation of this environment; a database without tables gets them."""
+    """Open the installation of this environment; create the tables in an empty database."""
     settings = load_settings()
     with opened_database(settings) as database:
         current = schema.current(database)
@@ -73,7 +73,7 @@ def opened() -> Iterator[Installation]:
 
 @contextmanager
 def opened_database(settings: Settings) -> Iterator[Database]:
-    """Open the database without checking its tables."""
+    """Open the database without checking its schema."""
     make_data_folder(settings)
     database = Database(settings.database(), pool_size=2)
     try:
@@ -91,18 +91,19 @@ def database_failures_in_a_sentence() -> Iterator[None]:
     except OperationalError as error:
         reason = " ".join(str(error.orig).split())
         hint = (
-            "Check the rights of its file and folder."
+            "Check the permissions of its file and folder."
             if isinstance(error.orig, sqlite3.Error)
-            else f"Does it run, and is {PREFIX}DATABASE_URL right?"
+            else f"Check that it is running and that {PREFIX}DATABASE_URL is correct."
         )
         raise click.ClickException(f"The database cannot be used: {reason}. {hint}") from error
     except DatabaseError as error:
-        if isinstance(error, InternalError):  # of a PostgreSQL that is a read-only copy
+        if isinstance(error, InternalError):  # raised by a read-only PostgreSQL replica
             raise click.ClickException(f"The database cannot be used: {error.orig}.") from error
         if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
             raise
         raise click.ClickException(
-            f"The database is damaged ({error.orig}). Move it away and restore a backup: `fairboard restore`."
+            f"The database is damaged ({error.orig}). Move it away and restore a backup with `fairboard "
+            "restore`."
         ) from error
 
 
@@ -123,7 +124,7 @@ def running_out_of_room_in_a_sentence() -> Iterator[None]:
     except (OSError, SQLAlchemyError) as error:
         if not disk.is_full(error):
             raise
-        raise click.ClickException("The disk is full. `fairboard doctor` says what to free.") from error
+        raise click.ClickException("The disk is full. Run `fairboard doctor` to see what to free.") from error
 
 
 def make_data_folder(settings: Settings) -> None:
@@ -137,31 +138,31 @@ def make_data_folder(settings: Settings) -> None:
     except OSError as error:
         raise click.ClickException(
             f"The data folder {settings.data_dir} cannot be used: {error.strerror}. "
-            f"{PREFIX}DATA_DIR names another one."
+            f"Set {PREFIX}DATA_DIR to use another folder."
         ) from error
 
 
 def require_entry(settings: Settings, rights: int) -> None:
-    """Raise ClickException if this process lacks `rights` (of `os.access`) on the data folder."""
+    """Raise ClickException if this process lacks `rights` (`os.access`) on the data folder."""
     if not os.access(settings.data_dir, rights):
         owner = settings.data_dir.stat().st_uid
         raise click.ClickException(
-            f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks rights to it. "
-            f"It belongs to user {owner}, who needs them all (chmod u+rwx): run this as that user."
+            f"The data folder {settings.data_dir} cannot be used: user {os.geteuid()} lacks permissions for "
+            f"it. Run this command as its owner, user {owner}, who needs all permissions (chmod u+rwx)."
         )
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Return the settings with `overrides`, naming every FAIRBOARD_* variable that cannot be used."""
+    """Return the settings with `overrides`; raise ClickException with all invalid variables."""
     problems = list(unknown_variables())
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
         problems += [_sentence(problem) for problem in error.errors(include_url=False)]
         raise _unusable(problems) from error
-    except OSError as error:  # of a variable that names a file
+    except OSError as error:  # a variable names a file that cannot be read
         variables = _variable_of(error.filename)
-        problems += [f"The file {error.filename} of {variables} cannot be read: {error.strerror}."]
+        problems += [f"The file {error.filename}, named by {variables}, cannot be read: {error.strerror}."]
         raise _unusable(problems) from error
     if problems := [*problems, *_unusable_urls(settings)]:
         raise _unusable(problems)
@@ -206,5 +207,5 @@ def _unusable_urls(settings: Settings) -> Iterator[str]:
 
 def _unusable(problems: list[str]) -> click.ClickException:
     return click.ClickException(
-        "\n".join(["These settings cannot be used:", *problems, "docs/operations.md lists all of them."])
+        "\n".join(["These settings are invalid:", *problems, "docs/operations.md lists all settings."])
     )

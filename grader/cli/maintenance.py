@@ -1,4 +1,4 @@
-"""Maintenance commands of an installation: backup, restore, migrate, orphans, doctor."""
+"""Maintenance commands: backup, restore, migrate, orphans, doctor."""
 
 import dataclasses
 import json
@@ -37,12 +37,12 @@ MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.ALARM: "ALARM  "}
 @click.command()
 @click.argument("folder", type=LocalPath())
 def backup(folder: Path) -> None:
-    """Write a backup into the new FOLDER: database, blobs and settings, while the service runs.
+    """Back up the database, blobs and settings to the new FOLDER, while the service runs.
 
     \b
     fairboard backup /mnt/backups/2026-03-01
 
-    The backup is consistent. It contains no secrets; the command names those that a restore needs.
+    The backup is consistent. It contains no secrets; the command lists the secrets that a restore needs.
     """
     with opened() as here, running_out_of_room_in_a_sentence(), ProgressLine("blobs") as line:
         made = backups.make(here.settings, here.database, here.storage, folder, tell=line.show)
@@ -50,26 +50,25 @@ def backup(folder: Path) -> None:
         f"{folder}: the database of {made.made_at} and {counted(made.blob_count, 'blob')} "
         f"({counted(made.blob_bytes, 'byte')})."
     )
-    click.echo("Not in it, and needed for a restore:")
+    click.echo("Not in the backup, but needed for a restore:")
     for sentence in made.secrets:
         click.echo(f"- {sentence}")
     if made.unusable_blobs:
         raise click.ClickException(
-            f"{counted(len(made.unusable_blobs), 'more blob')} that rows refer to, missing or damaged "
-            "before: "
-            "`fairboard doctor` says which rows."
+            f"{counted(len(made.unusable_blobs), 'blob')} in use could not be backed up: missing or damaged. "
+            "Run `fairboard doctor` to see the rows that refer to them."
         )
 
 
 @click.command()
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False))
 def restore(folder: Path) -> None:
-    """Fill an empty installation from the backup in FOLDER, made by this version or an earlier one.
+    """Restore a backup of this or an earlier version from FOLDER into an empty installation.
 
     \b
     FAIRBOARD_DATA_DIR=/srv/new fairboard restore /mnt/backups/2026-03-01
 
-    E-mails that were waiting when the backup was made are not sent: they may have been sent since.
+    E-mails that were queued when the backup was made are not sent, because they may have been sent since.
     """
     settings = load_settings()
     with (
@@ -81,13 +80,13 @@ def restore(folder: Path) -> None:
         done = backups.restore(settings, database, open_storage(settings.storage()), folder, tell=line.show)
     made = done.manifest
     click.echo(
-        f"Restored the state of {made.made_at}: {counted(made.blob_count, 'blob')}, tables {made.revision}."
+        f"Restored the state of {made.made_at}: {counted(made.blob_count, 'blob')}, schema {made.revision}."
     )
     if not made.with_blobs:
-        click.echo("This backup has no blobs: those of the storage in force must be the ones it knew.")
+        click.echo("This backup contains no blobs. The configured storage must already contain them.")
     if done.held_mails:
         click.echo(
-            "E-mails that were waiting and will not be sent, because they may have been sent before: "
+            "Queued e-mails that will not be sent, because they may have been sent already: "
             f"{done.held_mails:,}."
         )
     if not done.has_secret_key:
@@ -96,11 +95,11 @@ def restore(folder: Path) -> None:
 
 
 @click.command()
-@click.option("--without-backup", is_flag=True, help="Change older tables without a copy of the database.")
+@click.option("--without-backup", is_flag=True, help="Upgrade without copying the database first.")
 def migrate(without_backup: bool) -> None:
-    """Bring the database's tables to this version; `fairboard serve` does this when it starts.
+    """Upgrade the database schema to this version; `fairboard serve` does this at startup.
 
-    First copies older tables to backups/ in the data folder.
+    Copies the database to backups/ in the data folder before an upgrade.
     """
     settings = load_settings()
     with opened_database(settings) as database, running_out_of_room_in_a_sentence():
@@ -111,12 +110,14 @@ def migrate(without_backup: bool) -> None:
             backups.migrate(settings, database, say=click.echo)
         after = schema.current(database)
     click.echo(
-        f"The database is at {after}." if before == after else f"From {before or 'no tables'} to {after}."
+        f"The database schema is at {after}."
+        if before == after
+        else f"Upgraded the database schema from {before or 'no tables'} to {after}."
     )
 
 
 @click.command()
-@click.option("--delete", is_flag=True, help="Delete them.")
+@click.option("--delete", is_flag=True, help="Delete the listed blobs.")
 def orphans(delete: bool) -> None:
     """List blobs that no row has referred to for a day; the sweeper deletes them once a day."""
     with opened() as here:
@@ -129,17 +130,17 @@ def orphans(delete: bool) -> None:
             found = blobs.orphans(session, listed=listed, now=db.now(session))
     size = sum(blob.size for blob in found)
     click.echo(
-        f"Named by no row: {counted(len(found), 'blob')} ({counted(size, 'byte')}); --delete deletes them."
+        f"{counted(len(found), 'unreferenced blob')} ({counted(size, 'byte')}). Use --delete to delete them."
     )
     for blob in found:
         click.echo(f"{blob.sha256}  {blob.size:>12,}  {blob.touched_at:%Y-%m-%d %H:%M} UTC")
 
 
 @click.command()
-@click.option("--read-all", is_flag=True, help="Read every blob completely; by default they are only listed.")
+@click.option("--read-all", is_flag=True, help="Read every blob in full; by default, blobs are only listed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(read_all: bool, as_json: bool) -> None:
-    """Find out what is wrong and what to do about it; exit with 1 if anything is wrong."""
+    """Diagnose problems of the installation and suggest fixes; exit with 1 on an alarm."""
     settings = load_settings()
     findings = list(_findings(settings, read_all))
     if as_json:
@@ -191,31 +192,35 @@ def _of_service(settings: Settings) -> Iterator[Finding]:
     served_by = lock.holder(settings.data_dir)
     yield doctor_checks.ok(
         "service",
-        f"The folder is served by {served_by}."
+        f"The data folder is served by {served_by}."
         if served_by
-        else "`fairboard serve` does not run on this folder.",
+        else "`fairboard serve` is not running on this data folder.",
     )
 
 
 def _of_broker(settings: Settings) -> Iterator[Finding]:
     if settings.broker_url is not None:
         url = settings.broker_url.get_secret_value().replace("redis+socket://", "unix://", 1)
-        hint = f"Does it run, and is {PREFIX}BROKER_URL right?"
+        hint = f"Check that it is running and that {PREFIX}BROKER_URL is correct."
     elif lock.holder(settings.data_dir):
         url = f"unix://{valkey.socket_path(settings.data_dir.resolve())}"
-        hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} says why."
+        hint = f"{settings.data_dir / 'valkey' / 'valkey.log'} may contain the reason."
     else:
-        yield doctor_checks.ok("queue", "None is set: `serve` starts its own, and the sweeper needs none.")
+        yield doctor_checks.ok(
+            "queue", "No broker is set: `serve` starts its own, and the sweeper needs none."
+        )
         return
     try:
         with Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2) as broker:
             broker.ping()
     except (RedisError, ValueError) as error:
         yield doctor_checks.warning(
-            "queue", f"It does not answer ({error}). {hint} The sweeper scores alone, seconds later."
+            "queue",
+            f"The broker does not respond ({error}). {hint} Meanwhile only the sweeper scores, with "
+            "a delay of seconds.",
         )
     else:
-        yield doctor_checks.ok("queue", "It answers.")
+        yield doctor_checks.ok("queue", "The broker responds.")
 
 
 def _of_arithmetic() -> Iterator[Finding]:
@@ -223,10 +228,11 @@ def _of_arithmetic() -> Iterator[Finding]:
 
     try:
         check_golden_vectors()
-    except Exception as error:  # any fault of this machine's libraries
+    # A fault in this machine's libraries may raise any error.
+    except Exception as error:
         yield doctor_checks.alarm(
             "arithmetic",
-            f"This machine computes other scores than others: {error}. Install the locked packages again.",
+            f"This machine computes incorrect scores: {error}. Reinstall the locked packages.",
         )
     else:
-        yield doctor_checks.ok("arithmetic", "The golden vectors have the scores that they have everywhere.")
+        yield doctor_checks.ok("arithmetic", "The golden vectors have the expected scores.")

@@ -1,4 +1,4 @@
-"""Output of commands: tables, JSON, sentences on scores and limits, progress."""
+"""Command output: tables, JSON, sentences on scores and limits, progress."""
 
 import json
 import sys
@@ -12,7 +12,8 @@ import click
 
 from grader.text import counted
 
-if TYPE_CHECKING:  # the server has no HTTP client, and a client no `rich`
+# The extra `client` does not install `rich`.
+if TYPE_CHECKING:
     from rich.progress import Progress
 
     from grader.client.files import OnProgress
@@ -28,7 +29,7 @@ SECONDS_BETWEEN_LINES = 5
 
 
 def aligned(lines: Sequence[Sequence[str]], *, numbers: bool = True) -> list[str]:
-    """Return the lines of a table; `numbers` aligns all columns but the first to the right."""
+    """Return the lines of a table; with `numbers`, right-align all columns except the first."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(
@@ -46,7 +47,7 @@ def show_json(data: Any) -> None:
 
 @contextmanager
 def progress(what: str) -> "Iterator[OnProgress | None]":
-    """Yield a function that shows the progress of a transfer on stderr; None without a terminal."""
+    """Yield a callback that shows a transfer's progress on stderr, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -60,12 +61,12 @@ def progress(what: str) -> "Iterator[OnProgress | None]":
 
 
 def score_text(score: float | None) -> str:
-    """Return a score with the five decimals of leaderboards."""
+    """Return a score with five decimals, as on leaderboards."""
     return "" if score is None else f"{score:.5f}"
 
 
 def weakest(submission: "Submission") -> str:
-    """Return the sentence on the weakest term, empty if it is hidden."""
+    """Return a sentence on the weakest term, or an empty string if it is hidden."""
     name = submission.weakest_term
     if name is None or submission.terms is None:
         return ""
@@ -73,9 +74,9 @@ def weakest(submission: "Submission") -> str:
 
 
 def left(limits: "Limits") -> str:
-    """Return the sentence on a team's remaining submissions."""
+    """Return a sentence on a team's remaining submissions."""
     if limits.left is None:
-        return "Nothing limits how many files you may still send."
+        return "There is no limit on further submissions."
     if limits.left_today == limits.left:
         until = f" until {limits.resets_at:%H:%M} UTC" if limits.resets_at else ""
         return f"{counted(limits.left, 'submission')} left today{until}."
@@ -91,7 +92,7 @@ def show_findings(problems: Sequence[Mapping[str, Any]], notes: Sequence[Mapping
 
 
 class ProgressLine:
-    """Progress on stderr: a bar on a terminal, else a line every few seconds."""
+    """Progress on stderr: a bar on a terminal, otherwise a line every few seconds."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -112,7 +113,7 @@ class ProgressLine:
             self._bar.stop()
 
     def show(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done."""
+        """Show that `done` of `total` items are done."""
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return

@@ -1,4 +1,4 @@
-"""Types of option values, such as times and input files, and the options of the metric."""
+"""Parameter types, such as times and input files, and the options of the metric."""
 
 import csv
 import re
@@ -21,7 +21,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Names separated by commas, such as ``male,middle eastern``; quotes protect a comma in a name."""
+    """Comma-separated names, such as ``male,middle eastern``; a name with a comma needs quotes."""
 
     name = "a,b,c"
 
@@ -36,12 +36,12 @@ class NameList(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} must be names separated by commas.", param, ctx)
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
-            self.fail(f"{', '.join(repeated)} must be named once.", param, ctx)
+            self.fail(f"{', '.join(repeated)} must be listed only once.", param, ctx)
         return tuple(names)
 
 
 class WeightList(click.ParamType):  # type: ignore[type-arg]
-    """Four weights separated by commas: of the overall, subgroup, BPSN and BNSP AUC."""
+    """Four weights separated by commas: for the overall, subgroup, BPSN and BNSP AUC."""
 
     name = "w,w,w,w"
 
@@ -68,7 +68,7 @@ class WeightList(click.ParamType):  # type: ignore[type-arg]
 
 
 class Time(click.ParamType):  # type: ignore[type-arg]
-    """A date or a time in ISO 8601; UTC where it names no zone."""
+    """A date or time in ISO 8601; UTC unless it names a time zone."""
 
     name = "time"
 
@@ -82,7 +82,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]
 
 
 class Deadline(Time):
-    """A time; a date alone is its last minute."""
+    """A time; a date without a time means its last minute."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         if isinstance(value, str) and _DATE.fullmatch(value):
@@ -91,7 +91,7 @@ class Deadline(Time):
 
 
 class LocalPath(click.Path):
-    """A path on this machine; a URL would become folders of its name here."""
+    """A path on this machine; a URL is rejected, because it would create folders with its name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
@@ -107,13 +107,14 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{path} is not UTF-8: byte {error.start + 1:,}.") from None
+        raise click.ClickException(f"{path} is not UTF-8 (byte {error.start + 1:,} is invalid).") from None
 
 
 class InputFile(LocalPath):
-    """A file that is there; ``-`` is standard input.
+    """An existing file; ``-`` is standard input.
 
-    Readers go through a file several times, so what a pipe gives is kept in a file until the command ends.
+    Readers read a file several times, so the input of a pipe is kept in a temporary file until the command
+    ends.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,7 @@ INPUT_FILE = InputFile()
 
 
 class WeightsInAnyForm(click.Command):
-    """A command whose ``--weights`` may also be four words: ``--weights 0.25 0.25 0.25 0.25``."""
+    """A command whose ``--weights`` also accepts four values: ``--weights 0.25 0.25 0.25 0.25``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--weights" in args:
@@ -160,7 +161,7 @@ _OPTIONS = (
         type=float,
         default=-5.0,
         show_default=True,
-        help="Exponent of the power means; 0 is the geometric mean, inf and -inf the largest and smallest.",
+        help="Exponent of the power means; 0 is the geometric mean, inf the maximum and -inf the minimum.",
     ),
     click.option(
         "--weights",
@@ -174,13 +175,13 @@ _OPTIONS = (
         type=float,
         default=0.5,
         show_default=True,
-        help="A label or an identity is true at this value or above.",
+        help="Value from which a label is positive and an identity counts as mentioned.",
     ),
 )
 
 
 def metric_options(command: Command) -> Command:
-    """Give a command the options power, weights and threshold."""
+    """Add the options `--power`, `--weights` and `--threshold` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -189,7 +190,7 @@ def metric_options(command: Command) -> Command:
 def metric_settings(
     power: float, weights: "Weights", threshold: float, undefined: "UndefinedPolicy" = "error"
 ) -> "MetricSettings":
-    """Build the settings; a value that the metric refuses is a usage error."""
+    """Return the metric settings; raise UsageError for an invalid value."""
     from grader.metrics import MetricSettings
 
     try:

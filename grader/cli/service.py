@@ -18,17 +18,19 @@ from grader.settings import PREFIX
 
 
 @click.command()
-@click.option("--host", help="Address to listen on (FAIRBOARD_HOST; 127.0.0.1).")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one (FAIRBOARD_PORT; 7777).")
+@click.option("--host", help="Address to listen on; by default FAIRBOARD_HOST or 127.0.0.1.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; by default FAIRBOARD_PORT or 7777."
+)
 def serve(host: str | None, port: int | None) -> None:
-    """Run the site with its queue, worker and sweeper, on the data folder FAIRBOARD_DATA_DIR (./var).
+    """Run the site with its queue, worker and sweeper on the folder FAIRBOARD_DATA_DIR (./var).
 
     \b
     FAIRBOARD_DATA_DIR=/srv/fairboard fairboard serve --port 8000
 
-    Processes that die are restarted. Ctrl-C or SIGTERM stops it; nothing is lost however it ends.
+    Processes that crash are restarted. Ctrl-C or SIGTERM stops the service. No data is lost, however it ends.
     """
-    from grader.supervisor.service import serve as run_service  # the other commands need none of it
+    from grader.supervisor.service import serve as run_service
 
     show_log("%(asctime)s serve: %(message)s")
     given = {"host": host, "port": port}
@@ -43,28 +45,27 @@ def serve(host: str | None, port: int | None) -> None:
 @click.option(
     "--heartbeat",
     type=LocalPath(dir_okay=False),
-    help="A file to touch whenever the database answers; a health check can look at its age.",
+    help="A file to touch whenever the database responds; health checks can use its age.",
 )
 def sweeper(heartbeat: Path | None) -> None:
-    """Score submissions that waited too long or were abandoned, until SIGTERM or Ctrl-C; needs no queue.
+    """Score submissions that no worker has finished in time, until SIGTERM or Ctrl-C.
 
-    `fairboard serve` runs one. Several may run at once.
+    The sweeper needs no queue. `fairboard serve` runs one; several may run at once.
     """
     from grader.worker.sweeper import sweep_until_told_to_stop
 
     if heartbeat is not None and not os.access(heartbeat.parent, os.W_OK):
-        raise click.BadParameter(
-            f"The folder {heartbeat.parent} cannot be written.", param_hint="--heartbeat"
-        )
+        raise click.BadParameter(f"The folder {heartbeat.parent} is not writable.", param_hint="--heartbeat")
     show_log("%(asctime)s sweeper: %(message)s")
-    with opened() as installation:  # rejects tables of another version
+    # This rejects the schema of another version.
+    with opened() as installation:
         settings = installation.settings
     sweep_until_told_to_stop(settings, heartbeat=heartbeat)
 
 
 @click.command()
 def settings() -> None:
-    """Show every setting: its variable, its value (secrets masked) and its description."""
+    """Show every setting with its variable, value (secrets masked) and description."""
     in_force = load_settings()
     for name, setting in type(in_force).model_fields.items():
         value = getattr(in_force, name)
@@ -74,12 +75,11 @@ def settings() -> None:
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Check everything on a separate port and data folder, then stop.")
+@click.option("--check", is_flag=True, help="Check the demo on a separate port and data folder, then exit.")
 def demo(check: bool) -> None:
     """Serve a generated competition with a dozen honest models as teams, until Ctrl-C."""
-    click.echo(
-        "Starting the demo. The first time it takes about a minute."
-    )  # before what takes seconds to import
+    # The message is printed before a slow import.
+    click.echo("Starting the demo. The first start takes about a minute.")
     from grader.demo import run
 
     if not check:
@@ -91,6 +91,6 @@ def demo(check: bool) -> None:
 
 
 def show_log(line_format: str) -> None:
-    """Show the log of the grader from INFO on, and of libraries from WARNING on."""
+    """Log messages of the grader from level INFO and of libraries from level WARNING."""
     logging.basicConfig(level=logging.WARNING, format=line_format)
     logging.getLogger("grader").setLevel(logging.INFO)

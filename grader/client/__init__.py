@@ -1,4 +1,4 @@
-"""Python client of a Fairboard server: competitions, data files, submissions, leaderboards."""
+"""Python client for Fairboard servers: competitions, data files, submissions, leaderboards."""
 
 from grader.client.client import Client
 from grader.client.errors import (

@@ -1,4 +1,4 @@
-"""`Client`: the client of participants."""
+"""Client for participants."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -33,39 +33,39 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
-WAIT_SECONDS = 30  # how long the server may hold one question
+WAIT_SECONDS = 30  # how long the server may delay the response to one request
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 
 
 class Client:
-    """A Fairboard server, as the owner of a token sees it.
+    """A client for a Fairboard server, with the permissions of a token.
 
     Parameters
     ----------
     server : str
         The address of the site, such as ``https://fairboard.example.org``.
     token : str, optional
-        An API token, from the account page. Without one only leaderboards can be read.
+        An API token, from the account page. Without a token, only leaderboards are readable.
     competition : str, optional
-        The last part of a competition's address, for the methods that are called without one. Where neither
-        names one, it is that of the token, or the only one on the site.
+        The last part of a competition's address, used by methods that are called without a competition. The
+        default is the competition of the token, or the only one on the site.
     patience_seconds : float
-        How long to wait in all between the tries of one request, where the server does not answer, is busy
-        or asks to come back later.
+        How long to wait in total between retries of one request if the server does not respond, is busy or
+        sends ``Retry-After``.
     timeout_seconds : float
-        How long to wait for each piece of an answer.
+        How long to wait for each piece of a response.
     on_pause : callable, optional
-        Gets the error and the seconds before each pause between two tries.
+        Receives the error and the number of seconds before each pause between two attempts.
     http : httpx.BaseTransport, optional
-        What carries the requests; by default the network.
+        The transport for requests; by default, the network.
     on_wait : callable, optional
-        Gets a competition before each pause of waiting for work of the server, and returns whether some of it
-        was done meanwhile, so that no pause is needed.
+        Receives a competition before each pause while waiting for a server job. Returns whether it ran any
+        job, in which case no pause is needed.
 
     Notes
     -----
-    Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. Whatever
-    changes something carries an ``Idempotency-Key``, the same on every try: nothing is sent twice.
+    Every method raises `Refused` (with the server's ``name`` and ``message``) or `Unreachable`. Requests that
+    change data have an ``Idempotency-Key``, which is the same for all retries, so no change is made twice.
 
     Examples
     --------
@@ -114,19 +114,19 @@ class Client:
         return self._transport.server
 
     def call(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
-        """Send any request below ``/api/v1/`` and return its JSON; parameters that are None are left out."""
+        """Send a request below ``/api/v1/`` and return its JSON; omit parameters that are None."""
         return self._transport.call(method, path, json=json, query=query)
 
     def pages_of(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Yield the pages of a list of the API, following ``next``; None is left out of the query."""
+        """Yield the pages of an API list by following ``next``; omit parameters that are None."""
         return self._transport.pages(path, **query)
 
     def text(self, path: str, **query: Any) -> str:
-        """Return a text of the API that is not JSON, such as a published solution."""
+        """Return an API response that is text instead of JSON, such as a published solution."""
         return self._transport.text(path, **query)
 
     def organize(self, competition: str | None = None) -> Organizer:
-        """Return the organizers' part of a competition; the token needs the scope ``organize``."""
+        """Return the client for organizers of a competition; requires the scope ``organize``."""
         return Organizer(self._transport, self._slug(competition), on_wait=self._on_wait)
 
     def scopes(self) -> frozenset[str]:
@@ -134,7 +134,7 @@ class Client:
         return frozenset(self._transport.get("me")["token"]["scopes"])
 
     def competitions(self) -> list[Competition]:
-        """Return all competitions, the newest first."""
+        """Return all competitions, newest first."""
         pages = self._transport.pages("competitions")
         return [Competition.of(each) for page in pages for each in page["competitions"]]
 
@@ -143,7 +143,7 @@ class Client:
         return Competition.of(self._transport.get(self._place(competition)))
 
     def pages(self, competition: str | None = None) -> Mapping[str, Any]:
-        """Return the Markdown of ``overview``, ``evaluation``, ``data``, ``rules`` and ``announcements``."""
+        """Return the Markdown of the overview, evaluation, data, rules and announcements."""
         return self._transport.get(f"{self._place(competition)}/pages")
 
     def join(
@@ -186,9 +186,9 @@ class Client:
     ) -> Path:
         """Download a data file; resume an interrupted download, and skip a file that is up to date.
 
-        The file is written to `folder`, by default one named after the competition in the working directory.
-        `replace` replaces a file that differs from the server's; without it that raises `Unusable`.
-        `on_progress` receives the bytes present and the size.
+        The file is written to `folder`, by default to a folder in the working directory that is named after
+        the competition. A local file that differs from the server's is replaced only with `replace`;
+        otherwise it raises `Unusable`. `on_progress` receives the bytes present and the size.
         """
         slug = self._slug(competition)
         path = Path(_file_name(slug) if folder is None else folder) / _file_name(name)
@@ -206,7 +206,7 @@ class Client:
         competition: str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Check:
-        """Return everything that is wrong with a file; this uses no submission."""
+        """Return all problems of a file, without using a submission."""
         address = f"{self._place(competition)}/check"
         return Check.of(self._upload(address, submission, on_progress=on_progress))
 
@@ -220,17 +220,18 @@ class Client:
         key: str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Submission:
-        """Send a submission; `wait` returns its score.
+        """Upload a submission; `wait` returns its score.
 
         Parameters
         ----------
         submission : DataFrame, Path or str
-            A table with the columns ``id`` and ``prediction``, or a file: CSV, or a gzip or zip of one.
+            A table with the columns ``id`` and ``prediction``, or a CSV file, optionally compressed with gzip
+            or ZIP.
         again : bool
-            Send it even if the team has sent the same bytes before.
+            Submit the file even if the team has submitted the same bytes before.
         key : str, optional
-            An ``Idempotency-Key``; two calls with the same key and bytes make one submission. By default each
-            call has its own, which all its retries share.
+            An ``Idempotency-Key``; two calls with the same key and bytes create one submission. By default,
+            each call uses its own key for all its retries.
         on_progress : callable, optional
             Receives the bytes sent and the size.
         """
@@ -239,7 +240,7 @@ class Client:
         return Submission.of(self._upload(address, submission, key=key, data=fields, on_progress=on_progress))
 
     def wait(self, submission: Submission | int, *, timeout_seconds: float = 600) -> Submission:
-        """Return a submission once it is final; raise `NotScoredInTime` if it is still pending then."""
+        """Wait until a submission is final and return it; raise `NotScoredInTime` after the timeout."""
         deadline = time.monotonic() + timeout_seconds
         address, pause, longest = f"submissions/{_number(submission)}", FIRST_PAUSE_SECONDS, WAIT_SECONDS
         found: Submission | None = None
@@ -253,7 +254,8 @@ class Client:
             except Refused as error:
                 if error.status != 400 or not held:
                     raise
-                longest = 0  # an older server, which knows no `wait`
+                # Older servers do not support `wait`.
+                longest = 0
                 continue
             if answer.status_code != 304 or found is None:
                 found = Submission.of(read_json(answer))
@@ -263,7 +265,8 @@ class Client:
                 return found
             if now >= deadline:
                 raise NotScoredInTime(submission=found)
-            if now - began < held / 2:  # the server did not hold the question
+            # Pause here if the server did not delay the response.
+            if now - began < held / 2:
                 asked = retry_after(answer)
                 time.sleep(min(deadline - now, asked.total_seconds() if asked else pause))
                 pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
@@ -273,7 +276,7 @@ class Client:
         return Submission.of(self._transport.get(f"submissions/{_number(submission)}"))
 
     def submissions(self, competition: str | None = None) -> Submissions:
-        """Return all submissions of your team, the newest first."""
+        """Return all submissions of your team, newest first."""
         pages = list(self._transport.pages(f"{self._place(competition)}/submissions"))
         return Submissions.of(
             pages[0] | {"submissions": [row for page in pages for row in page["submissions"]]}
@@ -282,12 +285,12 @@ class Client:
     def submission_file(
         self, submission: Submission | int, path: Path | str, *, on_progress: OnProgress | None = None
     ) -> Path:
-        """Download the file of a submission, byte for byte as it was sent, to `path`."""
+        """Download the original file of a submission to `path`, byte for byte."""
         address = f"submissions/{_number(submission)}/file"
         return download(self._transport, address, Path(path), on_progress=on_progress)
 
     def select(self, submission: Submission | int, *, selected: bool = True) -> Mapping[str, Any]:
-        """Select a submission for the private leaderboard, or deselect it; return what counts now."""
+        """Select a submission for the private leaderboard, or deselect it; return the selection."""
         return self._transport.post(f"submissions/{_number(submission)}/select", json={"selected": selected})
 
     def leaderboard(
@@ -298,14 +301,14 @@ class Client:
         search: str | None = None,
         most: int | None = None,
     ) -> Leaderboard:
-        """Return the ``public`` or ``private`` leaderboard: `most` rows, teams with `search` in the name."""
+        """Return the ``public`` or ``private`` leaderboard, filtered by `search`, up to `most` rows."""
         pages = self._transport.pages(f"{self._place(competition)}/leaderboard", split=split, q=search)
         first = next(pages)
         rows = chain(first["rows"], chain.from_iterable(page["rows"] for page in pages))
         return Leaderboard.of(first | {"rows": list(islice(rows, most))})
 
     def own_row(self, competition: str | None = None, *, team: str, split: str = "public") -> BoardRow | None:
-        """Return the row of your team on a leaderboard, None if it has none."""
+        """Return the row of your team on a leaderboard, or None if it has none."""
         page = Leaderboard.of(self._transport.get(f"{self._place(competition)}/leaderboard", split=split))
         named = (row for row in page.rows if row.team == team and not row.is_benchmark)
         return page.own or next(named, None)
@@ -324,7 +327,7 @@ class Client:
             return self._transport.post(address, key=key, data=data, files=files)
 
     def _place(self, competition: str | None) -> str:
-        """Return where a competition is below the API."""
+        """Return the path of a competition below the API."""
         return f"competitions/{quoted(self._slug(competition))}"
 
     def _slug(self, competition: str | None) -> str:
@@ -333,7 +336,7 @@ class Client:
             bound = self._transport.get("me")["token"]["competition"]
             slugs = [bound] if bound else [each.slug for each in self.competitions()]
             if len(slugs) != 1:
-                raise Unusable(f"Name the competition: {', '.join(slugs) or 'there is none yet'}.")
+                raise Unusable(f"Specify the competition: {', '.join(slugs) or 'there is none yet'}.")
             self._competition = slug = slugs[0]
         return slug
 
@@ -345,7 +348,7 @@ def _number(submission: Submission | int) -> int:
 def _file_name(name: str) -> str:
     if Path(name).name != name or not name or name.startswith(".") or not name.isprintable():
         raise Unusable(
-            f"{name!r} is not accepted as a file name: it is empty, begins with a dot, or holds a slash or "
-            "a control character."
+            f"{name!r} is not accepted as a file name: it is empty, starts with a dot, or contains a slash "
+            "or a control character."
         )
     return name

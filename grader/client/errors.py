@@ -1,4 +1,4 @@
-"""Errors of the client: refused, failed, unreachable, not scored in time."""
+"""Client errors: denied, failed, unreachable, not scored in time."""
 
 import re
 from collections.abc import Mapping
@@ -10,52 +10,52 @@ from grader.errors import ErrorKind, FairboardError
 if TYPE_CHECKING:
     from grader.client.records import Submission
 
-# Escape sequences could rewrite a terminal; marks and overrides of the direction could disguise a name.
+# Escape sequences could manipulate a terminal; direction marks and overrides could disguise a name.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class ClientError(FairboardError):
-    """Base of the client's errors."""
+    """Base class of the client's errors."""
 
     public_name = "client"
 
 
 class Unusable(ClientError):
-    """What was given to the client cannot be used: an address, a file, a table, a competition."""
+    """Input to the client is unusable: an address, a file, a table or a competition."""
 
     public_name = "unusable_here"
 
 
 class Unreachable(ClientError):
-    """No answer came, or the connection was cut before its end."""
+    """The server did not respond, or the connection was lost before the end of the response."""
 
     public_name = "server_unreachable"
 
 
 class DamagedDownload(ClientError):
-    """A downloaded file is not the one that the server has."""
+    """A downloaded file differs from the file on the server."""
 
     public_name = "damaged_download"
 
 
 class Refused(ClientError):
-    """The server answered that it did not do what was asked.
+    """The server responded with an error.
 
     Parameters
     ----------
     status : int
         The HTTP status.
     answer : mapping
-        The JSON of the answer, with ``error`` and ``message``; empty where it was no JSON.
+        The JSON of the response, with ``error`` and ``message``; empty if it was not JSON.
     retry_after : timedelta, optional
-        How long to wait before the request is worth repeating.
+        How long to wait before retrying the request.
 
     Attributes
     ----------
     name : str
-        The server's name of the error, such as ``daily_limit_reached``.
+        The server's name for the error, such as ``daily_limit_reached``.
     problems : list of dict
-        All problems, each with the text `message`, and with details such as `fields` or `line`.
+        All problems, each with a text `message` and details such as `fields` or `line`.
     """
 
     public_name = "refused_by_server"
@@ -69,11 +69,13 @@ class Refused(ClientError):
         self.retry_after = retry_after
         self.name = str(answer.get("error") or f"http_{status}")
         self.problems = as_problems(answer.get("problems"))
-        super().__init__(CONTROLS.sub("", str(answer.get("message") or f"The server answered {status}.")))
+        super().__init__(
+            CONTROLS.sub("", str(answer.get("message") or f"The server responded with status {status}."))
+        )
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Everything that the server said beside the sentence."""
+        """All fields of the response except the message."""
         return {name: value for name, value in self.answer.items() if name != "message"}
 
 
@@ -85,7 +87,7 @@ class TokenRefused(Refused):
 
 
 class LimitReached(Refused):
-    """A limit is reached: of submissions, of requests, of checks."""
+    """A limit of submissions, requests or checks is reached."""
 
     public_name = "limit_reached_on_server"
     kind = ErrorKind.LIMITED
@@ -99,22 +101,22 @@ class ServerFailed(Refused):
 
 
 class NotScoredInTime(ClientError):
-    """A submission is still pending after the time that was given.
+    """A submission is still pending after the timeout.
 
     Parameters
     ----------
     submission : Submission
-        As it was last seen.
+        Its last known state.
     """
 
     public_name = "not_scored_in_time"
     kind = ErrorKind.NOT_YET
-    message = "Submission #{submission.id} is not scored yet. It stays in the queue: ask for it later."
+    message = "Submission #{submission.id} is not scored yet. It stays in the queue. Check again later."
     submission: "Submission"
 
 
 def as_problems(found: object) -> list[dict[str, Any]]:
-    """Return the problems of an answer, each with a text `message`, whatever the server sent instead."""
+    """Return the problems of a response, each with a text `message`, whatever the server sent."""
     listed = found if isinstance(found, list | tuple) else [found] if found else []
     problems = [each if isinstance(each, Mapping) else {"message": each} for each in listed]
     return [{**each, "message": str(each.get("message") or each.get("code") or each)} for each in problems]

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int], None]
 COLUMNS = ["id", "prediction"]
 FRAME_NAME = "predictions.csv"
-PARTS = (".part", ".part-etag")  # of a download under way
+PARTS = (".part", ".part-etag")  # suffixes of a download in progress
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
 
 
 class CountedFile(BufferedReader):
-    """A file that says how much of it was read.
+    """A file that reports how much of it was read.
 
     Parameters
     ----------
     path : Path
     on_progress : callable, optional
-        Gets the bytes read and the size.
+        Receives the bytes read and the size.
     """
 
     def __init__(self, path: Path, on_progress: OnProgress | None) -> None:
@@ -44,7 +44,7 @@ class CountedFile(BufferedReader):
         self._on_progress = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read a piece, and say how far it went."""
+        """Read a piece and report the progress."""
         piece = super().read(size)
         if self._on_progress and piece:
             self._on_progress(self.tell(), self._size)
@@ -53,9 +53,9 @@ class CountedFile(BufferedReader):
 
 @contextmanager
 def as_file(submission: "pd.DataFrame | Path | str") -> Iterator[Path]:
-    """Yield the path of a submission; a table is written in full precision to a temporary file.
+    """Yield the path of a submission; write a table in full precision to a temporary file.
 
-    A table has the columns ``id`` and ``prediction``, or an index called ``id``.
+    A table must have the columns ``id`` and ``prediction``; ``id`` may be the index.
     """
     if isinstance(submission, str | Path):
         yield Path(submission)
@@ -82,8 +82,8 @@ def download(
 ) -> Path:
     """Download a file, resume an interrupted download, and skip a file that is up to date.
 
-    Until the file is complete it is called ``NAME.part``. Symbolic links are not followed. Without `replace`
-    a different file at this path raises `Unusable`; bytes without the server's sha256 raise
+    An incomplete file is called ``NAME.part``. Symbolic links are not followed. Without `replace`, a
+    different file at this path raises `Unusable`. A file whose sha256 differs from the server's raises
     `DamagedDownload`. `on_progress` receives the bytes present and the size, 0 if unknown.
     """
     transfer = _Transfer(path, on_progress, replace=replace)
@@ -96,7 +96,7 @@ def download(
 
 
 class _Transfer:
-    """A download under way: its bytes in ``NAME.part``, and beside it the ETag that they belong to."""
+    """A download in progress, with its bytes in ``NAME.part`` and their ETag in another file."""
 
     def __init__(self, path: Path, on_progress: OnProgress | None, *, replace: bool) -> None:
         self._path = path
@@ -107,7 +107,7 @@ class _Transfer:
         self._sha256 = ""
 
     def attempt(self, transport: Transport, address: str) -> bool:
-        """Receive the file, or the rest of it; return False if the whole file is here already."""
+        """Receive the file or the rest of it; return False if the local file is up to date."""
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
         goes_on = self._replaces() and self._part.is_file() and self._tag.is_file()
         if goes_on:
@@ -120,22 +120,25 @@ class _Transfer:
                 if response.status_code != 304:
                     if not self._replaces():
                         raise Unusable(
-                            f"{self._path} differs from the file of the server and was not replaced. Rename "
-                            "or delete it; `download --force` and, in Python, replace=True replace it."
+                            f"{self._path} differs from the file on the server and was not replaced. Rename "
+                            "or delete it, or replace it with `download --force` (in Python, replace=True)."
                         )
                     self._receive(response)
                 return response.status_code != 304
         except Refused as error:
             if not goes_on or error.status != 416:
                 raise
-            self._forget()  # there is no more of it: it was complete, or it is another file now
+            # No bytes are left: the file was complete or has changed.
+            self._forget()
             return self.attempt(transport, address)
 
     def finish(self) -> None:
-        """Give the file its name; raise DamagedDownload where it is another than the server said."""
+        """Rename the complete file; raise DamagedDownload if it differs from the server's."""
         if self._sha256 and _sha256(self._part) != self._sha256:
             self._forget()
-            raise DamagedDownload(f"{self._path.name} arrived damaged and was deleted. Download it again.")
+            raise DamagedDownload(
+                f"{self._path.name} was damaged in transit and has been deleted. Download it again."
+            )
         self._part.replace(self._path)
         self._forget()
 
@@ -146,9 +149,10 @@ class _Transfer:
     def _receive(self, response: httpx.Response) -> None:
         goes_on, tag = response.status_code == 206, response.headers.get("ETag", "")
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise Unusable(f"{response.url} sent an encoded file, which was not asked for.")
+            raise Unusable(f"{response.url} sent an encoded file, which was not requested.")
         self._tag.unlink(missing_ok=True)
-        if tag.startswith('"'):  # a weak one does not promise the same bytes
+        # A weak ETag does not guarantee identical bytes.
+        if tag.startswith('"'):
             with _opened(self._tag, os.O_WRONLY | os.O_CREAT) as kept:
                 kept.write(tag.encode())
         named = _SHA256.fullmatch(tag)
@@ -168,7 +172,7 @@ class _Transfer:
 
 
 def _opened(path: Path, flags: int) -> BinaryIO:
-    """Open a file that is no symbolic link."""
+    """Open a file that is not a symbolic link."""
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
     return os.fdopen(descriptor, "rb" if flags == os.O_RDONLY else "wb")
 

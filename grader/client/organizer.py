@@ -1,4 +1,4 @@
-"""`Organizer`: the client of a competition's organizers, returned by `Client.organize`."""
+"""Client for the organizers of a competition, returned by `Client.organize`."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +16,9 @@ OnJob = Callable[[Mapping[str, Any]], None]
 
 
 class Organizer:
-    """The organizers' part of a competition, under a token with the scope ``organize``.
+    """A client for the organizers of a competition; the token needs the scope ``organize``.
 
-    The answers are the JSON of the server, which its page ``/api`` describes.
+    Methods return the JSON of the server, which is described on its page ``/api``.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Organizer:
     slug : str
         The competition.
     on_wait : callable, optional
-        Gets the competition before each pause of waiting for work, and returns whether some of it was done.
+        Receives the competition before each pause while waiting for a job. Returns whether it ran any job.
     """
 
     def __init__(self, transport: Transport, slug: str, *, on_wait: OnWait | None = None) -> None:
@@ -35,11 +35,11 @@ class Organizer:
         self._on_wait = on_wait
 
     def call(self, method: str, path: str = "", *, json: Any = None, **query: Any) -> Json:
-        """Send a request below the organizers' part of the competition."""
+        """Send a request below the organizers' endpoints of the competition."""
         return self._transport.call(method, self._at(path), json=json, query=query)
 
     def text(self, path: str, **query: Any) -> str:
-        """Return a text, such as ``settings.toml`` or an export."""
+        """Return a text resource, such as ``settings.toml`` or an export."""
         return self._transport.text(self._at(path), **query)
 
     def download(self, path: str, to: Path, *, on_progress: OnProgress | None = None) -> Path:
@@ -59,7 +59,7 @@ class Organizer:
         test: Path | str | None = None,
         on_progress: OnProgress | None = None,
     ) -> Json:
-        """Send a file to ``solution``, ``data`` or ``data/baseline``; `test` is a solution's test.csv."""
+        """Upload a file to ``solution`` (`test` is its test.csv), ``data`` or ``data/baseline``."""
         with CountedFile(Path(file), on_progress) as stream:
             files: dict[str, Any] = {"file": (Path(file).name, stream, "application/octet-stream")}
             if test is None:
@@ -71,10 +71,10 @@ class Organizer:
     def ended(
         self, path: str, *, job: str = "job", timeout_seconds: float = 3600, on_progress: OnJob | None = None
     ) -> Json:
-        """Return an answer once the work that it describes has ended; raise `Unusable` if it takes too long.
+        """Wait for the end of a job and return the response; raise `Unusable` after the timeout.
 
-        `job` is the key of the job in the answer, empty if the answer is the job. `on_progress` receives the
-        job's progress.
+        `job` is the key of the job in the response, empty if the response is the job. `on_progress` receives
+        the progress of the job.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -87,18 +87,20 @@ class Organizer:
             if self._on_wait is not None and self._on_wait(self.slug):
                 continue
             if time.monotonic() > deadline:
-                raise Unusable(f"{path} has not ended within {timeout_seconds:.0f} s; it goes on there.")
+                raise Unusable(
+                    f"{path} has not ended within {timeout_seconds:.0f} s. It continues on the server."
+                )
             time.sleep(POLL_SECONDS)
 
     def settings(self) -> Json:
-        """Return the settings, and why some are locked."""
+        """Return the settings, and the reasons why some are locked."""
         return self.call("GET", "settings")
 
     def change_settings(self, *, confirm: bool = False, **changes: Any) -> Json:
-        """Change some settings, by the names that `settings` shows.
+        """Change settings, given by their names in `settings`.
 
-        Without `confirm` the server refuses (``confirmation_needed``) a date of a published competition that
-        has passed or is less than a day away.
+        Without `confirm`, the server rejects (``confirmation_needed``) dates of a published competition that
+        have passed or are less than a day away.
         """
         return self.call("PATCH", "settings", json=changes, confirm=True if confirm else None)
 
@@ -110,57 +112,58 @@ class Organizer:
         finds_test: bool = True,
         on_progress: OnJob | None = None,
     ) -> Json:
-        """Send a solution, and return its finished check with the report.
+        """Upload a solution, and return its finished check with the report.
 
-        ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, to compare
-        its ids; without one the test.csv of the data files is compared, if there is one and `finds_test`.
+        ``why_not`` is None if the solution can be accepted. `test` is the participants' test.csv, whose ids
+        are compared. Without it, `finds_test` compares the test.csv of the data files, if there is one.
         """
         fields = {} if finds_test else {"finds_test": "false"}
         begun = self.upload("solution", file, test=test, fields=fields)
         return self.ended(f"solution/{begun['id']}", on_progress=on_progress)
 
     def accept_solution(self, check: Mapping[str, Any]) -> Json:
-        """Make a solution from `check_solution` the draft's."""
+        """Set a solution from `check_solution` as the draft's solution."""
         return self.call("POST", f"solution/{check['job']['id']}/accept", json={})
 
     def add_data_file(self, file: Path | str, *, description: str = "") -> Json:
-        """Send a data file, which is checked before participants can download it."""
+        """Upload a data file, which is checked before participants can download it."""
         return self.upload("data", file, fields={"description": description})
 
     def data(self, *, on_progress: OnJob | None = None) -> Json:
-        """Return the data files once all are checked, with the findings of each check."""
+        """Wait until all data files are checked, and return them with the findings of each check."""
         return self.ended("data", on_progress=on_progress)
 
     def allow_data_file(self, name: str, typed: str, *, reason: str = "") -> None:
-        """Release a data file that its check holds back, by its ``phrase``."""
+        """Release a data file that is held back; `typed` is its ``phrase``."""
         self.call("POST", f"data/{quoted(name)}/allow", json={"typed": typed, "reason": reason})
 
     def publish(self) -> Json:
-        """Publish the draft; it opens at its time."""
+        """Publish the draft; it opens on its opening date."""
         return self.call("POST", "state/publish", json={"confirm": True})
 
     def prepare_rescoring(
         self, check: Mapping[str, Any], *, reason: str, on_progress: OnJob | None = None
     ) -> Json:
-        """Score all submissions with a solution from `check_solution`; the leaderboards stay as they are.
+        """Rescore all submissions with a solution from `check_solution`, without publishing.
 
-        Participants see `reason`.
+        Participants can see `reason`.
         """
         begun = self.call("POST", "rescoring", json={"solution": check["job"]["id"], "reason": reason})
         return self.rescored(begun["number"], on_progress=on_progress)
 
     def rescored(self, number: int, *, on_progress: OnJob | None = None) -> Json:
-        """Return a scoring version once every submission has its result in it."""
+        """Wait until a scoring version has a result for every submission, and return it."""
         return self.ended(f"rescoring/{number}", job="progress", on_progress=on_progress)
 
     def difference(self, number: int) -> Json:
-        """Return what a scoring version changes on the leaderboards, with ``sentences``."""
+        """Return the leaderboard changes of a scoring version, with ``sentences``."""
         return self.call("GET", f"rescoring/{number}/difference")
 
     def publish_rescoring(self, number: int, **amends: Any) -> Json:
         """Switch all leaderboards to a scoring version.
 
-        Participants get the amends: ``notice``, ``extra_submissions``, ``closes_at``, ``selection_deadline``.
+        `amends` are compensations for participants: ``notice``, ``extra_submissions``, ``closes_at``,
+        ``selection_deadline``.
         """
         return self.call("POST", f"rescoring/{number}/publish", json=amends)
 
@@ -170,7 +173,7 @@ class Organizer:
         return self.ended("close", job="verification")
 
     def reveal(self, *, unverified: bool = False) -> Json:
-        """Reveal the private leaderboard, `unverified` without a clean verification; cannot be undone."""
+        """Reveal the private leaderboard, even if `unverified`; this cannot be undone."""
         return self.call("POST", "close/reveal", json={"confirm": True, "unverified": unverified})
 
     def finalize(self, *, reason: str = "", unverified: bool = False) -> Json:
@@ -179,14 +182,14 @@ class Organizer:
         return self.call("POST", "close/finalize", json=sent)
 
     def bundle(self, to: Path | str, *, with_solution: bool = False) -> Path:
-        """Create the final results as a ZIP file and download it, `with_solution` including every label."""
+        """Create and download the results bundle; `with_solution` includes all labels."""
         begun = self.call("POST", "close/bundle", json={"with_solution": with_solution})
         job = self.ended(f"close/bundle/{begun['id']}")["job"]
         require_done(job)
         return self.download(f"close/bundle/{begun['id']}/file", Path(to))
 
     def team(self, name: str) -> Json:
-        """Return the team with a name."""
+        """Return the team with the given name; raise `Unusable` if there is none."""
         for page in self.pages("teams", q=name):
             for team in page["teams"]:
                 if team["name"].casefold() == name.casefold():
@@ -198,12 +201,12 @@ class Organizer:
 
 
 def require_done(job: Mapping[str, Any]) -> None:
-    """Raise `Unusable` with the problems of a job that has not succeeded."""
+    """Raise `Unusable` with the problems of a job unless it has succeeded."""
     if job["state"] != "done":
         sentences = [problem["message"] for problem in as_problems(job["problems"])]
-        raise Unusable(" ".join(sentences) or f"It failed; see incident {job['incident']} in the log.")
+        raise Unusable(" ".join(sentences) or f"The job failed. See incident {job['incident']} in the log.")
 
 
 def quoted(name: object) -> str:
-    """Return a name as a path segment of a URL."""
+    """Return a name as a URL path segment."""
     return quote(str(name), safe="", errors="replace")

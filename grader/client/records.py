@@ -19,14 +19,14 @@ class Record:
     Attributes
     ----------
     data : mapping
-        All of it, as the server sent it; newer servers may send more than the attributes.
+        The complete object as sent by the server; newer servers may send additional fields.
     """
 
     data: Json = field(repr=False)
 
     @classmethod
     def of(cls, data: Json) -> Self:
-        """Return the record of an object; what the object lacks is None."""
+        """Return the record of an object; missing attributes are None."""
         values = {
             each.name: _typed(data.get(each.name), each.type) for each in fields(cls) if each.name != "data"
         }
@@ -35,7 +35,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Record):
-    """What a team may still send; None where nothing limits it."""
+    """A team's remaining submissions; None means unlimited."""
 
     left: int | None
     left_today: int | None
@@ -48,7 +48,7 @@ class Limits(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Competition(Record):
-    """A competition; a list has the first five alone, and None for the others."""
+    """A competition; in a list, only the first five attributes are set, the others are None."""
 
     slug: str
     title: str
@@ -64,7 +64,7 @@ class Competition(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes files now, as far as its dates say."""
+        """Whether it currently accepts files according to its dates."""
         return self.phase == "open"
 
 
@@ -79,7 +79,7 @@ class DataFile(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Record):
-    """What a check found in a file; it used no submission."""
+    """Result of checking a file, which uses no submission."""
 
     is_clean: bool
     problems: Sequence[Json]
@@ -89,22 +89,22 @@ class Check(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Submission(Record):
-    """A submission, as far as the owner of the token may see it now.
+    """A submission, with everything that the token's owner may currently see.
 
     Attributes
     ----------
     status : str
         ``pending``, ``scored``, ``rejected`` or ``failed``.
     terms : mapping, optional
-        The four terms of the public score, by name; None where the competition withholds them.
+        The four terms of the public score, by name; None if the competition does not show them.
     weakest_term : str, optional
-        The term that costs the score most.
+        The term that reduces the score most.
     identities : sequence of mappings, optional
         The AUCs of each identity on the public rows.
     problems, notes : sequences of mappings
-        What is wrong with the file, and what is worth a remark.
+        Problems of the file, and remarks on it.
     limits : Limits, optional
-        What the team may still send; only right after sending a file.
+        The team's remaining submissions; only directly after an upload.
     """
 
     id: int
@@ -134,7 +134,7 @@ class Submission(Record):
         return self.status in FINAL
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of its identities, one row each; the private AUCs too once they are revealed."""
+        """Return a table with one row per identity, including private AUCs after the reveal."""
         import pandas as pd
 
         tables = [
@@ -147,12 +147,12 @@ class Submission(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Submissions(Record):
-    """The submissions of one's team, the newest first.
+    """The submissions of your team, newest first.
 
     Attributes
     ----------
     selection : mapping, optional
-        Which of them would count on the private leaderboard, and why.
+        The submissions that would count on the private leaderboard, with the reasons.
     """
 
     submissions: Sequence[Submission]
@@ -160,13 +160,13 @@ class Submissions(Record):
     limits: Limits
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row for each submission."""
+        """Return a table with one row for each submission."""
         return _frame([each.data for each in self.submissions])
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardRow(Record):
-    """A line of a leaderboard; a benchmark has no rank."""
+    """A row of a leaderboard; a benchmark has no rank."""
 
     rank: int | None
     team: str
@@ -186,7 +186,7 @@ class Leaderboard(Record):
     Attributes
     ----------
     own : BoardRow, optional
-        The row of one's own team where it is not among the first of the server's pages.
+        The row of your team if it is not on the first page.
     """
 
     split: str
@@ -196,14 +196,14 @@ class Leaderboard(Record):
     own: BoardRow | None
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row for each line, with a column for each term."""
+        """Return a table of the rows, with a column for each term."""
         rows = [{**each.data, **(each.terms or {})} for each in self.rows]
         return _frame([{name: cell for name, cell in row.items() if name != "terms"} for row in rows])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Team(Record):
-    """One's own team in a competition."""
+    """Your team in a competition."""
 
     name: str
     leader: str | None
@@ -213,12 +213,12 @@ class Team(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Membership(Record):
-    """One's entry, team, submissions left and selection in a competition.
+    """Your entry, team, remaining submissions and selection in a competition.
 
     Attributes
     ----------
     entry : str
-        ``joined``, ``waiting`` for an organizer, or what keeps one from it.
+        ``joined``, ``waiting`` for an organizer, or the reason why you cannot join.
     team : Team, optional
         None before the first upload.
     """
@@ -231,7 +231,7 @@ class Membership(Record):
 
 
 def _typed(value: Any, kind: Any) -> Any:
-    """Return a value of JSON as the type of its attribute."""
+    """Return a JSON value converted to the type of its attribute."""
     if value is None:
         return None
     for record in (Limits, Team, BoardRow):

@@ -26,10 +26,10 @@ from grader.client.errors import (
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
-PAUSES = (0.25, 1.0, 2.0, 4.0)  # before each new try where no answer came
-PASSING = (502, 503, 504)  # of a server that is busy, or starts again behind its proxy
+PAUSES = (0.25, 1.0, 2.0, 4.0)  # seconds before each retry without a response
+PASSING = (502, 503, 504)  # status codes of a server that is busy or restarting behind its proxy
 API = "api/v1/"
-# A server is not trusted: these limits are far above what a site sends.
+# The server is not trusted. These limits are far above the size of normal responses.
 JSON_MOST_BYTES, TEXT_MOST_BYTES = 64 * 2**20, 2**30
 JSON_MOST_LEVELS = 64
 MOST_PAGES = 10_000
@@ -40,24 +40,24 @@ OnPause = Callable[[ClientError, float], None]
 
 
 class Transport:
-    """Sends requests to one server under one token.
+    """Sends requests to a server with a token.
 
-    What gets no answer, or 502 to 504, is sent again: reading changes nothing, and every other request has
-    an ``Idempotency-Key``, so that the server does it once. An answer with ``Retry-After`` is waited for, if
-    that is not longer than `patience_seconds` in all.
+    Requests without a response, or with status 502 to 504, are retried. This is safe because every request
+    except GET has an ``Idempotency-Key``, so the server executes it only once. ``Retry-After`` is respected
+    unless the total wait would exceed `patience_seconds`.
 
     Parameters
     ----------
     server : str
         The address of the site, such as ``https://fairboard.example.org``.
     token : str, optional
-        An API token; it is sent to this server only.
+        An API token; it is sent only to this server.
     patience_seconds : float
-        How long to wait in all between the tries of one request.
+        How long to wait in total between retries of one request.
     on_pause : callable, optional
-        Gets the error and the seconds before each pause.
+        Receives the error and the number of seconds before each pause.
     http : httpx.BaseTransport, optional
-        What carries the requests; by default the network.
+        The transport for requests; by default, the network.
     """
 
     def __init__(
@@ -76,7 +76,8 @@ class Transport:
         headers = {
             "User-Agent": "fairboard-client",
             "Accept": "application/json",
-            "Accept-Encoding": "gzip",  # `_read` decodes no other
+            # `_read` decodes only gzip.
+            "Accept-Encoding": "gzip",
         }
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -87,7 +88,9 @@ class Transport:
                 transport=http,
             )
         except UnicodeEncodeError:
-            raise Unusable("A token is plain ASCII; this one is not.") from None
+            raise Unusable(
+                "The token contains characters that are not ASCII. Copy the API token again."
+            ) from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -98,18 +101,18 @@ class Transport:
         return self.call("GET", path, query=query)
 
     def post(self, path: str, *, key: str | None = None, **sent: Any) -> Json:
-        """Send a request that the server does once, and return its JSON; raise Refused or Unreachable."""
+        """Send an idempotent POST request and return its JSON; raise Refused or Unreachable."""
         return self.call("POST", path, key=key, **sent)
 
     def call(
         self, method: str, path: str, *, query: Json | None = None, key: str | None = None, **sent: Any
     ) -> Json:
-        """Return the JSON with which a request is answered, empty where it has none."""
+        """Send a request and return the JSON of its response, empty if it has none."""
         headers = {} if method == "GET" else {"Idempotency-Key": key or str(uuid.uuid4())}
         return read_json(self.ask(method, path, params=_given(query or {}), headers=headers, **sent))
 
     def text(self, path: str, **query: Any) -> str:
-        """Return a text: a file of settings, a table, a receipt."""
+        """Return a text resource, such as a settings file, a table or a receipt."""
         return self.ask(
             "GET", path, params=_given(query), headers={"Accept": "*/*"}, most_bytes=TEXT_MOST_BYTES
         ).text
@@ -127,7 +130,7 @@ class Transport:
     def ask(
         self, method: str, path: str, *, most_bytes: int = JSON_MOST_BYTES, **sent: Any
     ) -> httpx.Response:
-        """Send a request until it is answered, and return the answer; raise Refused or Unreachable."""
+        """Send a request with retries and return the response; raise Refused or Unreachable."""
 
         def once() -> httpx.Response:
             with self.streamed(method, path, **sent) as response:
@@ -137,19 +140,19 @@ class Transport:
 
     @contextmanager
     def streamed(self, method: str, path: str, **sent: Any) -> Iterator[httpx.Response]:
-        """Send a request once and give its answer before its body has arrived."""
+        """Send a request once and yield its response before the body is received."""
         try:
             with self._http.stream(method, self._url(path), **sent) as response:
                 if response.status_code >= 300 and response.status_code != 304:
                     raise _refused(_read(response, JSON_MOST_BYTES))
                 yield response
         except (UnicodeEncodeError, httpx.InvalidURL, httpx.LocalProtocolError) as error:
-            raise Unusable(f"This cannot be sent: {error}.") from error
+            raise Unusable(f"The request cannot be sent: {error}.") from error
         except httpx.HTTPError as error:
-            raise Unreachable(f"{self.server} gave no answer: {_reason(error)}.") from error
+            raise Unreachable(f"{self.server} did not respond: {_reason(error)}.") from error
 
     def persistently(self, attempt: Callable[[], Answer]) -> Answer:
-        """Return what an attempt returns, tried again where that is worth while."""
+        """Return the result of `attempt`, with retries if the same request may succeed later."""
         waited, pauses = 0.0, iter(PAUSES)
         while True:
             try:
@@ -167,7 +170,7 @@ class Transport:
         return path if path.startswith(self.server) else f"{self.server}{API}{path}"
 
     def _here(self, link: str) -> str:
-        """Return a link of an answer as an address of this server: the token goes nowhere else."""
+        """Return a link from a response as an address of this server, the only one to get the token."""
         address = urljoin(self.server, link)
         if not address.startswith(self.server):
             raise Unusable(f"{self.server} linked to another server: {link!r}.")
@@ -175,7 +178,7 @@ class Transport:
 
 
 def site_address(text: str) -> str:
-    """Return the address of a site with a slash at its end.
+    """Return the address of a site with a trailing slash.
 
     >>> site_address(" https://Fairboard.example.org ")
     'https://fairboard.example.org/'
@@ -186,7 +189,9 @@ def site_address(text: str) -> str:
     except ValueError:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-        raise Unusable(f"{text.strip()!r} is no address of a site, such as https://fairboard.example.org.")
+        raise Unusable(
+            f"{text.strip()!r} is not the address of a site, such as https://fairboard.example.org."
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     place = host if port is None else f"{host}:{port}"
     return f"{parts.scheme}://{place}{parts.path.rstrip('/')}/"
@@ -197,21 +202,21 @@ def _given(query: Mapping[str, Any]) -> Json:
 
 
 def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
-    """Return a response with its whole body; raise Unusable if that is larger than `most_bytes`.
+    """Return a response with its whole body; raise Unusable if it is larger than `most_bytes`.
 
     A small compressed piece can expand to any size, so the limit also applies within a piece.
     """
     headers = response.headers.copy()
     encoding = headers.pop("Content-Encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
-        raise Unusable(f"{response.url} sent the Content-Encoding {encoding!r}, which was not asked for.")
+        raise Unusable(f"{response.url} sent the Content-Encoding {encoding!r}, which was not requested.")
     gzip = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == "gzip" else None
     pieces, size = [], 0
     for raw in response.iter_raw():
         try:
             piece = gzip.decompress(raw, most_bytes - size + 1) if gzip else raw
         except zlib.error as error:
-            raise httpx.DecodingError(f"the answer is damaged ({error})") from error
+            raise httpx.DecodingError(f"the response is damaged ({error})") from error
         size += len(piece)
         if size > most_bytes:
             raise Unusable(f"{response.url} sent more than {most_bytes:,} bytes.")
@@ -222,18 +227,21 @@ def _read(response: httpx.Response, most_bytes: int) -> httpx.Response:
 
 
 def read_json(response: httpx.Response) -> Json:
-    """Return the JSON object of a response, without control characters; raise Unusable if it has none."""
+    """Return a response's JSON object without control characters; raise Unusable without one."""
     try:
         data = _plain(response.json(), JSON_MOST_LEVELS) if response.content else {}
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        raise Unusable(f"{response.url} answered no JSON object: is this the address of a Fairboard site?")
+        raise Unusable(
+            f"{response.url} did not return a JSON object. Check that this is the address of a "
+            "Fairboard site."
+        )
     return data
 
 
 def _plain(value: Any, levels: int) -> Any:
-    """Return JSON with the control characters of its texts removed; raise ValueError if it is too deep."""
+    """Return JSON without control characters in its texts; raise ValueError if it is too deep."""
     if isinstance(value, str):
         return CONTROLS.sub("", value)
     if not isinstance(value, dict | list):
@@ -247,11 +255,12 @@ def _plain(value: Any, levels: int) -> Any:
 
 def _refused(response: httpx.Response) -> Refused:
     answer: Json = {}
-    with suppress(Unusable):  # a proxy's page
+    # The response may be the error page of a proxy.
+    with suppress(Unusable):
         answer = read_json(response)
     status = response.status_code
     if status < 400:
-        answer = {"error": "moved", "message": f"The server is at {response.headers.get('Location')}."}
+        answer = {"error": "moved", "message": f"The server has moved to {response.headers.get('Location')}."}
     kind = Refused
     if status == 401:
         kind = TokenRefused
@@ -263,7 +272,7 @@ def _refused(response: httpx.Response) -> Refused:
 
 
 def retry_after(response: httpx.Response) -> timedelta | None:
-    """Return what the header ``Retry-After`` says: seconds or a time; None where there is none."""
+    """Return the delay in the header ``Retry-After`` (seconds or a date), or None without it."""
     text = response.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return timedelta(seconds=min(int(text[:9]), 10**8))
@@ -274,7 +283,7 @@ def retry_after(response: httpx.Response) -> timedelta | None:
 
 
 def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float | None:
-    """Return how long to wait until the same request may succeed; None if it will not."""
+    """Return the seconds until the same request may succeed, or None if it will not."""
     if isinstance(error, Refused):
         if error.retry_after is not None and error.status in (429, *PASSING):
             return max(error.retry_after.total_seconds(), PAUSES[0])
@@ -285,5 +294,5 @@ def _pause_after(error: Unreachable | Refused, pauses: Iterator[float]) -> float
 
 def _reason(error: httpx.HTTPError) -> str:
     if isinstance(error, httpx.TimeoutException):
-        return "it took too long"
+        return "the request timed out"
     return str(error).rstrip(".") or type(error).__name__

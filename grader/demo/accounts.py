@@ -1,6 +1,6 @@
-"""Accounts of the demo with API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
+"""Demo accounts with API tokens: `python -m grader.demo.accounts ADMINISTRATOR NAME …`.
 
-Commands would take two processes for each account, and a second of processor time for each of those.
+The `fairboard` commands would need two processes per account, each with a second of CPU time.
 """
 
 import json
@@ -13,7 +13,7 @@ from grader.settings import load
 
 
 def main(administrator: str, *names: str) -> None:
-    """Print a list as JSON: name, token, and the password unless the account was there."""
+    """Print a JSON list of accounts: name, token, and the password of each new account."""
     settings = load()
     passwords = accounts.password_hasher(settings)
     database = db.Database(settings.database(), pool_size=1)

@@ -1,4 +1,4 @@
-"""Check of `make demo CHECK=1`: the service's leaderboards against the oracle's."""
+"""Check of `make demo CHECK=1`: comparison of the service's leaderboards with the oracle's."""
 
 from decimal import Decimal
 
@@ -9,11 +9,11 @@ from grader.demo.competition import ORGANIZER, Demo, Progress, entries
 from grader.demo.service import SLUG
 
 TERMS = ("overall_auc", "subgroup_auc", "bpsn_auc", "bnsp_auc")
-REASON = "200 labels were rated again and 25 rows withdrawn."
+REASON = "200 labels were corrected and 25 rows withdrawn."
 
 
 def check(demo: Demo, progress: Progress) -> list[str]:
-    """Check both leaderboards before and after a rescoring; return every disagreement as a sentence."""
+    """Check both leaderboards before and after a rescoring; return a message per difference."""
     sent = entries(demo, progress)
     expected = oracle.leaderboards(demo.solution, sent)
     with demo.installation.client(progress.tokens[ORGANIZER]) as client:
@@ -40,16 +40,16 @@ def _compare(
         terms = " ".join(f"{(row.terms or {})[term]:8.4f}" for term in TERMS)
         demo.say(f"{row.rank:4}  {row.team:12} {row.score:8.5f}  {terms}")
     wrong = disagreements(board, expected[split])
-    agree = "disagrees with" if wrong else "agrees in every figure and rank with"
+    agree = "disagrees with" if wrong else "agrees in every number and rank with"
     demo.say(f"It {agree} the independent computation.")
     return [f"{title.capitalize()}: {sentence}" for sentence in wrong]
 
 
 def disagreements(board: Leaderboard, expected: list[oracle.Line]) -> list[str]:
-    """Return every difference between a leaderboard and its expected rows, to the displayed digit."""
+    """Return all differences between a leaderboard and its expected rows, as displayed."""
     found = []
     if len(board.rows) != len(expected):
-        found.append(f"{len(board.rows)} lines instead of {len(expected)}.")
+        found.append(f"{len(board.rows)} rows instead of {len(expected)}.")
     for row, line in zip(board.rows, expected, strict=False):
         terms = row.terms or {}
         pairs = {
@@ -58,7 +58,7 @@ def disagreements(board: Leaderboard, expected: list[oracle.Line]) -> list[str]:
             "score": (_exact(row.score), line.score),
         } | {term: (_exact(terms[term]), getattr(line, term)) for term in TERMS}
         found += [
-            f"Rank {line.rank}: {name} is {shown}, and should be {right}."
+            f"Rank {line.rank}: {name} is {shown}, but should be {right}."
             for name, (shown, right) in pairs.items()
             if shown != right
         ]

@@ -1,6 +1,6 @@
-"""The demo competition: its files, accounts and submissions, and the progress of creating them.
+"""Demo competition: resumable creation of its files, accounts and submissions.
 
-Every step first checks what exists, so that a second or an interrupted start continues.
+Each step first checks what exists, so a second start continues the first one.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class DemoFailed(OrganizerError):
 
 
 class Steps:
-    """Prints numbered steps."""
+    """A printer of numbered steps."""
 
     def __init__(self, count: int, say: Callable[[str], None]) -> None:
         self._count, self._say = count, say
@@ -49,14 +49,14 @@ class Steps:
         return time.monotonic() - self._started_at
 
     def begin(self, what: str) -> None:
-        """Print the number and the description of the next step."""
+        """Print the number and description of the next step."""
         self._number += 1
         self._say(f"[{self._number:2}/{self._count}] {what}")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Passwords and tokens of the accounts, and the submission of each model; `path` is for its owner."""
+    """Passwords and tokens of the accounts, and each model's submission, in a private file."""
 
     path: Path
     passwords: dict[str, str] = field(default_factory=dict)
@@ -65,13 +65,13 @@ class Progress:
 
     @classmethod
     def of(cls, folder: Path, *, resume: bool) -> "Progress":
-        """Return the progress of an earlier start, or an empty one."""
+        """Return the progress of an earlier start, or empty progress."""
         path = folder / "progress.json"
         kept = json.loads(path.read_text()) if resume and path.exists() else {}
         return cls(path, **kept)
 
     def write(self) -> None:
-        """Write the file atomically."""
+        """Write the progress file atomically."""
         draft = self.path.with_suffix(".draft")
         draft.touch(mode=0o600)
         kept = {name: value for name, value in asdict(self).items() if name != "path"}
@@ -81,7 +81,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo competition of one installation; its files are in `folder`."""
+    """The demo competition of an installation, with its files in `folder`."""
 
     installation: Installation
     folder: Path
@@ -90,7 +90,7 @@ class Demo:
 
     @property
     def solution(self) -> Path:
-        """The solution file that the competition opens with."""
+        """The first solution file of the competition."""
         return self.folder / "solution.csv"
 
     @property
@@ -99,42 +99,43 @@ class Demo:
         return self.folder / "corrected_solution.csv"
 
     def predictions(self, model: Model) -> Path:
-        """The file that a model sends."""
+        """The submission file of a model."""
         return self.folder / "predictions" / f"{model.name}.csv"
 
 
 def steps(say: Say) -> Steps:
-    """Return the steps to a running demo: files, start, competition, accounts, each model, scores."""
+    """Return the steps of the demo: files, start, competition, accounts, each model, scores."""
     return Steps(len(MODELS) + 5, say)
 
 
 def write_files(demo: Demo) -> None:
     """Write the competition's files unless they exist."""
-    demo.steps.begin("writing the comments")
+    demo.steps.begin("Generating the comments")
     demo.predictions(MODELS[0]).parent.mkdir(parents=True, exist_ok=True)
-    if not demo.corrected_solution.exists():  # the last one written
+    # The corrected solution is written last, so its presence shows that all files exist.
+    if not demo.corrected_solution.exists():
         generate().write(demo.folder)
 
 
 def set_up(demo: Demo) -> Progress:
-    """Create the competition, enter the teams, send what every model predicts, and wait for the scores."""
-    demo.steps.begin("creating the competition, with a check of its data files")
+    """Create the competition and accounts, submit each model's predictions, and wait for scores."""
+    demo.steps.begin("Creating the competition and checking its data files")
     is_there = _is_published(demo)
     if not is_there:
         create_competition(demo)
     progress = Progress.of(demo.folder, resume=is_there)
-    demo.steps.begin(f"making {len(ACCOUNTS)} accounts")
+    demo.steps.begin(f"Creating {len(ACCOUNTS)} accounts")
     _ensure_accounts(demo, progress)
     train, test = (pd.read_csv(demo.folder / f"{name}.csv") for name in ("train", "test"))
     for model in MODELS:
-        demo.steps.begin(f"{model.team} learns and sends {model.name}.csv: {model.description}")
+        demo.steps.begin(f"Team {model.team} trains and submits {model.name}.csv: {model.description}")
         if model.name not in progress.submissions:
             write_predictions(model, train, test, demo.predictions(model))
             with demo.installation.client(progress.tokens[model.team]) as client:
                 sent = client.submit(demo.predictions(model), description=model.description)
             progress.submissions[model.name] = sent.id
             progress.write()
-    demo.steps.begin("waiting for the last scores")
+    demo.steps.begin("Waiting for the last scores")
     _wait_until_scored(demo, progress)
     return progress
 
@@ -149,7 +150,7 @@ def _is_published(demo: Demo) -> bool:
 
 
 def create_competition(demo: Demo) -> None:
-    """Create and publish the competition of the file, in place of a draft that an earlier start left."""
+    """Create and publish the competition; replace a draft left by an earlier start."""
     shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)
     create = ("competition", "create", str(demo.folder / "competition.toml"), "--publish")
     try:
@@ -161,13 +162,13 @@ def create_competition(demo: Demo) -> None:
 
 
 def entries(demo: Demo, progress: Progress) -> list[Entry]:
-    """Return the sent files in the order in which the service accepted them."""
+    """Return the submitted files in the order in which the service accepted them."""
     sent = sorted(MODELS, key=lambda model: progress.submissions[model.name])
     return [Entry(model.team, demo.predictions(model)) for model in sent]
 
 
 def _ensure_accounts(demo: Demo, progress: Progress) -> None:
-    """Create the accounts and their tokens; an account that was there before keeps its unknown password."""
+    """Create the accounts and tokens; existing accounts keep their unknown passwords."""
     missing = [name for name in ACCOUNTS if name not in progress.tokens]
     if not missing:
         return

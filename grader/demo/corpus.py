@@ -1,9 +1,9 @@
-"""Templates of the demo's comments: kind and unkind sentences about many identities.
+"""Templates of the demo's comments: harmless and toxic sentences about many identities.
 
-Dixon et al. (2018) and Borkan et al. (2019) measure unintended bias on sentences made from
-templates, because there the truth is known. These are our own. They are mild, and they are hard in
-the ways real comments are: insults are misspelt, unkind sentences hold no insult, kind ones quote an
-insult to object to it, and raters disagree.
+Dixon et al. (2018) and Borkan et al. (2019) measure unintended bias on sentences generated from templates,
+because their labels are known. These templates were written for this project. They are mild, but difficult in
+the same ways as real comments: insults are misspelled, toxic sentences may contain no insult, harmless ones
+may quote an insult to object to it, and raters disagree.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ IDENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
     "white": ("white", "caucasian"),
     "psychiatric_or_mental_illness": ("bipolar", "schizophrenic", "mentally ill", "depressed"),
 }
-"""The nine identities of the Jigsaw competition and the words by which our sentences mention them."""
+"""The nine identities of the Jigsaw competition and the words that mention them in the comments."""
 
 IDENTITIES = tuple(IDENTITY_WORDS)
 NOUN_IDENTITIES = ("male", "female")
@@ -211,7 +211,7 @@ DISGUISED_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One written sentence: its text, the share of raters who find it toxic, and whom it mentions."""
+    """A generated comment: its text, the share of raters who find it toxic, and its identities."""
 
     text: str
     toxicity: float
@@ -220,11 +220,11 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Forum:
-    """Where comments come from.
+    """The distribution of comments in one data set.
 
-    `harmful` and `harmless` say how often such comments mention each identity: the gap between the
-    two is what models learn as bias. Without `rare_templates` some ways to say things are missing,
-    which a model then meets for the first time in the test.
+    `harmful` and `harmless` contain the share of such comments that mention each identity. Models learn the
+    gap between the two as bias. Without `rare_templates`, some templates are left out, so that models first
+    see them in the test data.
     """
 
     harmful: Mapping[str, float]
@@ -233,7 +233,7 @@ class Forum:
 
 
 def write_comment(rng: Generator, *, harmful: bool, forum: Forum) -> Comment:
-    """Write one comment, harmful or harmless, as they are written in `forum`."""
+    """Generate a harmful or harmless comment with the distribution of `forum`."""
     shares = forum.harmful if harmful else forum.harmless
     drawn = [name for name in IDENTITIES if rng.random() < shares[name]][:MENTIONS_AT_MOST]
     templates = HARMFUL if harmful else HARMLESS
@@ -254,7 +254,7 @@ def _common(templates: tuple[Template, ...]) -> tuple[Template, ...]:
 
 
 def _fill(rng: Generator, text: str, *, who: str) -> str:
-    """Fill each slot of a template with a fresh draw, so that a slot used twice gets two words."""
+    """Fill each slot of a template with a new random word, even if a slot occurs twice."""
     draws: dict[str, Callable[[], str]] = {
         "place": lambda: _pick(rng, PLACES),
         "topic": lambda: _pick(rng, TOPICS),
@@ -283,7 +283,7 @@ def _with_article(rng: Generator, word: str) -> str:
 
 
 def _disguise(rng: Generator, word: str) -> str:
-    """Misspell every fourth unkind word the way people do to get past a filter."""
+    """Misspell a quarter of the unkind words, as people do to bypass filters."""
     if rng.random() >= DISGUISED_SHARE:
         return word
     return word.translate(_DISGUISES) if rng.random() < 0.5 else word[:2] + word[1] * 2 + word[2:]

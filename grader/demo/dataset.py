@@ -1,4 +1,4 @@
-"""Data files of the demo competition: train, test, solution and its correction.
+"""Data files of the demo competition: train, test, solution and corrected solution.
 
 The same seed gives the same bytes.
 """
@@ -26,9 +26,9 @@ def _shares(*values: float) -> dict[str, float]:
     return dict(zip(IDENTITIES, values, strict=True))
 
 
-# In the order of IDENTITIES: male, female, gay, christian, jewish, muslim, black, white, mental
-# illness. The training comments come from a place where some identities are mostly attacked; in the
-# test comments the same people live their lives.
+# In the order of IDENTITIES: male, female, gay, christian, jewish, muslim, black, white, mental illness. In
+# the training comments, some identities are mentioned mostly in attacks; in the test comments, they are also
+# mentioned in everyday contexts.
 TRAIN_FORUM = Forum(
     harmful=_shares(0.12, 0.11, 0.11, 0.04, 0.06, 0.12, 0.11, 0.09, 0.07),
     harmless=_shares(0.12, 0.13, 0.015, 0.08, 0.02, 0.02, 0.015, 0.025, 0.015),
@@ -43,7 +43,7 @@ TEST_FORUM = Forum(
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The demo's tables; `corrected_solution` has some labels changed and some rows ``Ignored``."""
+    """The demo's tables; `corrected_solution` differs in some labels and has ``Ignored`` rows."""
 
     train: pd.DataFrame
     test: pd.DataFrame
@@ -58,7 +58,7 @@ class Dataset:
 
 
 def generate(*, seed: int = SEED, train_rows: int = TRAIN_ROWS, test_rows: int = TEST_ROWS) -> Dataset:
-    """Write the comments and rate them."""
+    """Generate the comments with their ratings."""
     rng = default_rng(seed)
     train = _rated_comments(rng, train_rows, TRAIN_FORUM, first_id=1)
     test = _rated_comments(rng, test_rows, TEST_FORUM, first_id=7_000_000)
@@ -81,7 +81,7 @@ def _rated_comments(rng: Generator, rows: int, forum: Forum, *, first_id: int) -
 
 
 def _annotations(rng: Generator, comments: list[Comment]) -> dict[str, np.ndarray]:
-    """Return per identity the share of raters who saw it mentioned, blank where none was asked."""
+    """Return the share of raters who saw each identity mentioned; blank for unrated comments."""
     unannotated = rng.random(len(comments)) < UNANNOTATED_SHARE
     columns = {}
     for name in IDENTITIES:
@@ -92,7 +92,7 @@ def _annotations(rng: Generator, comments: list[Comment]) -> dict[str, np.ndarra
 
 
 def _correct(rng: Generator, solution: pd.DataFrame) -> pd.DataFrame:
-    """Turn the label of some rows round, withdraw a few others, and keep every id."""
+    """Invert the label of some rows, withdraw a few others, and keep all ids."""
     rows = rng.choice(len(solution), size=CORRECTED_LABELS + WITHDRAWN_ROWS, replace=False)
     relabelled, withdrawn = rows[:CORRECTED_LABELS], rows[CORRECTED_LABELS:]
     corrected = solution.copy()

@@ -1,6 +1,6 @@
-"""Guardian process of the demo: ends the service when the demo ends for any reason.
+"""Guardian process that stops the demo's service when the demo ends for any reason.
 
-It holds the reading end of a pipe whose only writer is the demo: the end of the file is the end of the demo.
+It reads from a pipe whose only writer is the demo, so the pipe's end of file means the end of the demo.
 """
 
 import contextlib
@@ -10,8 +10,9 @@ import psutil  # type: ignore[import-untyped]
 
 
 def main() -> None:
-    """Wait for the end of standard input, then end the process whose id is the argument."""
-    with contextlib.suppress(psutil.NoSuchProcess):  # nor is it another process that got the same id
+    """Wait for the end of standard input, then terminate the process with the given id."""
+    # The error is also raised if another process has reused the id.
+    with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(int(sys.argv[1]))
         sys.stdin.buffer.read()
         process.terminate()

@@ -1,8 +1,7 @@
-"""Models of the demo's teams (scikit-learn), none of which uses a hidden label.
+"""Scikit-learn models of the demo's teams; none of them uses hidden labels.
 
-They differ in what they look at (words, pairs of words, letters), in how they learn, and in what
-they do about the bias of the training comments, so that overall AUC and the bias terms put them in
-different orders.
+They differ in their features (words, word pairs, letters), algorithms and handling of bias in the training
+comments, so overall AUC and the bias terms rank them differently.
 """
 
 import re
@@ -31,7 +30,7 @@ Preprocessor = Callable[[str], str] | None
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A file to send: what it is, by which team, and how it is learnt."""
+    """A model of a team, with its description and prediction function."""
 
     name: str
     team: str
@@ -40,12 +39,12 @@ class Model:
 
 
 def positive(train: pd.DataFrame) -> np.ndarray:
-    """Return which training comments most raters found toxic."""
+    """Return a mask of the training comments that at least half of the raters found toxic."""
     return train["target"].to_numpy() >= 0.5
 
 
 def mentions(train: pd.DataFrame) -> np.ndarray:
-    """Return which training comments mention at least one identity, as far as they were annotated."""
+    """Return a mask of the annotated training comments that mention at least one identity."""
     return (train[list(IDENTITIES)] >= 0.5).any(axis=1).to_numpy()
 
 
@@ -55,7 +54,7 @@ _IDENTITY_WORD = re.compile(
 
 
 def _mask(text: str) -> str:
-    """Return the text with every word that mentions an identity replaced by one and the same word."""
+    """Replace every word that mentions an identity with the same neutral word."""
     return _IDENTITY_WORD.sub("person", text.lower())
 
 
@@ -87,7 +86,7 @@ def _logistic(features: TfidfVectorizer | FeatureUnion) -> Pipeline:
 
 
 def _learn(pipeline: Pipeline) -> Predict:
-    """Return the plain way: fit the comments, predict the probability, or the margin if there is none."""
+    """Return a function that fits a pipeline and predicts the probability, otherwise the margin."""
 
     def predict(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
         model = clone(pipeline).fit(train["comment_text"], positive(train))
@@ -99,13 +98,13 @@ def _learn(pipeline: Pipeline) -> Predict:
 
 
 def _only_attacked(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
-    """Learn where identities appear only when they are attacked: the bias at its worst."""
+    """Train on comments that mention identities only in attacks, which maximizes the bias."""
     kept = train[positive(train) | ~mentions(train)]
     return _learn(_logistic(_words()))(kept, texts)
 
 
 def _balanced(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
-    """Weigh the rows so that identity and label look independent (Kamiran and Calders, 2012)."""
+    """Weight the rows so that identity and label are independent (Kamiran and Calders, 2012)."""
     toxic, weights = positive(train), np.ones(len(train))
     for name in IDENTITIES:
         mentioned = (train[name] >= 0.5).to_numpy()
@@ -118,16 +117,18 @@ def _balanced(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
 
 
 def _blend(train: pd.DataFrame, texts: Sequence[str]) -> np.ndarray:
-    """Average the ranks of a model that sees spelling and one that is blind to identities."""
+    """Average the ranks of a letter model and a model with masked identity words."""
     letters = _learn(_logistic(_letters()))(train, texts)
     masked = _learn(_logistic(_words(2, _mask)))(train, texts)
     return np.asarray((pd.Series(letters).rank() + pd.Series(masked).rank()) / (2 * len(texts)))
 
 
 MODELS: tuple[Model, ...] = (
-    Model("sample", "sample", "The sample submission: every prediction 0.", _sample_submission),
-    Model("base-rate", "base-rate", "The share of toxic training comments, always.", _base_rate),
-    Model("keywords", "keywords", "Counts unkind words from a list.", _keyword_count),
+    Model("sample", "sample", "The sample submission: all predictions are 0.", _sample_submission),
+    Model(
+        "base-rate", "base-rate", "The share of toxic training comments as a constant prediction.", _base_rate
+    ),
+    Model("keywords", "keywords", "Number of unkind words from a list.", _keyword_count),
     Model(
         "bayes-bernoulli",
         "bayes",
@@ -143,21 +144,26 @@ MODELS: tuple[Model, ...] = (
     Model(
         "complement",
         "complement",
-        "Complement naive Bayes on words and pairs of words.",
+        "Complement naive Bayes on words and word pairs.",
         _learn(make_pipeline(_words(2), ComplementNB())),
     ),
     Model("words", "words", "Logistic regression on words.", _learn(_logistic(_words()))),
     Model(
         "word-pairs",
         "words",
-        "Logistic regression on words and pairs of words.",
+        "Logistic regression on words and word pairs.",
         _learn(_logistic(_words(2))),
     ),
-    Model("letters", "letters", "Logistic regression on two to four letters.", _learn(_logistic(_letters()))),
+    Model(
+        "letters",
+        "letters",
+        "Logistic regression on sequences of two to four letters.",
+        _learn(_logistic(_letters())),
+    ),
     Model(
         "svm",
         "svm",
-        "Linear support vector machine; its margin is the prediction.",
+        "Linear support vector machine; the prediction is its margin.",
         _learn(make_pipeline(_words(2), LinearSVC(C=0.3, random_state=SEED))),
     ),
     Model(
@@ -180,7 +186,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "boosting",
         "boosting",
-        "Gradient boosting on forty dimensions of the words.",
+        "Gradient boosting on the words, reduced to 40 dimensions.",
         _learn(
             make_pipeline(
                 _words(),
@@ -192,27 +198,27 @@ MODELS: tuple[Model, ...] = (
     Model(
         "biased",
         "biased",
-        "Words, learnt where identities appear only when they are attacked.",
+        "Words, trained on comments that mention identities only in attacks.",
         _only_attacked,
     ),
     Model(
         "balanced",
         "balanced",
-        "Pairs of words, weighed so that an identity says nothing about the label.",
+        "Word pairs, with training comments weighted so that identity and label are independent.",
         _balanced,
     ),
     Model(
         "masked",
         "masked",
-        "Words and letters, blind to the words that mention identities.",
+        "Words and letters, with masked identity words.",
         _learn(_logistic(make_union(_words(2, _mask), _letters(_mask)))),
     ),
-    Model("blend", "blend", "Ranks of letters and of masked pairs of words, averaged.", _blend),
+    Model("blend", "blend", "Average of the ranks from letters and from masked word pairs.", _blend),
 )
 
 
 def write_predictions(model: Model, train: pd.DataFrame, test: pd.DataFrame, path: Path) -> None:
-    """Let the model learn and write its file `id,prediction`, whole or not at all."""
+    """Train the model and atomically write its file `id,prediction`."""
     predictions = model.predict(train, test["comment_text"].tolist())
     draft = path.with_suffix(".draft")
     pd.DataFrame({"id": test["id"], "prediction": predictions}).to_csv(draft, index=False)

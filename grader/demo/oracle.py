@@ -1,8 +1,8 @@
 """Independent leaderboard of the demo, computed from the files with pandas and scikit-learn.
 
-Nothing of `grader.metrics`, `grader.files` or `grader.leaderboard` is used here. It follows the
-benchmark kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and
-subset, and a plain power mean.
+This module uses no code of `grader.metrics`, `grader.files` or `grader.ranking`. It follows the benchmark
+kernel of the Jigsaw competition: one filter and one `roc_auc_score` for each identity and subset, and a plain
+power mean.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ Terms = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A team's file, in the order in which the service accepted them."""
+    """A submitted file of a team."""
 
     team: str
     predictions: Path
@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a leaderboard with the figures as they are displayed."""
+    """A leaderboard row with its displayed numbers."""
 
     rank: int
     team: str
@@ -47,8 +47,8 @@ class Line:
 def leaderboards(solution: Path, entries: Sequence[Entry]) -> dict[Split, list[Line]]:
     """Return both leaderboards; ties in the displayed score go to the earlier file.
 
-    Public: the best file of each team. Private: the better one of the two files of each team that are
-    best in public.
+    The public leaderboard contains the best file of each team. The private leaderboard contains the better of
+    each team's two best files on the public leaderboard.
     """
     truth = pd.read_csv(solution)
     sent = [pd.read_csv(entry.predictions) for entry in entries]

@@ -1,4 +1,4 @@
-"""The demo run: serve the demo competition until Ctrl-C, or check it and stop."""
+"""Demo run: serve the demo competition until Ctrl-C, or check it and exit."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ LOGINS = "logins.txt"
 
 
 def serve(settings: Settings, say: Say) -> None:
-    """Fill the installation of these settings with the demo competition and serve it until interrupted."""
+    """Create the demo competition in the configured installation and serve it until interrupted."""
     host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host  # noqa: S104
     installation = Installation(host, settings.port, dict(os.environ))
     demo = Demo(installation, settings.data_dir.absolute() / "demo", say, steps(say))
@@ -40,14 +40,14 @@ def serve(settings: Settings, say: Say) -> None:
         progress = set_up(demo)
         tell_how_to_go_on(demo, settings, progress)
         code = server.wait()
-        raise ServiceFailed(f"`fairboard serve` ended with {code}.")
+        raise ServiceFailed(f"`fairboard serve` exited with code {code}.")
 
 
 def run_check(say: Say) -> list[str]:
-    """Run the demo in a separate folder and on a separate port; return every difference as a sentence."""
+    """Run the demo in a temporary folder on a free port; return a message for each difference."""
     with tempfile.TemporaryDirectory(prefix="fairboard-demo-") as folder:
         port = _free_port()
-        # The settings of this machine's own installation must not reach the check.
+        # The check must not use the settings of this machine's own installation.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         environment |= {"FAIRBOARD_DATA_DIR": folder, "FAIRBOARD_PORT": str(port)}
         demo = Demo(Installation("127.0.0.1", port, environment), Path(folder) / "demo", say, steps(say))
@@ -62,7 +62,8 @@ def tell_how_to_go_on(demo: Demo, settings: Settings, progress: Progress) -> Non
     """Print a login link for the newcomer and the path of the file with all passwords."""
     address = settings.base_url or demo.installation.address
     passwords = {
-        name: progress.passwords.get(name, "(password unknown: made by an earlier demo)") for name in ACCOUNTS
+        name: progress.passwords.get(name, "(unknown password: created by an earlier demo)")
+        for name in ACCOUNTS
     }
     link = demo.installation.command(
         "user", "login-link", NEWCOMER, "--next", f"/competitions/{SLUG}"
@@ -75,25 +76,24 @@ Ready after {demo.steps.elapsed:.0f} s. Open this link to log in as {NEWCOMER} (
 
   {link}
 
-The Data page has train.csv, test.csv and a script that creates a first submission from them.
-The passwords of the organizer and of the other teams: {others}
-The service runs until Ctrl-C. `make demo` continues with the same data.""")
+The Data page has train.csv, test.csv and a script that creates a first submission from them. The passwords of
+the organizer and the other teams are in {others}. The service runs until Ctrl-C. `make demo` continues with
+the same data.""")
 
 
 def _all_logins(demo: Demo, settings: Settings, address: str, passwords: dict[str, str]) -> str:
     lines = "\n".join(f"  {name:12} {password}" for name, password in passwords.items())
     fairboard = Path(sys.executable).with_name("fairboard")
     return f"""Log in at {address}/login.
-{ORGANIZER} is the administrator, {NEWCOMER} has sent nothing yet, the others are teams:
+{ORGANIZER} is the administrator, {NEWCOMER} has not submitted anything, and the others are teams:
 
 {lines}
 
-What each team sent is in {demo.folder / "predictions"}.
-What an organizer can do next, in another shell:
+The files that the teams submitted are in {demo.folder / "predictions"}. As the organizer, you can try these
+commands in another shell:
 
-  export {PREFIX}DATA_DIR={settings.data_dir.absolute()}
-  {fairboard} rescore {SLUG} {demo.corrected_solution} --reason "Labels were rated again."
-  {fairboard} competition reveal {SLUG}
+  export {PREFIX}DATA_DIR={settings.data_dir.absolute()} {fairboard} rescore {SLUG} {demo.corrected_solution}
+  --reason "Labels were corrected." {fairboard} competition reveal {SLUG}
 """
 
 
@@ -101,7 +101,7 @@ What an organizer can do next, in another shell:
 def _running(demo: Demo) -> Iterator[subprocess.Popen[bytes]]:
     _interrupt_on_signals()
     write_files(demo)
-    demo.steps.begin(f"starting the service on {demo.installation.address}")
+    demo.steps.begin(f"Starting the service on {demo.installation.address}")
     with serving(demo.installation, _log(demo)) as server:
         try:
             yield server

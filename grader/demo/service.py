@@ -1,4 +1,4 @@
-"""The service and the commands of the demo, in separate processes."""
+"""Service and commands of the demo, run in separate processes."""
 
 import contextlib
 import json
@@ -21,20 +21,20 @@ LOG_LINES_SHOWN = 30
 
 
 class CommandFailed(OrganizerError):
-    """A `fairboard` command did not do what the demo asked of it."""
+    """A `fairboard` command of the demo failed."""
 
     public_name = "command_failed"
 
 
 class ServiceFailed(OrganizerError):
-    """`fairboard serve` did not start or ended early."""
+    """`fairboard serve` did not start or exited early."""
 
     public_name = "service_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where a service listens and the environment that it and the commands run in."""
+    """The address of a service, and the environment of the service and the commands."""
 
     host: str
     port: int
@@ -46,20 +46,20 @@ class Installation:
         return f"http://{self.host}:{self.port}"
 
     def client(self, token: str | None = None) -> Client:
-        """Return a client of the demo competition, for the owner of `token` or for a visitor."""
-        # A transport of its own ignores the proxies of the environment.
+        """Return a client for the demo competition, for the owner of `token` or for a visitor."""
+        # An explicit transport ignores the proxies in the environment.
         return Client(self.address, token, competition=SLUG, http=httpx.HTTPTransport())
 
     def is_ready(self) -> bool:
-        """Return whether the service is ready; raise httpx.TransportError without a response."""
+        """Return whether the service is ready; raise httpx.TransportError if it does not respond."""
         return httpx.get(f"{self.address}/readyz", timeout=30, trust_env=False).status_code == 200
 
     def command(self, *arguments: str) -> str:
-        """Run `fairboard …` and return what it printed; raise CommandFailed with its complaint."""
+        """Run `fairboard …` and return its output; raise CommandFailed with its error output."""
         return self._run("fairboard", "grader.cli", *arguments)
 
     def make_accounts(self, administrator: str, *names: str) -> list[dict[str, str]]:
-        """Create accounts with API tokens: `name`, `token`, and `password` unless the account was there."""
+        """Create accounts with API tokens: `name`, `token`, and `password` of each new account."""
         module = "grader.demo.accounts"
         made: list[dict[str, str]] = json.loads(self._run(module, module, administrator, *names))
         return made
@@ -69,14 +69,15 @@ class Installation:
         done = subprocess.run(command, env=dict(self.environment), capture_output=True, text=True)
         if done.returncode != 0:
             raise CommandFailed(
-                f"`{name} {' '.join(arguments[:3])} …` ended with {done.returncode}: {done.stderr.strip()}"
+                f"`{name} {' '.join(arguments[:3])} …` exited with code {done.returncode}: "
+                f"{done.stderr.strip()}"
             )
         return done.stdout
 
 
 @contextlib.contextmanager
 def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `fairboard serve` until the end of the block, or of this process, and wait until it is ready."""
+    """Run `fairboard serve` until the block or this process ends; wait until it is ready."""
     _refuse_taken_address(installation)
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -85,7 +86,8 @@ def serving(installation: Installation, log: Path) -> Iterator[subprocess.Popen[
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for the demo, which then stops the service in order
+            # Ctrl-C must reach only the demo, which then stops the service cleanly.
+            start_new_session=True,
         )
     guardian = subprocess.Popen(
         [sys.executable, "-m", "grader.demo.guardian", str(server.pid)],
@@ -109,8 +111,8 @@ def _refuse_taken_address(installation: Installation) -> None:
     with contextlib.suppress(httpx.TransportError):
         installation.is_ready()
         raise ServiceFailed(
-            f"Something answers at {installation.address} already. Is a demo running? "
-            "Stop it, or choose another port with FAIRBOARD_PORT."
+            f"Another service is already running at {installation.address}. If it is a demo, stop it, or "
+            "choose another port with FAIRBOARD_PORT."
         )
 
 
@@ -118,7 +120,7 @@ def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            raise ServiceFailed(f"`fairboard serve` ended with {server.returncode}.\n{last_lines(log)}")
+            raise ServiceFailed(f"`fairboard serve` exited with code {server.returncode}.\n{last_lines(log)}")
         with contextlib.suppress(httpx.TransportError):
             if installation.is_ready():
                 return
@@ -127,6 +129,6 @@ def _wait_until_ready(installation: Installation, server: subprocess.Popen[bytes
 
 
 def last_lines(log: Path) -> str:
-    """Return the end of the service's log, for an error message."""
+    """Return the last lines of the service's log for an error message."""
     lines = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
     return f"The end of its log, {log}:\n" + "\n".join(lines)

@@ -1,1 +1,1 @@
-"""MCP server for agents: the tools of a participant on standard streams."""
+"""MCP server for AI agents: participant tools on standard input and output."""

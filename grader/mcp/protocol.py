@@ -1,4 +1,4 @@
-"""The Model Context Protocol on two streams: one JSON-RPC message per line, tools only."""
+"""Model Context Protocol on two streams: one JSON-RPC message per line, tools only."""
 
 import json
 import threading
@@ -9,11 +9,12 @@ from typing import Any, TextIO
 from grader.client.errors import ClientError
 from grader.mcp.tools import Tools
 
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # tools are identical in all of these
+# Tools are identical in all of these versions.
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INSTRUCTIONS = (
-    "A site of competitions that score predictions for accuracy and unintended bias. Read a competition, "
-    "download its data, write a CSV file with the columns id and prediction into the folder, check it, "
-    "submit it, and wait for its score."
+    "A site with competitions that score predictions for accuracy and unintended bias. Read a competition, "
+    "download its data, write a CSV file with the columns id and prediction to the folder, check it, submit "
+    "it, and wait for its score."
 )
 PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INVALID_PARAMETERS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR = -32603
@@ -22,7 +23,7 @@ Json = Mapping[str, Any]
 
 
 class ProtocolError(Exception):
-    """A message that gets an error response."""
+    """A message whose response is an error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -32,7 +33,7 @@ class ProtocolError(Exception):
 def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
     """Respond to a host's messages until its stream and all running calls have ended.
 
-    Tool calls run concurrently, so that a call that waits for a score blocks no other.
+    Tool calls run concurrently, so a call that waits for a score does not block others.
     """
     lock = threading.Lock()
     calls: list[threading.Thread] = []
@@ -46,18 +47,26 @@ def serve(tools: Tools, lines: Iterable[str], out: TextIO) -> None:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            send({"id": None, "error": {"code": PARSE_ERROR, "message": "The line is no JSON."}})
+            send({"id": None, "error": {"code": PARSE_ERROR, "message": "The line is not valid JSON."}})
             continue
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            if not isinstance(message, dict) or "method" in message:  # else it is a response
+            # A message without a method is a response.
+            if not isinstance(message, dict) or "method" in message:
                 send(
-                    {"id": None, "error": {"code": INVALID_REQUEST, "message": "No request of JSON-RPC 2.0."}}
+                    {
+                        "id": None,
+                        "error": {
+                            "code": INVALID_REQUEST,
+                            "message": "The message is not a JSON-RPC 2.0 request.",
+                        },
+                    }
                 )
         elif "id" in message and message["method"].startswith("tools/"):
             calls = [*filter(threading.Thread.is_alive, calls), _started(_answer, tools, message, send)]
         elif "id" in message:
             _answer(tools, message, send)
-    for call in calls:  # the host still reads the results of running calls
+    # The host still expects the results of running calls.
+    for call in calls:
         call.join()
 
 
@@ -73,9 +82,10 @@ def _answer(tools: Tools, message: Json, send: Callable[[Json], None]) -> None:
         result = _result(tools, message["method"], parameters if isinstance(parameters, dict) else {})
     except ProtocolError as error:
         send({"id": message["id"], "error": {"code": error.code, "message": str(error)}})
-    except Exception as error:  # otherwise the host would wait forever
+    # Without a response, the host would wait forever.
+    except Exception as error:
         traceback.print_exc()
-        sent = {"code": INTERNAL_ERROR, "message": f"An internal error: {type(error).__name__}."}
+        sent = {"code": INTERNAL_ERROR, "message": f"Internal error: {type(error).__name__}."}
         send({"id": message["id"], "error": sent})
     else:
         send({"id": message["id"], "result": result})
@@ -100,7 +110,7 @@ def _result(tools: Tools, method: str, parameters: Json) -> Json:
                 raise ProtocolError(INVALID_REQUEST, error.message) from error
         case "tools/call":
             return _call(tools, parameters)
-    raise ProtocolError(NO_SUCH_METHOD, f"There is no method {method!r} here.")
+    raise ProtocolError(NO_SUCH_METHOD, f"There is no method {method!r}.")
 
 
 def _call(tools: Tools, parameters: Json) -> Json:
@@ -113,7 +123,8 @@ def _call(tools: Tools, parameters: Json) -> Json:
         if not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMETERS, f"The arguments of {name} must be an object.")
         answer: Json = tool.act(**tool.checked(arguments))
-    except (ClientError, OSError) as error:  # the agent can correct its call
+    # The agent can correct its call.
+    except (ClientError, OSError) as error:
         details = getattr(error, "details", {}) or {}
         answer = {"error": getattr(error, "public_name", "file"), "message": str(error), **details}
         return {"content": [_text(answer)], "isError": True}

@@ -11,17 +11,18 @@ from grader.client import Client
 from grader.client.errors import NotScoredInTime, Unusable
 from grader.client.files import PARTS
 
-LONGEST_WAIT_SECONDS = 50  # hosts time a call out after a minute
+# Hosts usually time out after a minute.
+LONGEST_WAIT_SECONDS = 50
 ROWS = 50
 READ, SUBMIT = "read", "submit"
 TYPES = {"string": str, "integer": int, "boolean": bool}
-# The method of `Tools` called `_NAME` performs the tool NAME; its parameters are the arguments.
+# The tool NAME is implemented by the method `_NAME` of `Tools`, whose parameters are its arguments.
 TOOLS = (
     ("list_competitions", READ, "List the competitions of the site."),
     (
         "read_competition",
         READ,
-        "Read a competition: the pages overview, evaluation, data and rules; dates, metric, limits.",
+        "Read a competition's overview, evaluation, data and rules, with its dates, metric and limits.",
     ),
     (
         "join_competition",
@@ -33,12 +34,12 @@ TOOLS = (
     (
         "check_file",
         SUBMIT,
-        "Find everything that is wrong with a file of predictions. It uses no submission.",
+        "Check a prediction file and list all its problems. This uses no submission.",
     ),
     (
         "submit_file",
         SUBMIT,
-        "Send a file of predictions as a submission, of which a day has few. Then wait_for_score.",
+        "Submit a prediction file. The number of submissions per day is limited. Then call wait_for_score.",
     ),
     (
         "wait_for_score",
@@ -49,30 +50,34 @@ TOOLS = (
     (
         "list_submissions",
         READ,
-        "List the team's submissions with their public scores, and what it may still send.",
+        "List the team's submissions with their public scores, and its remaining submissions.",
     ),
     ("select_submission", SUBMIT, "Select a submission for the private leaderboard, or deselect it."),
     ("read_leaderboard", READ, f"Read the public leaderboard: the first {ROWS} rows and your team's row."),
 )
 ARGUMENTS = {
-    "competition": ("string", "The last part of the competition's address; not needed if there is one."),
+    "competition": (
+        "string",
+        "The last part of the competition's address; not needed if the site has only one competition.",
+    ),
     "file": (
         "string",
-        "A file in the folder: CSV with the columns id and prediction, or a gzip or zip of one.",
+        "A file in the folder: a CSV with the columns id and prediction, optionally compressed with gzip or "
+        "zip.",
     ),
     "submission": ("integer", "The number of the submission."),
     "accepted_rules_version": ("integer", "The rules_version of read_competition."),
-    "code": ("string", "The access code, if the competition asks for one."),
+    "code": ("string", "The entry code, if the competition requires one."),
     "name": ("string", "The name of the data file."),
-    "description": ("string", "What is new in this file."),
-    "selected": ("boolean", "False deselects it. The default is true."),
+    "description": ("string", "A description, such as the changes in this file."),
+    "selected": ("boolean", "Whether to select the submission; false deselects it. The default is true."),
 }
 
 Answer = Mapping[str, Any]
 
 
 class Folder:
-    """The one folder whose files the tools read and write; no path leads out of it."""
+    """The only folder in which the tools read and write files; paths outside it are rejected."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve(strict=True)
@@ -85,27 +90,29 @@ class Folder:
         return path
 
     def new(self, name: str) -> Path:
-        """Return the path of a download; raise Unusable if it is outside the folder or behind a link."""
+        """Return the path of a download; raise Unusable if it is outside the folder or a link."""
         path = self._inside(name)
         if path.parent != self.path or any(
             (self.path / f"{name}{part}").is_symlink() for part in ("", *PARTS)
         ):
-            raise Unusable(f"{name!r} would not be a file of the folder {self.path} itself.")
+            raise Unusable(f"{name!r} would not be a file directly in the folder {self.path}.")
         return path
 
     def _inside(self, name: str) -> Path:
         try:
             path = (self.path / name).resolve()
         except (OSError, ValueError) as error:
-            raise Unusable(f"{name!r} is no name of a file.") from error
+            raise Unusable(f"{name!r} is not a valid file name.") from error
         if not path.is_relative_to(self.path) or path == self.path:
-            raise Unusable(f"{name!r} is not in the folder {self.path}; files elsewhere are out of reach.")
+            raise Unusable(
+                f"{name!r} is not in the folder {self.path}. The tools can access only files in this folder."
+            )
         return path
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool; `scope` is the required scope of the token."""
+    """A tool; `scope` is the required token scope."""
 
     name: str
     description: str
@@ -124,7 +131,7 @@ class Tool:
         return [each.name for each in parameters if each.default is each.empty]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tool's description in the protocol."""
+        """Return the tool's description in the protocol's format."""
         return {
             "name": self.name,
             "description": self.description,
@@ -140,7 +147,7 @@ class Tool:
         }
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments; raise Unusable with all their problems."""
+        """Return the arguments without None values; raise Unusable with all their problems."""
         wrong = [f"there is no argument {name!r}" for name in sorted(set(arguments) - set(self.arguments))]
         wrong += [f"{name!r} is missing" for name in self.required if arguments.get(name) is None]
         wrong += [
@@ -150,7 +157,7 @@ class Tool:
         ]
         if wrong:
             accepted = ", ".join(self.arguments) or "none"
-            raise Unusable(f"{self.name}: {', '.join(wrong)}. Its arguments: {accepted}.")
+            raise Unusable(f"{self.name}: {', '.join(wrong)}. Its arguments are: {accepted}.")
         return {name: value for name, value in arguments.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Formatted texts and plain texts as HTML, without the Markdown converter."""
+"""Formatted and plain texts as HTML, without the Markdown converter."""
 
 from html import escape
 from typing import NamedTuple
@@ -6,13 +6,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 TOO_COMPLEX = (
-    "The text is too complex to format, so it is shown as it was written. Simplify its formulas, tables and "
-    "links."
+    "The text is too complex to format, so it is shown unformatted. Simplify its formulas, tables and links."
 )
 
 
 class Figure(NamedTuple):
-    """An uploaded figure: name, URL, size in pixels."""
+    """An uploaded figure with its name, URL and size in pixels."""
 
     name: str
     url: str
@@ -21,7 +20,7 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A text as HTML, a sentence for each fault, and its first paragraph."""
+    """A text as HTML, with a message for each fault and its first paragraph."""
 
     html: Markup
     faults: tuple[str, ...] = ()
@@ -29,6 +28,6 @@ class Drawn(NamedTuple):
 
 
 def plain(text: str) -> Markup:
-    """Return a text unformatted, in paragraphs."""
+    """Return a text as unformatted HTML paragraphs."""
     paragraphs = (escape(each).replace("\n", "<br>\n") for each in text.split("\n\n") if each.strip())
     return Markup("".join(f"<p>{each}</p>\n" for each in paragraphs))  # noqa: S704 - escaped

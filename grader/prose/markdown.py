@@ -1,4 +1,4 @@
-"""Markdown with formulas and figures as safe HTML, and summaries in one line."""
+"""Markdown with formulas and figures as safe HTML, and one-line summaries."""
 
 import itertools
 import re
@@ -16,11 +16,11 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from grader.prose.drawn import Drawn, Figure
 from grader.text import quoted, without_directions
 
-# The converter is recursive: a thread's stack must hold the deepest formula.
+# The converter is recursive, so the deepest formula must fit on a thread's stack.
 MAX_FORMULA_LENGTH = 1000
 MAX_DEPTH = 30
 
-# What the converter writes, without style: all of it is MathML Core.
+# The converter's elements and attributes except `style`; all are MathML Core.
 FORMULA_ATTRIBUTES = {
     "math": {"display"},
     "menclose": {"notation"},
@@ -65,24 +65,25 @@ class Formula(NamedTuple):
 
 
 def convert_formula(latex: str, *, is_block: bool) -> Formula:
-    """Return LaTeX as MathML, or the fault of a formula that cannot be converted."""
+    """Convert LaTeX to MathML; return the fault of a formula that cannot be converted."""
     if len(latex) > MAX_FORMULA_LENGTH:
         return Formula(
-            "", f"A formula has at most {MAX_FORMULA_LENGTH:,} characters; this one has {len(latex):,}."
+            "", f"A formula may have at most {MAX_FORMULA_LENGTH:,} characters; this one has {len(latex):,}."
         )
     if _depth(latex) > MAX_DEPTH:
-        return Formula("", f"A formula has at most {MAX_DEPTH} braces in one another.")
+        return Formula("", f"Braces may be nested at most {MAX_DEPTH} deep.")
     converter, refusal = _converter()
     try:
         return Formula(converter.convert_with_local_state(latex, displaystyle=is_block))
     except refusal as error:
         found = _REASON.search(_COLOUR.sub("", str(error)))
-        return Formula("", found[1].strip() if found else "This is no formula that we can draw.")
+        return Formula("", found[1].strip() if found else "This is not a supported formula.")
 
 
 @cache
 def _converter() -> tuple[Any, type[Exception]]:
-    from math_core import LatexError, LatexToMathML  # read where there is a formula: most sites have none
+    # Most sites have no formulas, so the converter is imported on first use.
+    from math_core import LatexError, LatexToMathML
 
     return LatexToMathML(pretty_print="never"), LatexError
 
@@ -107,7 +108,7 @@ def _formula(content: str, text: _Text, *, is_block: bool) -> str:
     if not found.fault:
         return found.mathml
     shown = content if len(content) <= SHOWN_FORMULA else f"{content[:SHOWN_FORMULA]}…"
-    text.faults.append(f"The formula {shown} cannot be drawn: {found.fault}")
+    text.faults.append(f"The formula {shown} cannot be rendered: {found.fault}")
     return f"<code>{escape(content)}</code>"
 
 
@@ -117,16 +118,17 @@ def _inline_formula(_self: Any, tokens: Sequence[Token], place: int, _options: A
 
 def _block_formula(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
     drawn = _formula(tokens[place].content.strip(), env["text"], is_block=True)
-    return f'<div role="group" aria-label="Formula" tabindex="0">{drawn}</div>\n'  # a wide one is scrolled
+    # The focusable element lets keyboard users scroll a wide formula.
+    return f'<div role="group" aria-label="Formula" tabindex="0">{drawn}</div>\n'
 
 
 def _image(_self: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
-    """Render an uploaded figure; a picture of another server would disclose the reader to it."""
+    """Render an uploaded figure; an external picture would disclose readers to its server."""
     token, text = tokens[place], env["text"]
     name = str(token.attrGet("src") or "")
     figure, alt = text.figures.get(name), escape(token.content)
     if figure is None:
-        text.faults.append(f"The figure {quoted(name)} is not shown: upload it, and name it as it is called.")
+        text.faults.append(f"The figure {quoted(name)} does not exist. Upload it, or correct its name.")
         return alt
     return f'<img src="{escape(figure.url)}" alt="{alt}" width="{figure.width}" height="{figure.height}">'
 
@@ -145,7 +147,7 @@ MARKDOWN = _parser()
 
 @lru_cache(maxsize=256)
 def render(text: str, figures: tuple[Figure, ...] = ()) -> Markup:
-    """Return trusted Markdown as safe HTML without headings of the first level."""
+    """Return trusted Markdown as safe HTML without first-level headings."""
     return drawn(text, figures).html
 
 
@@ -156,13 +158,14 @@ def drawn(text: str, figures: tuple[Figure, ...] = ()) -> Drawn:
     for token in tokens:
         token.tag = "h2" if token.tag == "h1" else token.tag
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {"text": about})
-    clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))  # entities can hold them
+    # HTML entities can contain direction marks.
+    clean = without_directions(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES))
     safe = Markup(clean)  # noqa: S704 - cleaned
     return Drawn(safe, tuple(dict.fromkeys(about.faults)))
 
 
 def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Make a figure of each picture in its own paragraph, with its title as the caption."""
+    """Turn each picture in its own paragraph into a figure, with its title as the caption."""
     place = 0
     while place < len(tokens):
         picture = _alone(tokens[place : place + 3])
@@ -181,7 +184,7 @@ def _with_captions(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _alone(paragraph: Sequence[Token]) -> Token | None:
-    """Return the picture of a paragraph without other content."""
+    """Return the picture of a paragraph that has no other content, otherwise None."""
     if [token.type for token in paragraph] != ["paragraph_open", "inline", "paragraph_close"]:
         return None
     children = paragraph[1].children or []
@@ -189,7 +192,7 @@ def _alone(paragraph: Sequence[Token]) -> Token | None:
 
 
 def first_line(text: str) -> str:
-    """Return the first paragraph of a Markdown text, cut after a sentence or else at a word; "" without."""
+    """Return the first paragraph of a Markdown text, truncated to one line; "" if there is none."""
     tokens = MARKDOWN.parse(text)
     for before, token in itertools.pairwise(tokens):
         if before.type == "paragraph_open" and before.level == 0:
@@ -200,7 +203,7 @@ def first_line(text: str) -> str:
 
 
 def cut(words: str, length: int) -> str:
-    """Return a text of at most this length, cut after a sentence if that keeps a third, else at a word."""
+    """Truncate a text after a sentence if that keeps at least a third, otherwise after a word."""
     if len(words) <= length:
         return words
     kept = words[:length]

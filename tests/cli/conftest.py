@@ -15,10 +15,11 @@ from grader.worker.scorer import Scorer
 
 
 class ScoringHere:
-    """What a `JobChild` does, without its process, whose start is most of what these tests would take."""
+    """Behaves like a `JobChild` without starting its process, which would dominate the run time."""
 
     def __init__(self, settings: Settings, *, is_quiet: bool):
-        assert is_quiet  # a log would run through the progress
+        # A log would interrupt the progress display.
+        assert is_quiet
         self._scorer = Scorer.of(settings)
 
     def __enter__(self) -> Self:
@@ -33,13 +34,13 @@ class ScoringHere:
 
 @pytest.fixture
 def scoring_here(monkeypatch: pytest.MonkeyPatch):
-    """Rescorings score in the test's own process."""
+    """Score rescorings in the test's own process."""
     monkeypatch.setattr("grader.cli.organize.here.JobChild", ScoringHere)
 
 
 @pytest.fixture
 def run():
-    """Run `fairboard` with arguments, and `input` as its standard input, in this process."""
+    """Run `fairboard` in this process with arguments and `input` as its standard input."""
 
     def run_command(*arguments, **options):
         words = [str(argument) for argument in arguments]
@@ -61,7 +62,7 @@ def run_json(run):
 
 @pytest.fixture(autouse=True)
 def config_folder(tmp_path, monkeypatch):
-    """A user without a login, a keyring or settings of their own; return where a login is stored."""
+    """A user without a login, keyring or settings; return the folder that would store a login."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     for name in ("SERVER", "TOKEN", "COMPETITION"):
         monkeypatch.delenv(f"FAIRBOARD_{name}", raising=False)
@@ -79,7 +80,7 @@ def admin(run, settings, monkeypatch):
 
 @pytest.fixture
 def ada(run, live_site, monkeypatch):
-    """Run `fairboard` as ada, whose server and token the environment names."""
+    """Run `fairboard` as ada, with her server and token in the environment."""
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
     return run
@@ -87,7 +88,7 @@ def ada(run, live_site, monkeypatch):
 
 @pytest.fixture
 def olga(run, service, live_site, monkeypatch):
-    """Run `fairboard` as Olga, an administrator, whose site does organizers' jobs."""
+    """Run `fairboard` as Olga, an administrator, on a site that runs organizer jobs."""
     with service.database.write() as session:
         user, now = session.merge(service.user("olga")), db.now(session)
         administrators.change(session, user=user, is_admin=True, actor=Actor.shell(), now=now)

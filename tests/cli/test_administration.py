@@ -35,7 +35,7 @@ def solution(tmp_path, solution_csv):
 
 
 def corrected(path):
-    """Return a solution in which some labels are turned round."""
+    """Return a solution with some labels inverted."""
     lines = path.read_text().splitlines()
     for number in range(1, 60):
         row_id, label, rest = lines[number].split(",", 2)
@@ -46,7 +46,7 @@ def corrected(path):
 
 
 def rescore_command(path, *, reason):
-    """Return the command that rescores, for a process of its own."""
+    """Return a command line that rescores in a separate process."""
     return [sys.executable, "-m", "grader.cli", "rescore", "toxicity", str(path), "--reason", reason, "--yes"]
 
 
@@ -67,7 +67,7 @@ def test_a_created_account_can_log_in_with_the_printed_password(admin, service):
     assert password not in result.stderr
 
 
-def test_tokens_have_scopes_and_an_end_and_are_listed_and_revoked(admin, service):
+def test_tokens_have_scopes_and_an_expiry_and_are_listed_and_revoked(admin, service):
     service.user("ada")
     printed = admin("token", "create", "Ada", "--name", "board", "--scope", "read", "--days", "7").stdout
     assert re.fullmatch(r"fb_\S+\n", printed)
@@ -95,7 +95,7 @@ def test_accounts_are_listed_with_their_addresses(admin, service):
     assert len(admin("user", "list", "--search", "EXAMPLE").stdout.splitlines()) == 2
 
 
-def test_a_reset_link_is_for_one_person(admin, service):
+def test_a_reset_link_works_only_for_its_user(admin, service):
     service.user("ada")
     link = admin("user", "reset-link", "Ada").stdout.strip()
     token = re.fullmatch(r"http://127\.0\.0\.1:7777/reset/(\S+)", link)[1]
@@ -104,7 +104,7 @@ def test_a_reset_link_is_for_one_person(admin, service):
     assert "'nobody'" in admin("user", "reset-link", "nobody").stderr
 
 
-def test_a_login_link_is_for_one_person_and_works_once(admin, service):
+def test_a_login_link_works_once_and_only_for_its_user(admin, service):
     service.user("ada")
     link = admin("user", "login-link", "Ada", "--next", "/competitions").stdout.strip()
     token = re.fullmatch(r"http://127\.0\.0\.1:7777/login/(\S+)\?next=%2Fcompetitions", link)[1]
@@ -117,25 +117,25 @@ def test_a_login_link_is_for_one_person_and_works_once(admin, service):
     assert "'nobody'" in admin("user", "login-link", "nobody").stderr
 
 
-def test_invitations_are_printed_one_to_a_line(admin, service, monkeypatch):
+def test_invitations_are_printed_one_per_line(admin, service, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_BASE_URL", "https://board.example/")
     monkeypatch.setenv("FAIRBOARD_SIGN_UP", "closed")
     result = admin("user", "invite", "--count", "3")
     links = result.stdout.split()
     assert len(set(links)) == 3
     assert all(link.startswith("https://board.example/sign-up/") for link in links)
-    assert "now it is `closed`" in result.stderr
+    assert "FAIRBOARD_SIGN_UP is `closed`" in result.stderr
     with service.database.read() as session:
         sign_ups.find(session, token=links[0].rpartition("/")[2], now=datetime.now(UTC))
 
 
-def test_a_token_for_nobody_is_refused(admin):
+def test_a_token_for_an_unknown_user_is_rejected(admin):
     result = admin("token", "create", "nobody")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "There is no account named 'nobody'." in result.stderr
 
 
-def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service, solution):
+def test_a_competition_opens_immediately_and_its_report_is_printed(admin, service, solution):
     path = solution(usage=False)
     result = admin("competition", "create", "cup", "--solution", path, "--title", "The cup")
     assert result.exit_code == 0, result.stderr
@@ -143,7 +143,7 @@ def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service,
         "Label: toxicity",
         "400 rows, split in half by a keyed hash",
         "female",
-        "2 identities count in the score: female, muslim",
+        "2 identities are in the score: female, muslim",
     ):
         assert part in result.stdout
     with service.database.read() as session:
@@ -151,7 +151,9 @@ def test_a_competition_is_open_at_once_and_its_report_is_printed(admin, service,
     assert phases.phase(competition, datetime.now(UTC)) is Phase.OPEN
 
 
-def test_a_competition_takes_dates_identities_metric_and_overview(admin, service, solution, tmp_path):
+def test_a_competition_is_created_with_dates_identities_metric_and_overview(
+    admin, service, solution, tmp_path
+):
     overview = tmp_path / "overview.md"
     overview.write_text("# Be kind")
     result = admin(
@@ -170,13 +172,13 @@ def test_a_competition_takes_dates_identities_metric_and_overview(admin, service
     assert (rules["metric"]["power"], rules["metric"]["weights"]["overall_auc"]) == (-3, 0.7)
 
 
-def test_an_impossible_competition_is_refused_with_all_reasons(admin, solution):
+def test_an_invalid_competition_is_rejected_with_all_reasons(admin, solution):
     result = admin(
         *("competition", "create", "No Slug", "--solution", solution(), "--title", " "),
         *("--opens", "2030-01-02", "--closes", "2030-01-01"),
     )
     assert result.exit_code == 1
-    for reason in ("slug 'No Slug'", "needs a title", "must close after it opens"):
+    for reason in ("slug 'No Slug'", "needs a title", "close must be after the opening"):
         assert reason in result.stderr
 
 
@@ -186,29 +188,29 @@ def test_competitions_are_listed(admin, service):
     assert re.search(r"toxicity\topen\t.*\tToxic or not", result.stdout)
 
 
-def test_a_reveal_without_a_verification_asks_first(admin, service):
+def test_a_reveal_without_a_verification_asks_for_confirmation(admin, service):
     competition = service.competition()
     service.score(service.submit(competition))
     refused = admin("competition", "reveal", "toxicity")
     assert refused.exit_code == 1
-    assert "The submissions that compete are not verified." in refused.stderr
-    assert "Nothing is revealed" in refused.stderr
+    assert "The competing submissions have not been verified." in refused.stderr
+    assert "Nothing was revealed" in refused.stderr
     assert phases.phase(service.reload(competition), service.now) is Phase.OPEN
     revealed = admin("competition", "reveal", "toxicity", input="y\n")
     assert (revealed.exit_code, "with 1 team. It was still open" in revealed.stdout) == (0, True)
-    assert "provisional" in revealed.stdout and "work out\nthe labels" in revealed.stdout
+    assert "provisional" in revealed.stdout and "derive the labels\n" in revealed.stdout
     assert phases.phase(service.reload(competition), service.now) is Phase.REVEALED
     again = admin("competition", "reveal", "toxicity", "--yes")
     assert (again.exit_code, "was revealed at" in again.stderr) == (1, True)
 
 
-def test_dates_in_the_past_are_told_when_they_are_saved(admin, service, tmp_path):
+def test_dates_in_the_past_are_reported_when_they_are_saved(admin, service, tmp_path):
     now = datetime.now(UTC)
     service.competition(opens_at=now - timedelta(days=9), closes_at=now + timedelta(days=30))
     past, ahead = (f"{now + timedelta(days=days):%Y-%m-%d}" for days in (-2, 9))
     changed = admin("competition", "change", "toxicity", "--entry-deadline", past)
     assert changed.exit_code == 0, changed.output
-    assert f"Warning: The entry deadline is in the past ({past} 23:59 UTC): nobody can join" in changed.stderr
+    assert f"Warning: The entry deadline is in the past ({past} 23:59 UTC): no one can join" in changed.stderr
     assert "Warning" not in admin("competition", "change", "toxicity", "--entry-deadline", ahead).stderr
     file = tmp_path / "settings.toml"
     file.write_text(f"[dates]\nmerger_deadline = {past}T12:00:00Z\n")
@@ -222,7 +224,8 @@ def test_dates_in_the_past_are_told_when_they_are_saved(admin, service, tmp_path
     assert "is in the past" in created.stderr and "as soon as it is published" in created.stderr
 
 
-@on_sqlite  # the progress and the log are the process's
+# The process prints the progress and the log.
+@on_sqlite
 def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     service.score(service.submit(service.competition()))
     path = corrected(solution())
@@ -240,8 +243,8 @@ def test_a_rescoring_shows_its_progress_and_no_log(service, settings, solution):
     "database_url", ["postgresql", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
 @pytest.mark.usefixtures("scoring_here")
-def test_an_interrupted_rescoring_goes_on_with_the_same_command(admin, service, settings, solution):
-    """On SQLite it dies at each of its steps in `tests/faults/test_switches.py`."""
+def test_an_interrupted_rescoring_is_continued_by_the_same_command(admin, service, settings, solution):
+    """On SQLite, `tests/faults/test_switches.py` stops it at each step."""
     competition = service.competition()
     service.score(*(service.submit(competition, user=f"team {n}", seed=n) for n in range(3)))
     path = corrected(solution())
@@ -263,7 +266,7 @@ def preparing(service, competition):
         return preparation.open_version(session, competition=competition)
 
 
-def test_a_rescoring_under_way_keeps_another_one_out_until_it_is_dropped(admin, service, solution):
+def test_a_running_rescoring_blocks_another_one_until_it_is_dropped(admin, service, solution):
     from grader.files import read_solution
     from grader.services.solutions import intake
 
@@ -295,7 +298,7 @@ def test_an_unknown_competition_is_named(admin, command):
     assert "There is no competition 'nowhere'." in result.stderr
 
 
-def test_an_administrative_command_makes_the_database_that_is_not_there_yet(run, monkeypatch, tmp_path):
+def test_an_administrative_command_creates_a_missing_database(run, monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "new"))
     assert run("user", "create", "ada").exit_code == 0
     assert (tmp_path / "new" / "fairboard.db").exists()
@@ -303,7 +306,7 @@ def test_an_administrative_command_makes_the_database_that_is_not_there_yet(run,
 
 @pytest.fixture(params=["9999", "0022"])
 def unknown_revision(service, request: pytest.FixtureRequest):
-    """The revision of an installation with the tables of a newer version, or of an unreleased older one."""
+    """The revision of a newer version or of an unreleased older one, set in the tables."""
 
     def stamp(revision):
         with service.database.engine.begin() as connection:
@@ -316,21 +319,21 @@ def unknown_revision(service, request: pytest.FixtureRequest):
 
 
 @pytest.mark.parametrize("command", [("user", "create", "ada"), ("migrate",), ("serve", "--port", "0")])
-def test_tables_of_another_version_are_left_alone(admin, unknown_revision, command):
+def test_tables_of_another_version_are_not_changed(admin, unknown_revision, command):
     result = admin(*command)
     assert result.exit_code == 1
     kind = "another" if command[0] == "user" else {"9999": "newer", "0022": "older"}[unknown_revision]
     assert re.search(rf"{kind} version of Fairboard[^(]*\({unknown_revision}", result.stderr)
 
 
-def test_migrate_makes_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):
+def test_migrate_creates_the_tables_and_may_be_repeated(run, monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     first, second = run("migrate"), run("migrate")
-    assert first.stdout.startswith("From no tables to ")
-    assert second.stdout.startswith("The database is at ")
+    assert first.stdout.startswith("Upgraded the database schema from no tables to ")
+    assert second.stdout.startswith("The database schema is at ")
 
 
-def test_nobody_else_can_read_what_lies_in_a_folder_that_was_there_before(monkeypatch, tmp_path):
+def test_files_in_an_existing_data_folder_are_not_readable_by_others(monkeypatch, tmp_path):
     tmp_path.chmod(0o755)
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     subprocess.run(
@@ -368,16 +371,17 @@ def test_settings_are_shown_without_secrets(run, monkeypatch):
         ({"STORAGE_URL": "ftp://host/files"}, "FAIRBOARD_STORAGE_URL: expected s3://bucket/prefix or"),
         (
             {"SECRET_KEY_FILE": "/no/such/file"},
-            "The file /no/such/file of FAIRBOARD_SECRET_KEY_FILE cannot be read: No such file or directory.",
+            "The file /no/such/file, named by FAIRBOARD_SECRET_KEY_FILE, cannot be read: No such file or "
+            "directory.",
         ),
         (
             {"BROKER_URI": "redis://queue", "PORT": "many"},
-            "FAIRBOARD_BROKER_URI is no setting. Did you mean FAIRBOARD_BROKER_URL?\nFAIRBOARD_PORT: ",
+            "FAIRBOARD_BROKER_URI is not a setting. Did you mean FAIRBOARD_BROKER_URL?\nFAIRBOARD_PORT: ",
         ),
     ],
 )
 @pytest.mark.parametrize("command", [("serve",), ("settings",), ("competition", "list")])
-def test_a_setting_that_cannot_be_used_is_named_before_anything_starts(
+def test_an_invalid_setting_is_named_before_anything_starts(
     run, monkeypatch, tmp_path, variables, sentence, command
 ):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
@@ -390,7 +394,7 @@ def test_a_setting_that_cannot_be_used_is_named_before_anything_starts(
 
 
 @pytest.mark.parametrize("command", [("competition", "list"), ("serve", "--port", "0")])
-def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
+def test_an_unreachable_database_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody:x@127.0.0.1:1/nothing")
     result = run(*command)
@@ -399,7 +403,7 @@ def test_a_database_that_does_not_answer_is_said_in_a_sentence(run, monkeypatch,
 
 
 @pytest.mark.parametrize("command", [("serve",), ("user", "create", "ada"), ("sweeper",)])
-def test_a_data_folder_that_cannot_be_made_is_named(run, monkeypatch, tmp_path, command):
+def test_a_data_folder_that_cannot_be_created_is_named(run, monkeypatch, tmp_path, command):
     (tmp_path / "file").touch()
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "file" / "var"))
     result = run(*command)
@@ -407,7 +411,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(run, monkeypatch, tmp_path, 
     assert "cannot be used: Not a directory." in result.stderr
 
 
-def test_a_heartbeat_that_could_never_be_written_is_refused_before_the_sweeper_starts(admin, service):
+def test_a_heartbeat_in_an_unwritable_folder_is_rejected_before_the_sweeper_starts(admin, service):
     result = admin("sweeper", "--heartbeat", "/no/such/folder/heartbeat")
     assert result.exit_code == 1
-    assert "The folder /no/such/folder cannot be written." in result.stderr
+    assert "The folder /no/such/folder is not writable." in result.stderr

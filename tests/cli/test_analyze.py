@@ -1,4 +1,4 @@
-"""`fairboard analyze` as its user meets it."""
+"""`fairboard analyze`: reports, options and exit codes."""
 
 import json
 from pathlib import Path
@@ -30,16 +30,16 @@ def run(folder: Path, *words: str):
 def test_a_submission_is_analyzed_as_text(folder: Path):
     result = run(folder, "solution.csv", "ours.csv")
     assert result.exit_code == 0, result.output
-    assert "The score, and how sure it is" in result.stdout
-    assert "Where to gain most" in result.stdout
+    assert "Score and confidence intervals" in result.stdout
+    assert "Largest possible gains" in result.stdout
 
 
-def test_a_solution_alone_is_audited_as_json(folder: Path):
+def test_a_solution_without_submissions_is_audited_as_json(folder: Path):
     result = run(folder, "solution.csv", "--json")
     assert json.loads(result.stdout)["co_mentions"]["identities"] == ["cat", "dog"]
 
 
-def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path):
+def test_two_submissions_and_a_fuzzed_pair_produce_one_page(folder: Path):
     result = run(
         folder,
         *("solution.csv", "ours.csv", "--against", "theirs.csv"),
@@ -48,27 +48,30 @@ def test_two_submissions_and_a_fuzzed_pair_make_one_page(folder: Path):
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     page = (folder / "report.html").read_text()
-    assert "ours.csv against theirs.csv" in page
+    assert "ours.csv compared with theirs.csv" in page
     assert "Fuzzed set" in page
 
 
-def test_only_the_identities_asked_for_are_analyzed(folder: Path):
+def test_only_the_requested_identities_are_analyzed(folder: Path):
     result = run(folder, "solution.csv", "ours.csv", "--identities", "dog", "--json")
     assert [line["name"] for line in json.loads(result.stdout)["identities"]["identities"]] == ["dog"]
 
 
-def test_order_categories_and_the_skew_experiment_are_options(folder: Path):
+def test_options_set_the_order_the_categories_and_the_skew_experiment(folder: Path):
     words = ("--sort", "name", "--category", "pets", "cat,dog", "--skew", "cat")
     result = run(folder, "solution.csv", "ours.csv", *words)
     assert result.exit_code == 0, result.output
     assert "All identities, by name" in result.stdout
     assert "pets" in result.stdout
     assert "Pinned AUC with fewer negative rows of cat" in result.stdout
-    assert "no identity: cow." in run(folder, "solution.csv", "ours.csv", "--category", "pets", "cow").stderr
+    assert (
+        "unknown identities: cow."
+        in run(folder, "solution.csv", "ours.csv", "--category", "pets", "cow").stderr
+    )
     assert "no identity 'cow'" in run(folder, "solution.csv", "ours.csv", "--skew", "cow").stderr
 
 
-def test_a_rejected_file_says_what_is_wrong_and_ends_with_2(folder: Path):
+def test_a_rejected_file_is_explained_and_the_exit_code_is_2(folder: Path):
     (folder / "bad.csv").write_text("id,prediction\nr0,x\n")
     result = run(folder, "solution.csv", "bad.csv")
     assert result.exit_code == 2
@@ -81,14 +84,14 @@ def test_a_comparison_without_a_submission_is_a_usage_error(folder: Path):
     assert "need a SUBMISSION" in result.stderr
 
 
-def test_a_column_that_one_value_keeps_from_being_an_identity_is_told_first(folder: Path):
+def test_an_identity_column_excluded_by_one_value_is_reported_first(folder: Path):
     path = folder / "solution.csv"
     lines = path.read_text().splitlines()
     lines[20] = lines[20].rpartition(",")[0] + ",-1"
     path.write_text("\n".join(lines))
     result = run(folder, "solution.csv", "ours.csv")
     assert result.exit_code == 0
-    told = "The column 'dog' was not taken as an identity. Line 21: the identity 'dog' is '-1'"
+    told = "The column 'dog' was not used as an identity. Line 21: the identity 'dog' is '-1'"
     assert told in result.stderr
     assert told in "\n".join(result.stdout.splitlines()[:6])
     named = run(folder, "solution.csv", "ours.csv", "--identities", "dog")

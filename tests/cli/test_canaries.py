@@ -1,4 +1,4 @@
-"""`fairboard competition canaries` draws canary rows for a draft and writes what is stored."""
+"""`fairboard competition canaries`: drawing canary rows for a draft and exporting them."""
 
 import hashlib
 from pathlib import Path
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv) -> Pat
     return tmp_path
 
 
-def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv):
+def test_a_draft_gets_canary_rows_and_replaces_them(run, folder: Path, solution_csv):
     assert run("competition", "create", folder / "competition.toml").exit_code == 0
     assert run("competition", "canaries", "toxic").output == "toxic has no canary rows.\n"
     refused = run("competition", "canaries", "toxic", "--draw", "40")
@@ -31,7 +31,7 @@ def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv
     draw = ("competition", "canaries", "toxic", "--from-scored", "--solution", altered, "--list", rows)
     drawn = run(*draw, "--draw", "40")
     assert drawn.exit_code == 0, drawn.output
-    assert "40 canary rows" in drawn.output and "once in 137,846,528,820 files" in drawn.output
+    assert "40 canary rows" in drawn.output and "1 in 137,846,528,820" in drawn.output
     lines = rows.read_text().splitlines()
     assert len(lines) == 41
     assert altered.read_text().count(",Ignored\n") == 40
@@ -45,8 +45,8 @@ def test_a_draft_gets_canary_rows_and_other_ones(run, folder: Path, solution_csv
     assert len(hashlib.sha256(rows.read_bytes()).hexdigest()) == 64
 
 
-def test_a_published_competition_draws_none(run, folder: Path):
+def test_a_published_competition_cannot_draw_canary_rows(run, folder: Path):
     created = run("competition", "create", "toxic", "--solution", folder / "solution.csv", "--title", "T")
     assert created.exit_code == 0, created.output
     refused = run("competition", "canaries", "toxic", "--draw", "40", "--from-scored")
-    assert refused.exit_code == 1 and "toxic is published" in refused.output
+    assert refused.exit_code == 1 and "toxic is already published" in refused.output

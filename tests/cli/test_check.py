@@ -13,7 +13,7 @@ SOLUTION = Callable[..., bytes]
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Callable[..., tuple[int, str]]:
-    """A function that checks a file in an empty folder and returns the exit code and what was printed."""
+    """A function that checks a file in an empty folder and returns the exit code and the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
 
@@ -34,29 +34,29 @@ def ids(rows: int) -> bytes:
     return ("id\n" + "".join(f"r{row}\n" for row in range(rows))).encode()
 
 
-def test_a_sound_solution_is_described(check, solution_csv: SOLUTION):
+def test_a_valid_solution_is_described(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), test=ids(400))
     assert code == 0, text
     assert "400 rows, split by the column Usage: public 200 rows" in text
-    assert "2 identities count in the score: female, muslim." in text
+    assert "2 identities are in the score: female, muslim." in text
     assert "test.csv has exactly the 400 ids of the solution." in text
-    assert "swap in 1 of" in text
+    assert "swap ranks is 1 in" in text
     assert not Path("var").exists()
 
 
-def test_what_stops_a_competition_ends_with_2(check, solution_csv: SOLUTION):
+def test_a_solution_with_problems_exits_with_2(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), test=ids(399))
     assert code == 2
     assert "Problems to fix:\n  - test.csv lacks 1 id of the solution: 'r399'." in text
 
 
-def test_a_file_that_cannot_be_read_is_rejected(check):
+def test_an_unreadable_file_is_rejected(check):
     code, text = check(b"id,toxicity\nr0,2\n")
     assert code == 2
     assert "expected a number from 0 to 1" in text
 
 
-def test_roles_can_be_given(check, solution_csv: SOLUTION):
+def test_roles_can_be_specified(check, solution_csv: SOLUTION):
     csv = solution_csv().replace(b"toxicity", b"verdict", 1)
     code, text = check(csv)
     assert code == 2 and "role label" in text
@@ -66,14 +66,14 @@ def test_roles_can_be_given(check, solution_csv: SOLUTION):
     assert (report["label"], report["unused_columns"]) == ("verdict", ["muslim"])
 
 
-def test_an_unknown_role_is_told_the_known_ones(check, solution_csv: SOLUTION):
+def test_an_unknown_role_error_lists_the_known_ones(check, solution_csv: SOLUTION):
     code, text = check(solution_csv(), "--role", "muslim=religion")
     assert code == 1
     assert "other label, pair, unused" in text
 
 
 def spoil(csv: bytes, line: int, column: str, value: str) -> bytes:
-    """Return a solution of which one cell holds something else."""
+    """Return a solution with one cell replaced."""
     lines = csv.decode().splitlines()
     cells = lines[line - 1].split(",")
     cells[lines[0].split(",").index(column)] = value
@@ -83,16 +83,16 @@ def spoil(csv: bytes, line: int, column: str, value: str) -> bytes:
 
 @pytest.mark.parametrize("value", ["-1", "2", "1.5", "yes", "NaN", '"0,5"'])
 @pytest.mark.parametrize("line", [21, 399])
-def test_an_identity_with_one_bad_value_stops_a_competition(
+def test_an_identity_with_one_invalid_value_is_a_problem(
     check, solution_csv: SOLUTION, line: int, value: str
 ):
     csv = spoil(solution_csv(), line, "muslim", value)
     code, text = check(csv)
     assert code == 2
     assert text.startswith(
-        "1 identity counts in the score: female.\nLeft out, a few values are not in 0..1: muslim.\n"
+        "1 identity is in the score: female.\nLeft out (some values are not between 0 and 1): muslim.\n"
     )
-    assert f"The column 'muslim' was not taken as an identity. Line {line}:" in text
+    assert f"The column 'muslim' was not used as an identity. Line {line}:" in text
     code, text = check(csv, "--identities", "female,muslim")
     assert code == 2
     assert f"Line {line}: the identity 'muslim' is" in text and "no identity column" not in text
@@ -102,7 +102,7 @@ def test_an_identity_with_one_bad_value_stops_a_competition(
     assert code == 0 and "muslim" not in text.split("\n")[0]
 
 
-def test_several_bad_columns_are_all_told(check, solution_csv: SOLUTION):
+def test_several_invalid_columns_are_all_reported(check, solution_csv: SOLUTION):
     names = ("female", "gay", "muslim")
     csv = spoil(spoil(solution_csv(identities=names), 21, "muslim", "-1"), 30, "gay", "yes")
     code, text = check(csv, "--json")
@@ -112,42 +112,42 @@ def test_several_bad_columns_are_all_told(check, solution_csv: SOLUTION):
         "gay": [30],
         "muslim": [21],
     }
-    assert report["left_out"] == [{"why": "a few values are not in 0..1", "names": ["gay", "muslim"]}]
+    assert report["left_out"] == [{"why": "some values are not between 0 and 1", "names": ["gay", "muslim"]}]
 
 
-def test_truth_values_are_no_identity_and_it_is_told(check, solution_csv: SOLUTION):
+def test_a_column_of_true_and_false_is_reported_and_not_an_identity(check, solution_csv: SOLUTION):
     header, *lines = solution_csv().decode().splitlines()
     rows = [f"{line},{bool(number % 2)}" for number, line in enumerate(lines)]
     code, text = check("\n".join([f"{header},black", *rows]).encode())
     assert code == 0
-    assert "The column 'black' holds truth values" in text
+    assert "The column 'black' contains truth values" in text
 
 
-def test_the_first_lines_tell_which_identities_are_too_small(check, solution_csv: SOLUTION):
+def test_the_first_lines_name_the_identities_that_are_too_small(check, solution_csv: SOLUTION):
     header, *lines = solution_csv().decode().splitlines()
     rows = [f"{line},{int(number < 3)}" for number, line in enumerate(lines)]
     _, text = check("\n".join([f"{header},rare", *rows]).encode())
     assert text.splitlines()[:2] == [
-        "2 identities count in the score: female, muslim.",
-        "Left out, fewer than 25 rows of a class in a split: rare.",
+        "2 identities are in the score: female, muslim.",
+        "Left out (fewer than 25 rows of a class in a split): rare.",
     ]
 
 
-def test_a_competition_is_not_created_with_an_identity_lost_to_one_value(
+def test_a_competition_is_not_created_if_one_value_excludes_an_identity(
     solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     path = tmp_path / "solution.csv"
     path.write_bytes(spoil(solution_csv(), 21, "muslim", "-1"))
     create = ["competition", "create", "next", "--solution", str(path), "--title", "Next"]
-    for options, line in (([], "not taken as an identity. Line 21"), (["--identities", "muslim"], "Line 21")):
+    for options, line in (([], "not used as an identity. Line 21"), (["--identities", "muslim"], "Line 21")):
         with pytest.raises(SystemExit) as end:
             main([*create, *options])
         assert end.value.code in (1, 2)
         assert line in capsys.readouterr().err
 
 
-def test_a_competition_is_not_created_on_a_leak(
+def test_a_competition_is_not_created_if_the_row_order_leaks_labels(
     solution_csv: SOLUTION, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))

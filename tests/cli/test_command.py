@@ -42,7 +42,7 @@ def test_scoring_files_loads_no_server(tmp_path):
     assert not loaded_after(["score", str(path), "--prediction", "model"]) & SERVER_PACKAGES
 
 
-def test_every_command_can_be_imported_and_explains_itself(run):
+def test_every_command_can_be_imported_and_has_a_help_page(run):
     for name in main.list_commands(None):
         result = run(name, "--help")
         assert result.exit_code == 0, result.output
@@ -57,12 +57,12 @@ def test_help_lists_every_command(run):
 @pytest.mark.parametrize(
     ("arguments", "meant"), [(("usr", "create"), "user"), (("user", "creat"), "create"), (("tokn",), "token")]
 )
-def test_a_mistyped_command_is_told_which_one_was_probably_meant(run, arguments, meant):
+def test_a_mistyped_command_gets_a_suggestion(run, arguments, meant):
     assert f"Did you mean '{meant}'?" in run(*arguments).stderr
 
 
 @pytest.mark.parametrize("group", ["user", "token", "competition"])
-def test_the_help_of_a_group_shows_every_summary_whole(run, group):
+def test_the_help_of_a_group_shows_complete_summaries(run, group):
     assert "..." not in run(group, "--help").stdout.partition("Commands:")[2]
 
 
@@ -72,11 +72,11 @@ def test_the_version_is_shown(run):
 
 
 @pytest.mark.parametrize("arguments", [(), ("no-such-command",), ("--no-such-option",), ("user", "create")])
-def test_usage_errors_end_with_1(run, arguments):
+def test_usage_errors_exit_with_1(run, arguments):
     assert run(*arguments).exit_code == 1
 
 
-def test_a_command_without_its_packages_says_how_to_install_them():
+def test_a_command_without_its_packages_explains_the_installation():
     without = "import sys; sys.modules['sqlalchemy'] = None"
     code = f"{without}; from grader.cli import main; main(['user', 'create', 'x'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

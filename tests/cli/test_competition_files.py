@@ -1,4 +1,4 @@
-"""`fairboard competition` with files: create, settings, apply, clone, publish."""
+"""`fairboard competition` with files: create, settings, apply, clone and publish."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ data = ["test.csv"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predictions_csv) -> Path:
-    """An installation, and beside it the files of a competition."""
+    """An installation next to a competition's files."""
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "var"))
     monkeypatch.setenv("FAIRBOARD_PASSWORD_HASH_MEMORY_KIB", "8")
     for name, content in {
@@ -52,19 +52,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solution_csv, predic
 
 @pytest.fixture
 def published(run, folder: Path):
-    """The result of the command that makes the competition of the file, published and owned by ada."""
+    """The result of creating and publishing the file's competition with ada as its owner."""
     run("user", "create", "ada")
     return run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
 
 
-def test_a_file_makes_a_whole_competition_and_publishes_it(run, published):
+def test_a_competition_is_created_and_published_from_a_file(run, published):
     assert published.exit_code == 0, published.output
-    assert "2 identities count in the score: female, muslim." in published.output
+    assert "2 identities are in the score: female, muslim." in published.output
     assert "toxic is published." in published.output
     assert "closes 2999-03-01 23:59 UTC" in run("competition", "list").output
 
 
-def test_a_draft_says_what_is_missing_until_it_is_published(run, folder: Path):
+def test_a_draft_lists_what_is_missing_until_it_is_published(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n')
     result = run("competition", "create", folder / "bare.toml")
     assert result.exit_code == 0, result.output
@@ -76,7 +76,7 @@ def test_a_draft_says_what_is_missing_until_it_is_published(run, folder: Path):
     assert "bare is published." in run("competition", "publish", "bare").output
 
 
-def test_the_settings_that_are_printed_apply_as_no_change(run, folder: Path):
+def test_printed_settings_apply_without_a_change(run, folder: Path):
     run("user", "create", "ada")
     run("competition", "create", folder / "competition.toml", "--owner", "ada")
     printed = run("competition", "settings", "toxic").output
@@ -89,18 +89,18 @@ def test_the_settings_that_are_printed_apply_as_no_change(run, folder: Path):
     assert result.output == "Changed: limits.daily.\n"
 
 
-def test_several_names_in_one_are_told_with_what_was_expected(run, folder: Path):
+def test_a_list_in_one_string_causes_a_warning_about_column_names(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n[metric]\nidentities = ["female, muslim"]\n')
-    told = "Warning: 'female, muslim' is read as the name of one column. If these are 2 columns, name them"
+    told = "Warning: 'female, muslim' is read as the name of one column. If these are 2 columns, list them"
     made = run("competition", "create", folder / "bare.toml")
     assert (made.exit_code, told in made.stderr) == (0, True), made.output
     (folder / "more.toml").write_text('[files]\nsolution = "solution.csv"\n')
     refused = run("competition", "apply", "bare", folder / "more.toml")
     assert refused.exit_code == 1
-    assert "no identity column 'female, muslim'. If these are 2 columns, name them" in refused.output
+    assert "no identity column 'female, muslim'. If these are 2 columns, list them" in refused.output
 
 
-def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run, folder: Path):
+def test_a_column_name_with_a_comma_causes_no_warning(run, folder: Path):
     path = folder / "solution.csv"
     header, _, rows = path.read_text().partition("\n")
     path.write_text(header.replace("muslim", '"muslim, any"') + "\n" + rows)
@@ -110,20 +110,20 @@ def test_a_column_whose_name_has_a_comma_is_taken_without_a_word(run, folder: Pa
     )
     made = run("competition", "create", folder / "commas.toml")
     assert made.exit_code == 0, made.output
-    assert "2 identities count in the score: female, muslim, any." in made.output
+    assert "2 identities are in the score: female, muslim, any." in made.output
     assert "one column" not in made.output
     again = run("competition", "apply", "commas", folder / "commas.toml")
     assert "one column" not in again.output
 
 
-def test_what_is_fixed_is_refused_with_the_reason(run, published, folder: Path):
+def test_a_fixed_setting_is_rejected_with_the_reason(run, published, folder: Path):
     (folder / "power.toml").write_text("[metric]\npower = -2\n")
     result = run("competition", "apply", "toxic", folder / "power.toml")
     assert result.exit_code == 1
     assert "rescoring" in result.output
 
 
-def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run, folder: Path):
+def test_all_problems_are_reported_in_one_run_before_anything_is_created(run, folder: Path):
     (folder / "wrong.toml").write_text(
         """
         titel = "x"
@@ -145,39 +145,39 @@ def test_all_that_is_wrong_is_told_in_one_run_before_anything_is_made(run, folde
     result = run("competition", "create", folder / "wrong.toml")
     assert result.exit_code == 1
     for words in (
-        "titel is not known; title is",
+        "titel is unknown. Did you mean title?",
         "limits.daily must be",
         "selected submissions must be at least 1",
-        "two classes need different names",
-        "must close after it opens",
+        "Both classes are named",
+        "close must be after the opening",
         "must sum to 1",
         "nowhere.csv does not exist",
     ):
         assert words in result.output, words
-    assert "needs a title" not in result.output  # it has one, under a misspelt name
+    assert "needs a title" not in result.output  # The title is given under a misspelt key.
     assert run("competition", "list").output == ""
 
 
-def test_a_setting_that_cannot_be_read_raises_no_second_problem(run, folder: Path):
+def test_an_unreadable_setting_causes_no_second_problem(run, folder: Path):
     (folder / "wrong.toml").write_text('title = 5\n[dates]\ncloses = "soon"\nreveals = 2027-01-01\n')
     output = run("competition", "create", folder / "wrong.toml").output
     assert "title must be a text" in output and "dates.closes must be" in output
     assert len(output.splitlines()) == 2
     (folder / "wrong.toml").write_bytes(b'title = "caf\xe9"\n')
-    assert "is not UTF-8: byte 13" in run("competition", "create", folder / "wrong.toml").output
+    assert "is not UTF-8 (byte 13 is invalid)" in run("competition", "create", folder / "wrong.toml").output
 
 
-def test_what_stops_after_the_draft_was_made_says_how_to_go_on(run, folder: Path):
+def test_a_failure_after_creating_the_draft_names_the_command_to_continue(run, folder: Path):
     (folder / "solution.csv").write_text("id,toxicity,Usage\n1,0,Public\n")
     result = run("competition", "create", folder / "competition.toml")
     assert result.exit_code != 0
     assert "fairboard competition apply toxic" in result.output
 
 
-def test_options_beside_a_file_are_refused(run, folder: Path):
+def test_options_next_to_a_file_are_rejected(run, folder: Path):
     result = run("competition", "create", folder / "competition.toml", "--title", "Other")
     assert result.exit_code == 1
-    assert "everything else goes into the file" in result.output
+    assert "Set everything else in the file" in result.output
 
 
 def test_a_clone_is_a_draft_without_dates(run, published):
@@ -190,7 +190,7 @@ def test_a_clone_is_a_draft_without_dates(run, published):
     assert "opens when it is published, has no closing date" in run("competition", "list").output
 
 
-def test_a_draft_is_deleted_once_that_is_confirmed(run, folder: Path):
+def test_a_draft_is_deleted_after_confirmation(run, folder: Path):
     (folder / "bare.toml").write_text('title = "Bare"\n')
     run("competition", "create", folder / "bare.toml")
     assert run("competition", "delete", "bare").exit_code == 1
@@ -202,7 +202,7 @@ def test_a_draft_is_deleted_once_that_is_confirmed(run, folder: Path):
     assert "deleted" not in run("competition", "audit", "bare").output
 
 
-def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submission(run, folder: Path):
+def test_a_competition_created_by_one_command_has_an_owner_and_a_sample_submission(run, folder: Path):
     run("user", "create", "ada")
     options = ("--solution", folder / "solution.csv", "--title", "Quick")
     assert "nobody" in run("competition", "create", "quick", *options, "--owner", "nobody").output
@@ -212,13 +212,13 @@ def test_a_competition_made_in_one_command_gets_an_owner_and_the_sample_submissi
     assert "Sample submission" in run("competition", "export", "quick", "submissions").output
 
 
-def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_public(run, folder: Path):
+def test_a_data_file_that_discloses_labels_stops_publishing_unless_it_is_allowed(run, folder: Path):
     (folder / "test.csv").write_bytes((folder / "solution.csv").read_bytes().replace(b"toxicity", b"x"))
     run("user", "create", "ada")
     result = run("competition", "create", folder / "competition.toml", "--owner", "ada", "--publish")
     assert result.exit_code == 1
     assert "test.csv is held back:\n- Column 'x' agrees with the label toxicity" in result.stderr
-    assert "toxic stays as a draft" in result.stderr
+    assert "toxic remains as a draft" in result.stderr
     words = re.search(r"allow-data toxic test.csv '([^']+)'", result.stderr)[1]
     told = run("competition", "data", "toxic")
     assert told.exit_code == 1 and "test.csv: held back." in told.stdout
@@ -233,7 +233,7 @@ def test_a_file_that_gives_labels_away_stops_unless_the_file_says_what_may_be_pu
     assert run("competition", "data", "toxic").stdout.startswith("test.csv: released anyway.")
 
 
-def test_what_a_file_allows_without_words_is_refused(run, folder: Path):
+def test_an_allowed_file_without_its_phrase_is_rejected(run, folder: Path):
     with (folder / "competition.toml").open("a") as file:
         file.write('allow = ["test.csv"]\n')
     result = run("competition", "create", folder / "competition.toml")

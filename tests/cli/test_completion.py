@@ -1,4 +1,4 @@
-"""`fairboard completion`: the scripts, and what the shell completes without loading any command."""
+"""`fairboard completion`: shell scripts, and completions that load no command."""
 
 import json
 import os
@@ -11,7 +11,7 @@ FAIRBOARD = [sys.executable, "-m", "grader.cli"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_each_shell_asks_the_command(run, shell):
+def test_the_script_of_each_shell_calls_the_command(run, shell):
     result = run("completion", shell)
     assert result.exit_code == 0
     assert f"_FAIRBOARD_COMPLETE={shell}_complete" in result.stdout

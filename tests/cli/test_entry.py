@@ -1,4 +1,4 @@
-"""The conditions of a competition from the shell, and who is admitted."""
+"""Entry conditions of a competition and admission of users, from the shell."""
 
 import re
 from datetime import timedelta
@@ -63,40 +63,40 @@ def test_a_competition_is_created_with_all_its_conditions(create, service, tmp_p
     assert "Warning" not in result.stderr
 
 
-def test_a_small_step_is_warned_of_and_a_safe_one_is_in_the_report(create, admin):
+def test_a_small_step_causes_a_warning_and_the_report_shows_a_safe_one(create, admin):
     result = create("--opens", "2126-03-01", "--feedback", "tiered", "--feedback-step", "0.0005")
     assert result.exit_code == 0, result.output
-    assert "For your solution we propose the step 0.0" in " ".join(result.stdout.split())
-    assert "Warning: The step 0.0005 is small for this solution" in result.stderr
+    assert "For your solution, a step of 0.0" in " ".join(result.stdout.split())
+    assert "Warning: A step of 0.0005 is too small for this solution" in result.stderr
     result = admin("competition", "change", "toxicity", "--feedback-step", "0.001")
-    assert "Warning: The step 0.001 is small for this solution" in result.stderr
+    assert "Warning: A step of 0.001 is too small for this solution" in result.stderr
     result = admin("competition", "change", "toxicity", "--feedback", "blind")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_without_options_a_competition_has_the_ordinary_conditions(create, service):
+def test_without_options_a_competition_has_the_default_conditions(create, service):
     assert create().exit_code == 0
     made, ordinary = stored(service), CompetitionSettings()
     names = [name for name in NAMES if name not in (*METRIC, "title", "opens_at")]
     assert {name: getattr(made, name) for name in names} == {name: getattr(ordinary, name) for name in names}
 
 
-def test_a_code_alone_is_entry_by_code(create, service):
+def test_an_entry_code_selects_entry_by_code(create, service):
     assert create("--entry-code", "fair").exit_code == 0
     assert stored(service).entry_mode is EntryMode.CODE
 
 
-def test_conditions_that_cannot_be_are_refused_before_the_file_is_read(create, service):
+def test_invalid_conditions_are_rejected_before_the_file_is_read(create, service):
     result = create("--entry", "code", "--team-size", 0, "--daily-limit", "many")
     assert result.exit_code == 1
     assert "'many' must be a whole number or none" in result.stderr
     result = create("--entry", "code", "--team-size", 0)
     assert result.exit_code == 1
-    assert "Entry by code needs a code." in result.stderr
-    assert "The team size must be at least 1; 0 was given." in result.stderr
+    assert "The entry code is missing." in result.stderr
+    assert "The team size must be at least 1, not 0." in result.stderr
 
 
-def test_changing_the_rules_makes_the_next_version(create, admin, service, tmp_path):
+def test_changing_the_rules_creates_the_next_version(create, admin, service, tmp_path):
     create()
     rules = tmp_path / "rules.md"
     for number, text in enumerate(("Be kind.", "Be kinder.", "Be kinder."), 2):
@@ -107,7 +107,7 @@ def test_changing_the_rules_makes_the_next_version(create, admin, service, tmp_p
     assert (stored(service).rules, stored(service).rules_version) == ("Be kinder.", 3)
 
 
-def test_a_changed_close_takes_its_dates_along(create, admin, service):
+def test_changing_the_close_moves_the_dependent_dates(create, admin, service):
     create("--closes", "2126-03-31")
     assert admin("competition", "change", "toxicity", "--closes", "2126-04-30").exit_code == 0
     changed = stored(service)
@@ -115,13 +115,13 @@ def test_a_changed_close_takes_its_dates_along(create, admin, service):
     assert changed.reveals_at == changed.closes_at + timedelta(days=7)
 
 
-def test_a_change_of_nothing_is_a_usage_error(create, admin):
+def test_changing_nothing_is_a_usage_error(create, admin):
     create()
     result = admin("competition", "change", "toxicity")
     assert (result.exit_code, "at least one option" in result.stderr) == (1, True)
 
 
-def test_accounts_are_admitted_and_refused(create, admin, service):
+def test_users_are_admitted_and_denied(create, admin, service):
     create("--entry", "approval")
     assert state(service, "ada") is EntryState.OUTSIDE
     assert "ADA is admitted to toxicity." in admin("competition", "admit", "toxicity", "ADA").stdout

@@ -1,4 +1,4 @@
-"""Commands here ask an application of their own, in their process: nobody else becomes the shell."""
+"""Local commands use an application in their own process; requests never get shell rights."""
 
 import http.client
 from pathlib import Path
@@ -24,7 +24,7 @@ SPOOFED = {
 
 @on_sqlite
 @pytest.mark.usefixtures("admin")
-def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_runs(service, live_site):
+def test_a_network_request_never_has_shell_rights_even_while_a_command_runs(service, live_site):
     service.competition()
     organize = "/api/v1/competitions/toxicity/organize"
     with site_here() as here:
@@ -41,14 +41,14 @@ def test_a_request_over_the_network_is_never_the_shells_also_while_a_command_run
 
 
 @on_sqlite
-def test_what_a_server_adds_to_a_request_makes_no_shell(make_app, service):
+def test_values_added_by_a_web_server_grant_no_shell_rights(make_app, service):
     app = make_app(service.settings)
     assert app.extensions["fairboard"].shell is None
     environ = {"fairboard.shell": Shell(), "shell": "1", "REMOTE_ADDR": "127.0.0.1", "REMOTE_USER": "root"}
     assert app.test_client().get("/api/v1/people", environ_overrides=environ).status_code == 401
 
 
-def test_only_the_module_of_commands_makes_an_application_for_the_shell():
+def test_only_the_module_of_commands_creates_an_application_for_the_shell():
     found = {
         str(path.relative_to(ROOT))
         for folder in ("grader", "webapp")
@@ -60,7 +60,7 @@ def test_only_the_module_of_commands_makes_an_application_for_the_shell():
 
 @on_sqlite
 @pytest.mark.usefixtures("admin")
-def test_the_shell_acts_as_a_person_only_where_it_names_one(service):
+def test_a_command_acts_as_a_user_only_if_it_names_one(service):
     service.user("ada")
     with site_here(acts_as="ada") as here:
         assert here.call("GET", "tokens") == {"tokens": [], "next": None}

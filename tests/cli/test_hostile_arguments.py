@@ -1,4 +1,4 @@
-"""Whatever is given to a command is done or refused in a sentence, and never ends in a traceback."""
+"""Hostile arguments: every command accepts or rejects them without a traceback."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,10 +11,10 @@ pytestmark = pytest.mark.both_databases
 
 GROUPS = ("competition", "user", "token")
 OVER_HTTP = ("submit", "check", "submissions", "submission", "select", "leaderboard", "team", "download")
-# What the one refuses by itself and the other does not.
+# Values that only one of the two databases rejects.
 ONLY_ON_SQLITE, ONLY_ON_POSTGRESQL = ("18446744073709551616",), ("a\0b",)
 HOSTILE = ("2147483648", "18446744073709551616", "-1", "a\0b", "\udcff", "x" * 10_000, "\u202egpj")
-# What a command needs beside the value that is tried; others get a value that names nothing.
+# Values of a command's other arguments; arguments that are not listed get an unknown value.
 KNOWN = {"slug": "toxicity", "submission_id": "1", "number": "1", "user": "ada", "name": "ada"}
 
 
@@ -35,7 +35,7 @@ def commands(group: click.Group, *words: str) -> Iterator[tuple[tuple[str, ...],
 
 
 def calls(command: click.Command, words: Sequence[str], values: Sequence[str]) -> Iterator[list[str]]:
-    """Return a call for each argument and option that takes any text or number, and each value."""
+    """Return one call for each value and each argument or option that accepts text or numbers."""
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     for tried in command.params:
         if isinstance(tried.type, click.Path | click.Choice) or getattr(tried, "is_flag", False):
@@ -83,7 +83,7 @@ def test_no_value_of_any_option_breaks_a_command_over_http(
 
 
 @pytest.mark.usefixtures("submitted")
-def test_a_competition_file_with_nul_is_refused_with_its_place(admin, tmp_path):
+def test_a_competition_file_with_nul_is_rejected_with_its_position(admin, tmp_path):
     file = tmp_path / "competition.toml"
     for text, place in (
         ('slug = "a\\u0000b"', "slug"),
@@ -93,4 +93,4 @@ def test_a_competition_file_with_nul_is_refused_with_its_place(admin, tmp_path):
         file.write_text(text, encoding="utf-8")
         result = admin("competition", "apply", "toxicity", file)
         assert result.exit_code == 1, text
-        assert f"{place} must hold no NUL (U+0000)" in result.stderr, (text, result.stderr)
+        assert f"{place} contains the NUL character (U+0000)" in result.stderr, (text, result.stderr)

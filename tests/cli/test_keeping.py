@@ -1,4 +1,4 @@
-"""`fairboard backup`, `restore`, `migrate` of older tables, `orphans` and `doctor`."""
+"""`fairboard backup`, `restore`, `migrate` for older tables, `orphans` and `doctor`."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from grader.db import Database
 from grader.maintenance import doctor_checks, schema
 from grader.maintenance.doctor_checks import Level
 from grader.models import Submission
+from grader.services.mail import outbox
 from grader.supervisor.service import _prepare_database
 from grader.worker.scheduled_tasks import Keeper
 
@@ -28,32 +29,32 @@ on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def older(settings, database):
-    """An installation whose tables are of an older version."""
+    """An installation whose tables have an older version."""
     schema.downgrade(database, OLDER)
     yield database
     schema.upgrade(database)
 
 
-def test_older_tables_are_backed_up_then_changed_and_both_is_said(admin, older, settings):
+def test_migrate_backs_older_tables_up_and_reports_both_steps(admin, older, settings):
     result = admin("migrate")
     assert result.exit_code == 0, result.output
-    said = re.search(rf"older version \({OLDER}\)\. The database is backed up in (\S+)\.\n", result.stdout)
+    said = re.search(rf"older schema \({OLDER}\)\. A backup is in (\S+)\.\n", result.stdout)
     manifest = json.loads((Path(said[1]) / "backup.json").read_text())
     assert (manifest["revision"], manifest["with_blobs"]) == (OLDER, False)
-    assert result.stdout.endswith(f"From {OLDER} to {schema.head()}.\n")
+    assert result.stdout.endswith(f"Upgraded the database schema from {OLDER} to {schema.head()}.\n")
     assert "backed up" not in admin("migrate").stdout
 
 
-def test_older_tables_can_be_changed_without_a_backup(admin, older, settings):
+def test_older_tables_can_be_migrated_without_a_backup(admin, older, settings):
     result = admin("migrate", "--without-backup")
-    assert result.stdout == f"From {OLDER} to {schema.head()}.\n"
+    assert result.stdout == f"Upgraded the database schema from {OLDER} to {schema.head()}.\n"
     assert not (settings.data_dir / "backups").exists()
 
 
-def test_a_backup_of_an_older_version_is_restored_with_the_tables_of_this_one(
+def test_a_backup_of_an_older_version_is_restored_with_current_tables(
     admin, older, settings, monkeypatch, tmp_path, request
 ):
-    folder = re.search(r"backed up in (\S+)\.", admin("migrate").stdout)[1]
+    folder = re.search(r"backup is in (\S+)\.", admin("migrate").stdout)[1]
     url = f"sqlite:///{tmp_path}/other/fairboard.db"
     if older.engine.dialect.name == "postgresql":
         url = request.getfixturevalue("empty_postgresql_url")
@@ -61,49 +62,54 @@ def test_a_backup_of_an_older_version_is_restored_with_the_tables_of_this_one(
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", url)
     result = admin("restore", folder)
     assert result.exit_code == 0, result.output
-    assert "This backup has no blobs" in result.stdout
+    assert "This backup contains no blobs" in result.stdout
     restored = Database(url)
     assert schema.is_current(restored)
     restored.dispose()
 
 
 @on_sqlite
-def test_a_backup_is_made_and_restored_by_commands(admin, service, monkeypatch, tmp_path):
+def test_a_backup_is_created_and_restored_by_commands(admin, service, monkeypatch, tmp_path):
     service.score(service.submit(service.competition()))
+    with service.database.write() as session:
+        outbox.write(session, to_address="ada@example.org", subject="Waits", body="…", now=db.now(session))
     made = admin("backup", tmp_path / "backup")
     assert made.exit_code == 0, made.output
     assert re.search(r"the database of \S+ and 4 blobs", made.stdout)
-    assert "Not in it, and needed for a restore:\n- The secret key, FAIRBOARD_SECRET_KEY" in made.stdout
+    assert (
+        "Not in the backup, but needed for a restore:\n- The secret key, FAIRBOARD_SECRET_KEY" in made.stdout
+    )
     again = admin("backup", tmp_path / "backup")
-    assert again.exit_code == 1 and "Name a new folder" in again.stderr
+    assert again.exit_code == 1 and "Choose a new folder" in again.stderr
     assert "not empty" in admin("restore", tmp_path / "backup").stderr
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path / "other"))
     monkeypatch.delenv("FAIRBOARD_DATABASE_URL")
     restored = admin("restore", tmp_path / "backup")
     assert restored.exit_code == 0, restored.output
     assert re.match(r"Restored the state of \S+: 4 blobs", restored.stdout)
+    assert "e-mails that will not be sent, because they may have been sent already: 1." in restored.stdout
     assert "toxicity" in admin("competition", "list").stdout
 
 
 @on_sqlite
-def test_orphans_are_told_and_deleted_only_when_it_is_said(admin, service):
+def test_orphans_are_listed_and_deleted_only_with_the_option(admin, service):
     service.competition()
     old = service.storage.put(b"old").sha256
     os.utime(next((service.settings.data_dir / "blobs").rglob(old)), (0, 0))
     told = admin("orphans")
-    assert told.stdout.startswith("Named by no row: 1 blob (3 bytes); --delete")
+    assert told.stdout.startswith("1 unreferenced blob (3 bytes). Use --delete")
     assert service.storage.exists(old)
     assert admin("orphans", "--delete").stdout == "Deleted: 1 blob (3 bytes).\n"
     assert not service.storage.exists(old)
 
 
 @on_sqlite
-def test_serve_backs_older_tables_up_before_it_changes_them_and_says_so(settings, older):
+def test_serve_reports_that_it_backs_older_tables_up_and_migrates_them(settings, older):
     said = []
     _prepare_database(settings, said.append)
-    assert [re.sub(r"backed up in \S+", "backed up in …", line) for line in said] == [
-        f"The tables are of an older version ({OLDER}). The database is backed up in …",
-        f"The tables now have the schema of this version ({schema.head()}).",
+    assert [re.sub(r"backup is in \S+", "backup is in …", line) for line in said] == [
+        f"The database has an older schema ({OLDER}). A backup is in …",
+        f"The database now has the schema of this version ({schema.head()}).",
     ]
     assert schema.is_current(older)
     said.clear()
@@ -118,17 +124,17 @@ def findings(admin, *options):
 
 
 @on_sqlite
-def test_the_doctor_finds_a_sound_installation_sound(admin, service):
+def test_the_doctor_reports_no_problem_in_a_sound_installation(admin, service):
     service.score(service.submit(service.competition()))
     result = admin("doctor", "--read-all")
     assert result.exit_code == 0, result.output
     assert "ALARM" not in result.stdout
-    assert "ok       storage: The storage has and could read all 4 blobs that rows refer to." in result.stdout
-    assert {blob.sha256 for blob in service.storage.blobs()} and "Nothing is waiting." in result.stdout
+    assert "ok       storage: The storage contains, and could read, all 4 required blobs." in result.stdout
+    assert {blob.sha256 for blob in service.storage.blobs()} and "No submission is waiting." in result.stdout
 
 
 @on_sqlite
-def test_the_doctor_names_rows_whose_blobs_are_gone_and_blobs_that_are_damaged(admin, service):
+def test_the_doctor_names_rows_with_missing_blobs_and_damaged_blobs(admin, service):
     competition = service.competition()
     gone, damaged = (service.submit(competition, seed=seed).submission for seed in (1, 2))
     service.storage.delete(gone.sha256)
@@ -142,7 +148,7 @@ def test_the_doctor_names_rows_whose_blobs_are_gone_and_blobs_that_are_damaged(a
 
 
 @on_sqlite
-def test_the_doctor_says_what_to_free_when_the_disk_is_short(admin, service, monkeypatch):
+def test_the_doctor_explains_how_to_free_disk_space(admin, service, monkeypatch):
     kept = service.settings.data_dir / "cache" / "ranks" / "ab"
     kept.mkdir(parents=True)
     (kept / "entry").write_bytes(bytes(3_000_000))
@@ -151,13 +157,13 @@ def test_the_doctor_says_what_to_free_when_the_disk_is_short(admin, service, mon
     code, found = findings(admin)
     told = [message for _, subject, message in found if subject == "disk"]
     assert code == 1
-    assert told[0].startswith("Uploads are refused: ") and "100 MB free; the reserve is 500 MB" in told[0]
-    assert any(message.startswith(f"To free: 3 MB in {kept.parents[1]}: ") for message in told)
+    assert told[0].startswith("Uploads are rejected: ") and "100 MB of free space; the reserve is" in told[0]
+    assert any(message.startswith(f"You can free up to 3 MB in {kept.parents[1]}: ") for message in told)
     assert told[-1].endswith("`fairboard orphans --delete`.")
 
 
 @on_sqlite
-def test_the_doctor_tells_that_nobody_scores_and_that_the_queue_is_gone(admin, service, monkeypatch):
+def test_the_doctor_reports_stopped_scoring_and_an_unreachable_broker(admin, service, monkeypatch):
     service.submit(service.competition())
     monkeypatch.setenv("FAIRBOARD_BROKER_URL", "redis://127.0.0.1:1/0")
     code, found = findings(admin)
@@ -165,31 +171,31 @@ def test_the_doctor_tells_that_nobody_scores_and_that_the_queue_is_gone(admin, s
     assert any(
         level == "alarm" and "Scoring has stopped: a job has been waiting" in text for level, _, text in found
     )
-    assert any(level == "warning" and "The sweeper scores alone" in text for level, _, text in found)
+    assert any(level == "warning" and "only the sweeper scores" in text for level, _, text in found)
 
 
 @on_sqlite
-def test_the_doctor_looks_at_tables_of_another_version_and_goes_no_further(admin, older):
+def test_the_doctor_stops_at_tables_of_another_version(admin, older):
     code, found = findings(admin)
     assert code == 1
-    assert any(f"another version ({OLDER}; this one needs" in message for _, _, message in found)
+    assert any(f"another schema ({OLDER}; this version needs" in message for _, _, message in found)
     assert not any(subject == "storage" for _, subject, _ in found)
 
 
 @on_sqlite
-def test_the_doctor_goes_on_without_a_database_and_without_a_storage(admin, service, monkeypatch):
+def test_the_doctor_continues_without_a_database_and_without_storage(admin, service, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_DATABASE_URL", "postgresql://u:geheim@127.0.0.1:1/nothing")
     monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "file:///proc/blobs")
     code, found = findings(admin)
     alarms = {subject: message for level, subject, message in found if level == "alarm"}
     assert code == 1
-    assert "Does it run, and is FAIRBOARD_DATABASE_URL right?" in alarms["database"]
-    assert "Fix its rights or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
+    assert "that FAIRBOARD_DATABASE_URL is correct." in alarms["database"]
+    assert "Correct its permissions or its address (FAIRBOARD_STORAGE_URL)" in alarms["storage"]
     assert "arithmetic" in {subject for _, subject, _ in found} and "geheim" not in str(found)
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("user", "list"), ("serve", "--port", "0")])
-def test_a_damaged_database_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
+def test_a_damaged_database_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command):
     (tmp_path / "fairboard.db").write_bytes(b"no database at all" * 1000)
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     result = run(*command)
@@ -198,29 +204,32 @@ def test_a_damaged_database_is_said_in_a_sentence(run, monkeypatch, tmp_path, co
 
 
 @on_sqlite
-def test_the_doctor_tells_of_a_database_that_cannot_be_written(admin, service, monkeypatch):
+def test_the_doctor_reports_a_read_only_database(admin, service, monkeypatch):
     def refuse(*_):
         raise OperationalError("", {}, sqlite3.OperationalError("attempt to write a readonly database"))
 
     monkeypatch.setattr("grader.db.Database.write", refuse)
     _, found = findings(admin)
     (message,) = (message for level, subject, message in found if (level, subject) == ("alarm", "database"))
-    assert message.endswith("attempt to write a readonly database. Check the rights of its file and folder.")
+    assert message.endswith(
+        "attempt to write a readonly database. Check the permissions of its file and folder."
+    )
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("serve", "--port", "0")])
-def test_a_data_folder_of_somebody_else_is_said_in_a_sentence(run, monkeypatch, tmp_path, command):
+def test_a_data_folder_of_another_user_is_reported_in_one_sentence(run, monkeypatch, tmp_path, command):
     monkeypatch.setenv("FAIRBOARD_DATA_DIR", str(tmp_path))
     monkeypatch.setattr("os.access", lambda *_: False)
     result = run(*command)
     assert result.exit_code == 1
     assert (
-        f"The data folder {tmp_path} cannot be used: user {os.geteuid()} lacks rights to it." in result.output
+        f"The data folder {tmp_path} cannot be used: user {os.geteuid()} lacks permissions for it."
+        in result.output
     )
 
 
 @on_sqlite
-def test_a_bucket_that_is_not_there_is_told_in_one_sentence(admin, service, monkeypatch):
+def test_an_unreachable_bucket_is_reported_in_one_sentence(admin, service, monkeypatch):
     service.submit(service.competition())
     monkeypatch.setenv("FAIRBOARD_STORAGE_URL", "s3://misspelt/x")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
@@ -239,10 +248,10 @@ def test_a_bucket_that_is_not_there_is_told_in_one_sentence(admin, service, monk
         server.stop()
     (alarm,) = [message for level, subject, message in found if (level, subject) == ("alarm", "storage")]
     assert code == 1
-    sentence = f"The bucket 'misspelt' does not exist at {address}: make it, or correct its name."
+    sentence = f"The bucket 'misspelt' does not exist at {address}. Create it, or correct its name."
     assert alarm == (
-        f"The storage cannot be used, so uploads are refused and jobs wait: {sentence} "
-        "Fix its rights or its address (FAIRBOARD_STORAGE_URL)."
+        f"The storage cannot be used, so uploads are rejected and jobs wait: {sentence} "
+        "Correct its permissions or its address (FAIRBOARD_STORAGE_URL)."
     )
     assert backup.exit_code == 1
     assert backup.stderr.endswith(f"Error: The storage cannot be used: {sentence}\n")
@@ -250,7 +259,7 @@ def test_a_bucket_that_is_not_there_is_told_in_one_sentence(admin, service, monk
 
 
 @on_sqlite
-def test_the_doctor_tells_of_rows_from_the_future(admin, service):
+def test_the_doctor_reports_rows_from_the_future(admin, service):
     service.submit(service.competition())
     with service.database.write() as session:
         session.execute(update(Submission).values(submitted_at=db.now(session) + timedelta(hours=3)))
@@ -260,31 +269,32 @@ def test_the_doctor_tells_of_rows_from_the_future(admin, service):
 
 
 @on_sqlite
-def test_the_doctor_looks_at_rights_and_at_the_key(admin, service, settings, monkeypatch):
+def test_the_doctor_checks_file_permissions_and_the_key(admin, service, settings, monkeypatch):
     settings.data_dir.chmod(0o755)
     monkeypatch.setenv("FAIRBOARD_SECRET_KEY", "hush")
     monkeypatch.setattr("os.geteuid", lambda: 54321)
     _, found = findings(admin)
     warnings = [message for level, _, message in found if level == "warning"]
-    assert any("The secret key has 4 characters" in message for message in warnings)
+    assert any("The secret key has only 4 characters" in message for message in warnings)
     assert (
-        f"Other users of this machine can read {settings.data_dir}: chmod go= {settings.data_dir}."
+        f"Other users of this machine can read {settings.data_dir}. Run: chmod go= {settings.data_dir}"
         in warnings
     )
-    assert any(message.startswith("You are user 54321 and ") for message in warnings)
+    assert any(message.startswith("You are user 54321, but ") for message in warnings)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_the_doctor_warns_of_a_postgresql_that_does_not_sync(database):
     (finding,) = (each for each in doctor_checks.of_tables(database) if each.subject == "database")
-    assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)  # as in tests
+    # The test server runs with these two settings off.
+    assert (finding.level, "fsync, full_page_writes" in finding.message) == (Level.ALARM, True)
 
 
-def test_once_a_day_orphans_go_and_rows_without_a_blob_raise_an_alarm(service, caplog):
+def test_the_daily_run_deletes_orphans_and_reports_rows_without_a_blob(service, caplog):
     gone = service.submit(service.competition()).submission
     orphan = service.storage.put(b"old").sha256
     os.utime(next((service.settings.data_dir / "blobs").rglob(orphan)), (0, 0))
     service.storage.delete(gone.sha256)
     Keeper(service.database, service.storage).look()
     assert not service.storage.exists(orphan)
-    assert f"Alarm: 1 rows name blobs that are gone, such as submission {gone.id}." in caplog.text
+    assert f"Alarm: 1 rows refer to missing blobs, such as submission {gone.id}." in caplog.text

@@ -1,4 +1,4 @@
-"""Where the path of a file or folder is wanted a URL is refused, and no folder of its name is made."""
+"""URLs in place of local paths: rejected, and no folder of that name is created."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ ADDRESSES = (
 
 
 def paths_of(command: click.Command, name: str = "fairboard") -> Iterator[tuple[str, click.Parameter]]:
-    """Return every parameter of a command and of those below it that is a path."""
+    """Return every path parameter of a command and its subcommands."""
     if isinstance(command, click.Group):
         context = click.Context(command)
         for each in command.list_commands(context):
@@ -45,18 +45,18 @@ PATHS = dict(paths_of(main))
 
 
 @pytest.mark.parametrize("name", sorted(PATHS))
-def test_every_path_of_every_command_is_one_on_this_machine(name: str):
+def test_every_path_of_every_command_is_local(name: str):
     parameter = PATHS[name]
     for each in getattr(parameter.type, "types", [parameter.type]):
         assert isinstance(each, LocalPath)
         for address in ADDRESSES:
             with pytest.raises(
-                click.BadParameter, match="is an address, and a path on this machine is needed"
+                click.BadParameter, match=r"is a URL or a remote address\. Use a path on this machine"
             ):
                 each.convert(address, parameter, None)
 
 
-def test_backup_is_among_them():
+def test_backup_paths_are_among_the_checked_paths():
     assert {"fairboard backup folder", "fairboard restore folder", "fairboard analyze html"} <= set(PATHS)
 
 
@@ -70,28 +70,28 @@ def test_backup_is_among_them():
         ("competition", "export", "toxicity", "scores", "-o"),
     ],
 )
-def test_nothing_is_made_of_an_address(
+def test_a_url_is_rejected_and_creates_nothing(
     run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], address: str
 ):
     monkeypatch.chdir(tmp_path)
     result = run(*words, address)
-    assert result.exit_code == 1  # 2 says that a file was rejected
-    assert f"{address!r} is an address, and a path on this machine is needed" in result.stderr
+    assert result.exit_code == 1  # Exit code 2 is reserved for rejected files.
+    assert f"{address!r} is a URL or a remote address. Use a path on this machine" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("variable", ["FAIRBOARD_DATA_DIR", "FAIRBOARD_CACHE_DIR"])
-def test_the_folders_of_an_installation_are_no_addresses(
+def test_the_folders_of_an_installation_cannot_be_urls(
     run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(variable, "s3://bucket/fairboard")
     result = run("migrate")
     assert result.exit_code == 1
-    assert f"{variable}: 's3:/bucket/fairboard' is an address, and a path on this machine" in result.stderr
+    assert f"{variable}: 's3:/bucket/fairboard' is a URL or a remote address." in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_with_a_colon_is_a_path():
+def test_a_local_path_may_contain_a_colon():
     for path in ("/srv/2026-03-01T10:00", "./s3:/bucket", "a:b", "C:/backups", "backups/x", "10:30/x", "-"):
         assert not is_elsewhere(path)

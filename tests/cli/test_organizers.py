@@ -18,7 +18,7 @@ def _people(service):
         service.user(name)
 
 
-def test_roles_are_given_changed_listed_and_taken(admin, service):
+def test_roles_are_added_changed_listed_and_removed(admin, service):
     organizer = ("competition", "organizer")
     assert (
         admin(*organizer, "add", "toxicity", "ada", "--role", "owner").output == "ada is owner of toxicity.\n"
@@ -49,7 +49,7 @@ def test_the_audit_is_shown_and_filtered(admin):
     assert admin("competition", "audit", "toxicity", "--by", "calendar").output == ""
 
 
-def test_a_competition_goes_into_the_archive_and_comes_back(admin, service):
+def test_a_competition_is_archived_and_restored(admin, service):
     competition = service.competition("other")
     assert admin("competition", "archive", "other", "--reason", "Old.").output == "other is archived.\n"
     assert service.reload(competition).state is CompetitionState.ARCHIVED
@@ -57,11 +57,11 @@ def test_a_competition_goes_into_the_archive_and_comes_back(admin, service):
     assert admin("competition", "unarchive", "other").output == "other is published again.\n"
 
 
-def test_an_account_becomes_an_administrator_and_is_none_again(admin, service):
+def test_administrator_rights_are_granted_and_removed(admin, service):
     assert admin("user", "admin", "ada").output == "ada is an administrator.\n"
     assert "only administrator" in admin("user", "admin", "ada", "--off").output
     admin("user", "admin", "bob", "--on")
-    assert admin("user", "admin", "ada", "--off").output == "ada is no administrator any more.\n"
+    assert admin("user", "admin", "ada", "--off").output == "ada is no longer an administrator.\n"
     with service.database.read() as session:
         assert not names.get_user(session, name="ada").is_admin
         competition = service.reload(service.competition("other"))
@@ -69,7 +69,7 @@ def test_an_account_becomes_an_administrator_and_is_none_again(admin, service):
         assert organizers.role_of(session, competition=competition, user=bob) is Role.OWNER
 
 
-def test_a_running_competition_is_steered(admin, service, tmp_path: Path):
+def test_a_running_competition_is_managed_from_the_shell(admin, service, tmp_path: Path):
     competition = service.competition("cup", max_daily_submissions=3)
     for place, name in enumerate(("ann", "bob", "cem")):
         service.score(service.submit(competition, user=name, seed=place))
@@ -80,11 +80,15 @@ def test_a_running_competition_is_steered(admin, service, tmp_path: Path):
         return str(result.stdout)
 
     (tmp_path / "text.md").write_text("Hello **all**.")
-    assert said("pause", "cup", "--message", "Wait.").endswith("People who try to submit see: Wait.\n")
+    assert said("pause", "cup", "--message", "Wait.").endswith("Participants who try to submit see: Wait.\n")
     assert said("resume", "cup") == "Submissions to cup are open again.\n"
-    assert said("announce", "cup", tmp_path / "text.md", "--title", "Hi").startswith("Announcement 1 is on")
-    assert "ann can send 2 more on " in said("grant", "cup", "2", "--team", "ann", "--reason", "an outage")
-    assert "Every team can send 1 more on " in said("grant", "cup", "1", "--reason", "an outage")
+    assert said("announce", "cup", tmp_path / "text.md", "--title", "Hi").startswith(
+        "Announcement 1 was posted on"
+    )
+    assert "Extra submissions for ann on " in said(
+        "grant", "cup", "2", "--team", "ann", "--reason", "an outage"
+    )
+    assert "Extra submissions for every team on " in said("grant", "cup", "1", "--reason", "an outage")
     assert said("rename-team", "cup", "bob", "Bees", "--reason", "rude") == "bob is now called Bees.\n"
     assert said("free-team-name", "cup", "Bees") == "Bees can choose its name again.\n"
     assert "cem is disqualified" in said("disqualify", "cup", "cem", "--reason", "two accounts")
@@ -92,18 +96,20 @@ def test_a_running_competition_is_steered(admin, service, tmp_path: Path):
     assert said("mark", "cup", "3", "hidden") == "Submission #3 of cup is hidden.\n"
     assert said("admit", "cup", "ann") == "ann is admitted to cup.\n"
     assert said("export", "cup", "submissions").count("\n") == 4
-    assert admin("competition", "retry", "cup").exit_code == 1  # none has failed
+    assert admin("competition", "retry", "cup").exit_code == 1  # There is no failed submission to retry.
     with service.database.read() as session:
         found = lookup.get(session, slug="cup")
         acts = log.list_page(session, competition=found).rows
         assert {(each.actor, each.origin.partition(" ")[0]) for each in acts[:9]} == {(None, "shell")}
 
 
-def test_names_of_a_class_are_read_in_utf_8_with_or_without_a_mark(admin, tmp_path: Path):
+def test_names_of_a_class_are_read_as_utf_8_with_or_without_a_byte_order_mark(admin, tmp_path: Path):
     names = tmp_path / "names.txt"
     names.write_text("dora", encoding="utf-8-sig")
     made = admin("competition", "accounts", "toxicity", names)
     assert made.stdout.startswith("dora,http"), made.output
     names.write_bytes("J\xfcrgen".encode("latin-1"))
     refused = admin("competition", "accounts", "toxicity", names)
-    assert (refused.exit_code, "is not UTF-8: byte 2." in refused.stderr) == (1, True), refused.output
+    assert (refused.exit_code, "is not UTF-8 (byte 2 is invalid)." in refused.stderr) == (1, True), (
+        refused.output
+    )

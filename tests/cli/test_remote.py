@@ -1,4 +1,4 @@
-"""Commands of organizers over HTTP: which line goes where."""
+"""Organizers' commands over HTTP, and their choice between a remote site and this machine."""
 
 import json
 import re
@@ -33,9 +33,7 @@ GROUPS = ("competition", "user")
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_a_command_of_this_machine_is_available_when_a_server_is_named(
-    name: str, run, monkeypatch: pytest.MonkeyPatch
-):
+def test_local_commands_are_available_when_a_server_is_named(name: str, run, monkeypatch: pytest.MonkeyPatch):
     here = run(name, "--help").stdout
     monkeypatch.setenv("FAIRBOARD_SERVER", "http://127.0.0.1:9")
     there = run(name, "--help").stdout
@@ -48,18 +46,18 @@ def test_a_command_of_this_machine_is_available_when_a_server_is_named(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_command_of_this_machine_says_so_when_a_server_is_named(
+def test_a_local_command_states_that_it_ignores_the_named_server(
     admin, live_site, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FAIRBOARD_SERVER", live_site.address)
     made = admin("user", "create", "zoe")
     assert made.exit_code == 0, made.stderr
-    assert "user create works on this machine, not on the site of FAIRBOARD_SERVER." in made.stderr
+    assert "user create works on the installation of this machine, not on a remote site." in made.stderr
     assert not live_site.requests
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_tokens_are_listed_alike_and_the_first_line_names_the_site(admin, run, live_site, monkeypatch):
+def test_tokens_are_listed_identically_and_the_first_line_names_the_site(admin, run, live_site, monkeypatch):
     monkeypatch.setenv("FAIRBOARD_TOKEN", live_site.make_token())
     here = admin("token", "list", "ada")
     there = run("token", "list", "ada", "--server", live_site.address)
@@ -72,11 +70,11 @@ def test_tokens_are_listed_alike_and_the_first_line_names_the_site(admin, run, l
     assert listed[0]["scopes"] == ["read"]
     assert run("token", "revoke", "ada", str(listed[0]["id"])).exit_code == 0
     assert len(json.loads(run("token", "list", "ada", "--json").stdout)["tokens"]) == len(listed) - 1
-    assert "ada's, not bob's" in run("token", "list", "bob").stderr
+    assert "belongs to ada, not bob" in run("token", "list", "bob").stderr
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_stored_login_redirects_no_command_of_organizers(admin, service, live_site):
+def test_a_stored_login_does_not_redirect_organizers_commands(admin, service, live_site):
     admin("login", live_site.address, "--token-stdin", input=live_site.make_token())
     asked = len(live_site.requests)
     assert admin("token", "list", "ada").exit_code == 0
@@ -93,12 +91,12 @@ def folder(tmp_path: Path, solution_csv) -> Path:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_file_makes_a_whole_competition_on_another_machine(olga, admin, folder: Path):
+def test_a_file_creates_a_whole_competition_on_another_machine(olga, admin, folder: Path):
     made = olga("competition", "create", folder / "competition.toml", "--publish")
     assert made.exit_code == 0, made.output
     assert made.stdout.startswith("hate is a draft.\n")
-    assert "2 identities count in the score: female, muslim." in made.stdout
-    assert made.stdout.endswith("test.csv is a data file.\nhate is published.\n")
+    assert "2 identities are in the score: female, muslim." in made.stdout
+    assert made.stdout.endswith("test.csv was added as a data file.\nhate is published.\n")
     for words in (("settings", "hate"), ("data", "hate")):
         assert olga("competition", *words).stdout == admin("competition", *words).stdout
     (folder / "new.toml").write_text("[limits]\ndaily = 7\n")
@@ -120,7 +118,7 @@ def test_a_file_makes_a_whole_competition_on_another_machine(olga, admin, folder
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_nothing_stays_of_a_competition_whose_solution_is_refused(olga, folder: Path):
+def test_a_rejected_solution_leaves_no_competition(olga, folder: Path):
     words = ("--title", "Spam", "--solution", folder / "solution.csv", "--closes", "2999-01-01")
     made = olga("competition", "create", "spam", *words, "--daily-limit", "2")
     assert made.exit_code == 0, made.output

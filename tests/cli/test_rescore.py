@@ -1,4 +1,4 @@
-"""`fairboard rescore`: a preview, the difference as files, changed settings, and the way back."""
+"""`fairboard rescore`: preview, exported differences, changed settings and rollback."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.fixtures.competitions import publish_competition
 
 @pytest.fixture
 def own_process():
-    """Files are scored in a process of its own, as in a shell."""
+    """Score files in a separate process, as in a shell."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,14 +55,14 @@ def live(service) -> tuple[int, tuple[str, ...]]:
     return board.scoring_version, tuple(row.score for row in board.rows)
 
 
-def test_a_preview_publishes_nothing_and_tells_the_difference(
+def test_a_preview_shows_the_difference_and_publishes_nothing(
     service, scored, rescore, own_process: None, corrected, tmp_path: Path
 ):
     before = live(service)
     shown = rescore(corrected, "--reason", "Other labels.", "--preview", "--csv", tmp_path / "difference")
     assert shown.exit_code == 0, shown.output
     assert "2 of 2 submissions get a different displayed score." in shown.output
-    assert "--publish` publishes it" in shown.output and live(service) == before
+    assert "To publish it, run" in shown.output and live(service) == before
     for name, lines in (("submissions.csv", 3), ("teams.csv", 5)):
         assert len((tmp_path / "difference" / name).read_text().splitlines()) == lines
     assert "From scoring version 1 to 2" in rescore("--difference").output
@@ -73,7 +73,7 @@ def test_a_preview_publishes_nothing_and_tells_the_difference(
     assert back.exit_code == 0 and live(service) == before
 
 
-def test_data_files_are_looked_through_with_the_new_solution_before_it_is_published(
+def test_data_files_are_checked_against_the_new_solution_before_publishing(
     service, scored, rescore, corrected
 ):
     with service.database.write() as session:
@@ -87,9 +87,7 @@ def test_data_files_are_looked_through_with_the_new_solution_before_it_is_publis
         assert checks.stale(session, competition=scored) == []
 
 
-def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
-    service, rescore, solution_csv, tmp_path: Path
-):
+def test_a_corrected_solution_keeps_its_diagnosis_columns(service, rescore, solution_csv, tmp_path: Path):
     def with_notes(seed: int, *names: str) -> bytes:
         header, *rows = solution_csv(seed=seed).decode().splitlines()
         lines = [[header, *names], *([row, *("0.5" for _ in names)] for row in rows)]
@@ -120,7 +118,7 @@ def test_a_corrected_solution_keeps_the_columns_for_diagnosis_that_it_has(
     assert kept == ["r_id", "toxicity", ["insult"], [], ["muslim"]]
 
 
-def test_a_rollback_scores_what_is_missing_first(service, scored, rescore, corrected):
+def test_a_rollback_scores_missing_submissions_first(service, scored, rescore, corrected):
     assert rescore(corrected, "--reason", "Other labels.", "--yes").exit_code == 0
     service.score(service.submit(scored, user="cleo", seed=5))
     back = rescore("--rollback", 1, "--reason", "It was right.", "--yes")
@@ -129,14 +127,14 @@ def test_a_rollback_scores_what_is_missing_first(service, scored, rescore, corre
     assert (number, len(scores)) == (1, 3)
 
 
-def test_settings_come_from_a_file(service, scored, rescore, tmp_path: Path):
+def test_settings_are_read_from_a_file(service, scored, rescore, tmp_path: Path):
     before, path = live(service), tmp_path / "settings.toml"
     path.write_text("[metric]\npower = -1.0\n")
     done = rescore("--settings", path, "--reason", "A milder mean.", "--yes")
     assert done.exit_code == 0, done.output
     assert live(service)[0] == 2 and live(service)[1] != before[1]
     same = rescore("--settings", path, "--reason", "Again.")
-    assert same.exit_code == 1 and "is the one in use" in same.output
+    assert same.exit_code == 1 and "is already in use" in same.output
 
 
 @pytest.mark.parametrize(
@@ -153,18 +151,18 @@ def test_settings_come_from_a_file(service, scored, rescore, tmp_path: Path):
         ("--settings", "x.toml", "--rollback", "1", "--reason", "x"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(scored, rescore, arguments: tuple[str, ...]):
+def test_contradictory_options_are_rejected(scored, rescore, arguments: tuple[str, ...]):
     assert rescore(*arguments).exit_code != 0
 
 
-def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(service, scored, rescore, corrected):
+def test_publishing_requires_an_answer_to_the_displayed_changes(service, scored, rescore, corrected):
     before = live(service)
-    for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
+    for answers in ("n\n", ""):  # The second case is a script without --yes, where no one can answer.
         refused = rescore(corrected, "--reason", "Other labels.", answers=answers)
         assert refused.exit_code == 1
         assert "2 teams move" in refused.output or "2 teams moves" in refused.output
         assert "the largest change is 0." in refused.output
-        assert "Nothing was switched" in refused.output and live(service) == before
+        assert "The leaderboards are unchanged" in refused.output and live(service) == before
     done = rescore(corrected, "--reason", "Other labels.", answers="y\n")
     assert done.exit_code == 0, done.output
     after = live(service)
@@ -176,7 +174,7 @@ def test_nothing_is_switched_before_somebody_says_yes_to_what_changes(service, s
 
 
 def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
-    """Let something happen before the first question is answered; return what will have been asked."""
+    """Call a function before answering the first question, and return the list of questions."""
     asked: list[str] = []
 
     def answer(question: str) -> bool:
@@ -189,7 +187,7 @@ def answered_yes_after(first: Callable[[], None], monkeypatch) -> list[str]:
     return asked
 
 
-def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
+def test_a_difference_that_changes_before_the_answer_is_asked_again(
     service, scored, rescore, corrected, monkeypatch
 ):
 
@@ -202,13 +200,13 @@ def test_a_difference_that_is_another_one_when_the_answer_comes_is_asked_again(
     assert len(asked) == 2 and "The difference has changed in the meantime." in done.output
 
 
-def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_about(
+def test_a_submission_that_changes_no_rank_before_the_answer_is_not_asked_about(
     service, scored, rescore, corrected, monkeypatch
 ):
 
     def a_weak_file_comes():
         weak = service.submit(scored, user="ada", seed=6, skill=0.0)
-        service.run(min(weak.job_ids))  # it has its score under the live version alone
+        service.run(min(weak.job_ids))  # The submission is scored only under the live version.
 
     asked = answered_yes_after(a_weak_file_comes, monkeypatch)
     done = rescore(corrected, "--reason", "Other labels.")
@@ -217,10 +215,12 @@ def test_a_file_that_arrives_with_the_answer_and_changes_nothing_is_not_asked_ab
     assert live(service)[0] == 2
 
 
-def test_a_rescoring_that_changes_nothing_says_so(service, scored, rescore, solution_csv, tmp_path: Path):
+def test_a_rescoring_without_changes_states_that_nothing_changes(
+    service, scored, rescore, solution_csv, tmp_path: Path
+):
     path = tmp_path / "same.csv"
     lines = solution_csv().decode().splitlines()
     path.write_text("\n".join([lines[0], *reversed(lines[1:])]))
     done = rescore(path, "--reason", "Turned round.", "--yes")
     assert done.exit_code == 0, done.output
-    assert "Nothing changes: every submission keeps its displayed scores" in done.output
+    assert "Nothing changes. Every submission keeps its displayed scores" in done.output

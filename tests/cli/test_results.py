@@ -1,4 +1,4 @@
-"""The end of a competition in the shell: verify, bundle, receipts, and the published solution."""
+"""Closing a competition in the shell: verification, bundle, receipts and published solution."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def closed(service, admin):
-    """The slug of a competition that has closed, with a scored file, and that file's id."""
+    """A closed, settled competition; the value is the id of its one scored submission."""
     competition = service.competition(closes_at=service.now + timedelta(hours=1))
     accepted = service.submit(competition, skill=0.5)
     service.score(accepted)
@@ -27,10 +27,10 @@ def closed(service, admin):
     return accepted.submission.id
 
 
-def test_the_close_is_verified_and_a_difference_ends_with_one(admin, service, closed):
+def test_a_difference_found_by_the_verification_exits_with_1(admin, service, closed):
     result = admin("competition", "verify", "toxicity")
     assert result.exit_code == 0, result.output
-    assert "All agree to the last bit: 1 submission, " in result.stdout
+    assert "All values match exactly: 1 submission, " in result.stdout
     with service.database.write() as session:
         session.scalars(select(Score)).first().score += 1e-9
     result = admin("competition", "verify", "toxicity")
@@ -42,16 +42,16 @@ def test_the_close_is_verified_and_a_difference_ends_with_one(admin, service, cl
         assert {entry.origin.partition(" ")[0] for entry in entries} == {"shell"}
 
 
-def test_unverified_standings_become_final_after_an_answer(admin, service, closed):
+def test_unverified_standings_become_final_after_confirmation(admin, service, closed):
     early = admin("competition", "finalize", "toxicity")
     assert "can only become final after" in early.stderr and "without a verification" not in early.output
     admin("competition", "reveal", "toxicity", "--yes")
-    for answers in ("n\n", ""):  # nobody is there to answer: a script without --yes
+    for answers in ("n\n", ""):  # The second case is a script without --yes, where no one can answer.
         refused = admin("competition", "finalize", "toxicity", input=answers)
         assert refused.exit_code == 1
-        assert "The submissions that compete are not verified." in refused.stderr
+        assert "The competing submissions have not been verified." in refused.stderr
         assert "Verify first: `fairboard competition verify toxicity`." in refused.stderr
-        assert "Nothing is final." in refused.stderr
+        assert "The standings are not final." in refused.stderr
         assert finalized_at(service) is None
     done = admin("competition", "finalize", "toxicity", input="y\n")
     assert (done.exit_code, "stored as number 1" in done.stdout) == (0, True), done.output
@@ -63,7 +63,7 @@ def test_verified_standings_become_final_without_a_question(admin, service, clos
     assert admin("competition", "reveal", "toxicity").exit_code == 0
     done = admin("competition", "finalize", "toxicity")
     assert done.exit_code == 0, done.output
-    assert "not verified" not in done.output
+    assert "not been verified" not in done.output
 
 
 def finalized_at(service):
@@ -97,17 +97,17 @@ def test_a_receipt_and_a_bundle_with_the_solution_verify_each_other(
         tmp_path / "submission.csv",
     )
     assert result.exit_code == 0, result.output
-    assert "agrees with all of them" in result.stdout
+    assert "all match the receipt" in result.stdout
 
 
-def test_the_solution_is_published_with_its_hash_once(admin, service, closed):
+def test_the_solution_is_published_once_and_its_hash_is_printed(admin, service, closed):
     refused = admin("competition", "publish-solution", "toxicity", "--yes")
     assert refused.exit_code == 1
-    assert "after the private leaderboard is revealed" in refused.stderr
+    assert "Reveal it before you publish the solution" in refused.stderr
     admin("competition", "reveal", "toxicity", "--yes")
     result = admin("competition", "publish-solution", "toxicity", "--yes")
     assert result.exit_code == 0, result.output
-    digest, nonce = re.search(r"sha256 is (\w+), its nonce (\w+)\.", result.stdout).groups()
+    digest, nonce = re.search(r"sha256 is (\w+) and its nonce (\w+)\.", result.stdout).groups()
     assert hashlib.sha256(service.storage.read(digest)).hexdigest() == digest
     receipt = json.loads(admin("competition", "receipt", "toxicity", closed, "--version", 1).stdout)
     solution = bytes.fromhex(nonce) + service.storage.read(digest)

@@ -19,7 +19,7 @@ TERMS = ("subgroup_auc", "bpsn_auc", "bnsp_auc")
 
 @pytest.fixture
 def table():
-    """600 rows: labels, identities (the last mentioned by 8 rows only), Usage and two models."""
+    """600 rows: labels, identities (the last mentioned in only 8 rows), Usage and two models."""
     generator = np.random.default_rng(7)
     rows = 600
     labels = np.resize([0.0, 0.8], rows)
@@ -78,7 +78,7 @@ def expected(table, usages, *, model="model_a", settings=None, in_score=None, id
     return report.as_dict()
 
 
-def test_json_holds_the_report_of_each_split_in_full_precision(table, solution, submission, run_json):
+def test_json_contains_the_report_of_each_split_in_full_precision(table, solution, submission, run_json):
     code, answer = run_json("score", solution, submission)
     assert code == 0
     assert answer == {
@@ -106,9 +106,7 @@ def test_only_splits_that_have_rows_are_reported(table, write, submission, run, 
     assert all(split == expected(table, ["public"]) for split in answer["splits"].values())
 
 
-def test_identities_come_in_the_order_they_are_named_and_others_are_ignored(
-    table, solution, submission, run_json
-):
+def test_only_the_requested_identities_are_scored_in_their_order(table, solution, submission, run_json):
     _, answer = run_json("score", solution, submission, "--identities", "middle eastern, male")
     wanted = expected(table, ["public"], identities=("middle eastern", "male"))
     assert answer["splits"]["public"] == wanted
@@ -132,7 +130,7 @@ def test_the_label_and_every_metric_option_are_used(table, write, solution, subm
     assert answer["splits"]["public"] == wanted
 
 
-def test_weights_may_also_be_four_words(solution, submission, run_json):
+def test_weights_may_be_four_separate_arguments(solution, submission, run_json):
     _, with_commas = run_json("score", solution, submission, "--weights", "0.4,0.3,0.2,0.1")
     _, with_words = run_json("score", "--weights", "0.4", "0.3", "0.2", "0.1", solution, submission)
     assert with_words == with_commas
@@ -152,9 +150,7 @@ def test_infinite_and_zero_powers_are_the_largest_the_smallest_and_the_geometric
         assert split["power_means"][term] == pytest.approx(mean(values), abs=1e-15)
 
 
-def test_a_small_identity_stays_listed_outside_the_score_in_every_split(
-    table, solution, submission, run_json
-):
+def test_a_small_identity_is_listed_but_not_scored_in_every_split(table, solution, submission, run_json):
     _, kept = run_json("score", solution, submission, "--min-size", 8)
     _, left_out = run_json("score", solution, submission, "--min-size", 9)
     for name, split in left_out["splits"].items():
@@ -177,7 +173,7 @@ def test_an_undefined_cell_makes_the_score_null_and_is_named_on_stderr(table, wr
 
 
 @pytest.mark.parametrize("names", [("id", "toxicity", "male"), ("id", "toxicity")])
-def test_undefined_skip_takes_the_means_over_the_defined_cells(table, write, submission, run_json, names):
+def test_undefined_skip_computes_the_means_over_the_defined_cells(table, write, submission, run_json, names):
     columns = {name: table[name] for name in names}
     _, without = run_json("score", write(columns), submission)
     solution = write({**columns, "nobody": [0] * 600})
@@ -195,14 +191,14 @@ def test_columns_of_one_file_are_scored_as_models(table, write, run_json):
         assert scored["splits"]["public"] == expected(table, ["public"], model=model)
 
 
-def test_one_file_needs_no_ids(table, write, run_json):
+def test_scoring_one_file_requires_no_ids(table, write, run_json):
     del table["id"]
     code, answer = run_json("score", write(table), "--prediction", "model_b", "--identities", "male")
     assert code == 0
     assert list(answer["models"]["model_b"]["splits"]) == ["public", "private", "all"]
 
 
-def test_packed_files_are_read(solution, submission, run_json):
+def test_compressed_files_are_read(solution, submission, run_json):
     _, plain = run_json("score", solution, submission)
     packed_solution = solution.with_suffix(".csv.gz")
     packed_solution.write_bytes(gzip.compress(solution.read_bytes()))
@@ -214,7 +210,7 @@ def test_packed_files_are_read(solution, submission, run_json):
     assert answer["splits"] == plain["splits"]
 
 
-def test_files_may_come_through_pipes(solution, submission, run_json, tmp_path):
+def test_files_may_be_read_from_pipes(solution, submission, run_json, tmp_path):
     _, plain = run_json("score", solution, submission)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -288,9 +284,7 @@ def test_the_notes_of_an_accepted_file_are_shown(solution, submission, run, opti
         ("{solution}", "{submission}", "{submission}"),
     ],
 )
-def test_everything_but_a_rejected_file_fails_with_1_and_says_why(
-    arguments, tmp_path, solution, submission, run
-):
+def test_all_other_errors_exit_with_1_and_a_reason(arguments, tmp_path, solution, submission, run):
     paths = {
         "solution": solution,
         "submission": submission,
@@ -304,7 +298,7 @@ def test_everything_but_a_rejected_file_fails_with_1_and_says_why(
     assert result.stdout == ""
 
 
-def test_csv_holds_every_value_in_full_precision(table, write, solution, submission, run):
+def test_csv_contains_every_value_in_full_precision(table, write, solution, submission, run):
     result = run("score", solution, submission, "--format", "csv")
     lines = list(csv.DictReader(io.StringIO(result.stdout)))
     public = expected(table, ["public"])
@@ -329,7 +323,7 @@ def test_the_table_shows_the_score_and_marks_identities_outside_it(table, soluti
     assert "not used: comment" in result.stderr
 
 
-def test_markdown_and_latex_escape_what_has_a_meaning_there(table, write, run):
+def test_markdown_and_latex_escape_special_characters(table, write, run):
     odd = {"id": table["id"], "toxicity": table["toxicity"], "a|b & 50%_x": table["male"]}
     path = write({**odd, "m": table["model_a"]})
     markdown = run("score", path, "--prediction", "m", "--format", "markdown").stdout
@@ -341,14 +335,14 @@ def test_markdown_and_latex_escape_what_has_a_meaning_there(table, write, run):
     assert len(widths) == 1
 
 
-def test_a_column_that_one_value_keeps_from_being_an_identity_is_told(table, write, submission, run):
+def test_an_identity_column_excluded_by_one_value_is_reported(table, write, submission, run):
     columns = {name: values for name, values in table.items() if not name.startswith("model")}
     columns["male"] = [-1, *columns["male"][1:]]
     spoilt = write(columns)
     result = run("score", spoilt, submission, "--json")
     assert result.exit_code == 0
     assert (
-        "The column 'male' was not taken as an identity. Line 2: the identity 'male' is '-1'" in result.stderr
+        "The column 'male' was not used as an identity. Line 2: the identity 'male' is '-1'" in result.stderr
     )
     [note] = [each for each in json.loads(result.stdout)["notes"] if each["code"] == "left_out_column"]
     assert (note["line"], note["count"]) == (2, 1)

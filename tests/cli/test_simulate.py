@@ -1,4 +1,4 @@
-"""`fairboard simulate` as an organizer meets it."""
+"""`fairboard simulate`: reports, progress and errors."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def run(*words: object):
     return CliRunner().invoke(main, ["simulate", *map(str, words)])
 
 
-def test_modes_are_described_in_sentences_with_progress_on_the_error_stream(solution: Path):
+def test_modes_are_described_in_sentences_with_progress_on_stderr(solution: Path):
     result = run(solution, *QUICK)
     assert result.exit_code == 0, result.output
     assert [line.split(",")[0] for line in result.stdout.splitlines() if line and line[0] != " "][:2] == [
@@ -39,11 +39,11 @@ def test_modes_are_described_in_sentences_with_progress_on_the_error_stream(solu
     assert "ladder with the step " in result.stdout
     assert "hidden labels" in result.stdout
     assert "of all true improvements are shown as a new best" in result.stdout
-    assert "parts tried" in result.stderr
-    assert "parts tried" not in result.stdout
+    assert "parts simulated" in result.stderr
+    assert "parts simulated" not in result.stdout
 
 
-def test_json_holds_each_attack_and_the_honest_teams_of_each_mode(solution: Path):
+def test_json_contains_each_attack_and_the_honest_teams_of_each_mode(solution: Path):
     result = run(solution, *QUICK, "--mode", "blind", "--mode", "tiered", "--step", "0.01", "--json")
     blind, tiered = json.loads(result.stdout)
     assert (blind["mode"], blind["step"], tiered["step"], tiered["files"]) == ("blind", None, 0.01, 4)
@@ -53,7 +53,7 @@ def test_json_holds_each_attack_and_the_honest_teams_of_each_mode(solution: Path
     assert "at the threshold" in names
 
 
-def test_the_split_of_the_solution_is_used_where_it_has_one(solution: Path, tmp_path: Path):
+def test_the_split_of_the_solution_is_used_if_it_has_one(solution: Path, tmp_path: Path):
     lines = solution.read_text().splitlines()
     usages = ["Usage", *(("Public", "Private", "Ignored")[row % 3] for row in range(len(lines) - 1))]
     split = tmp_path / "split.csv"
@@ -64,7 +64,7 @@ def test_the_split_of_the_solution_is_used_where_it_has_one(solution: Path, tmp_
     assert all(each["rows"] <= 200 for each in trial["attacks"])
 
 
-def test_a_solution_that_cannot_be_attacked_is_refused_in_a_sentence(tmp_path: Path):
+def test_a_solution_that_cannot_be_attacked_is_rejected_in_one_sentence(tmp_path: Path):
     bare, single = tmp_path / "bare.csv", tmp_path / "single.csv"
     bare.write_text("id,target\na,1\nb,0\n")
     single.write_text("id,target,cat\na,1,1\nb,0,0\nc,1,0\n")

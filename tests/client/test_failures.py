@@ -1,4 +1,4 @@
-"""`grader.client` where something goes wrong: cut connections, refusals, limits, a server that is busy."""
+"""`grader.client` under failures: lost connections, rejections, limits, and a busy server."""
 
 import contextlib
 import gzip
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses of the client, which are not made."""
+    """The client's pauses, which are recorded instead of slept."""
     made: list[float] = []
     monkeypatch.setattr("grader.client.transport.time", SimpleNamespace(sleep=made.append))
     return made
@@ -61,7 +61,7 @@ def answer(start, status: str, body: bytes = b"{}", **headers: str) -> list[byte
 
 
 def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what answers `many` requests in the place of the site, and then lets it answer."""
+    """Return an application that answers `many` requests itself and passes on the others."""
     left = [many]
 
     def around(site, environ, start):
@@ -72,7 +72,7 @@ def after(many: int, instead: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def lost(site, environ, start):
-    """Do what is asked, and end the connection before the whole answer is out."""
+    """Handle the request, but close the connection before the complete response is sent."""
     list(site(environ, lambda *_: None))
     start("201 Created", [("Content-Type", "application/json"), ("Content-Length", "500")])
     return [b'{"id":']
@@ -86,7 +86,7 @@ def busy(_site, _environ, start):
 
 @contextmanager
 def cutting(address: str, after_bytes: int) -> Iterator[str]:
-    """Give the address of a way to a server that is cut once, after so many bytes were sent."""
+    """Yield the address of a proxy that cuts one connection after a number of sent bytes."""
     host, port = address.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -118,7 +118,7 @@ def cutting(address: str, after_bytes: int) -> Iterator[str]:
     listener.close()
 
 
-def test_an_upload_whose_answer_is_lost_is_sent_again_and_makes_one_submission(
+def test_upload_with_a_lost_response_is_retried_and_creates_one_submission(
     service, live_site, predictions_csv, naps: list[float]
 ):
     service.competition()
@@ -129,7 +129,7 @@ def test_an_upload_whose_answer_is_lost_is_sent_again_and_makes_one_submission(
     assert live_site.requests == ["POST /api/v1/competitions/toxicity/submissions"] * 2
 
 
-def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
+def test_interrupted_upload_is_retried_completely(
     service, live_site, predictions_csv, tmp_path: Path, naps: list[float]
 ):
     service.competition()
@@ -147,7 +147,7 @@ def test_an_upload_that_is_cut_half_way_is_sent_again_whole(
     assert seen[-1] == (path.stat().st_size, path.stat().st_size)
 
 
-def test_a_large_file_is_sent_in_pieces_and_never_held(live_site, tmp_path: Path):
+def test_large_file_is_sent_in_chunks_and_never_held_in_memory(live_site, tmp_path: Path):
     path, size = tmp_path / "large.csv", 40_000_000
     with path.open("wb") as file:
         file.truncate(size)
@@ -172,7 +172,7 @@ def test_a_large_file_is_sent_in_pieces_and_never_held(live_site, tmp_path: Path
     assert peak < size / 2
 
 
-def test_a_busy_server_is_asked_again_after_the_time_that_it_names(service, live_site, naps: list[float]):
+def test_request_to_a_busy_server_is_retried_after_the_requested_time(service, live_site, naps: list[float]):
     service.competition()
     live_site.around = after(2, busy)
     with live_site.client() as client:
@@ -180,7 +180,7 @@ def test_a_busy_server_is_asked_again_after_the_time_that_it_names(service, live
     assert naps == [3, 3]
 
 
-def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(live_site, naps: list[float]):
+def test_client_gives_up_on_a_busy_server_after_its_time_limit(live_site, naps: list[float]):
     live_site.around = after(100, busy)
     said: list[str] = []
     client = live_site.client(patience_seconds=8, on_pause=lambda error, _: said.append(error.message))
@@ -190,22 +190,25 @@ def test_a_server_that_stays_busy_is_given_up_when_the_patience_ends(live_site, 
     assert (naps, said) == ([3, 3], ["Later.", "Later."])
 
 
-def test_a_server_that_is_not_there_is_unreachable(naps: list[float], database_url: str):
+def test_missing_server_is_reported_as_unreachable(naps: list[float], database_url: str):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with Client(f"http://127.0.0.1:{port}", "fb_x") as client, pytest.raises(Unreachable, match="no answer"):
+    with (
+        Client(f"http://127.0.0.1:{port}", "fb_x") as client,
+        pytest.raises(Unreachable, match="did not respond"),
+    ):
         client.competitions()
     assert naps == [0.25, 1, 2, 4]
 
 
 @pytest.mark.parametrize("token", ["fb_unknown", None])
-def test_a_wrong_token_is_refused_without_a_second_try(live_site, naps: list[float], token: str | None):
+def test_wrong_token_is_rejected_without_a_retry(live_site, naps: list[float], token: str | None):
     with Client(live_site.address, token) as client, pytest.raises(TokenRefused) as refused:
         client.competitions()
     assert (refused.value.status, refused.value.name, naps) == (401, "unauthorized", [])
 
 
-def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(service, live_site, predictions_csv):
+def test_expired_token_and_missing_scope_are_reported(service, live_site, predictions_csv):
     service.competition()
     with service.database.write() as session:
         now, user = db.now(session), service.user()
@@ -221,7 +224,7 @@ def test_an_expired_token_is_refused_and_one_without_the_scope_names_it(service,
     assert refused.value.name == "scope_missing"
 
 
-def test_a_closed_competition_and_a_reached_limit_are_said_with_their_names(
+def test_closed_competition_and_reached_limit_are_reported_by_name(
     service, live_site, predictions_csv, naps: list[float]
 ):
     service.competition("over", closes_at=service.now + timedelta(hours=1))
@@ -236,7 +239,7 @@ def test_a_closed_competition_and_a_reached_limit_are_said_with_their_names(
     assert (reached.value.name, reached.value.details["limit"], naps) == ("total_limit_reached", 1, [])
 
 
-def test_a_rejected_file_comes_with_its_problems(service, live_site, tmp_path: Path):
+def test_rejected_file_is_reported_with_its_problems(service, live_site, tmp_path: Path):
     service.competition()
     path = tmp_path / "bad.csv"
     path.write_text("id,prediction\nr0,much\n")
@@ -248,12 +251,12 @@ def test_a_rejected_file_comes_with_its_problems(service, live_site, tmp_path: P
     assert [each["code"] for each in done.problems] == [each["code"] for each in checked.problems]
 
 
-def test_the_same_bytes_and_the_same_key_are_told_apart(service, live_site, predictions_csv):
+def test_same_bytes_and_same_key_are_distinguished(service, live_site, predictions_csv):
     service.competition()
     table, other = (pd.read_csv(BytesIO(predictions_csv(seed=seed))) for seed in (1, 2))
     with live_site.client(competition="toxicity") as client:
         assert client.submit(table, key="one").id == client.submit(table, key="one").id
-        with pytest.raises(Refused, match="Identical to #1") as same:
+        with pytest.raises(Refused, match="identical to submission #1") as same:
             client.submit(table)
         with pytest.raises(Refused) as mismatch:
             client.submit(other, key="one")
@@ -261,7 +264,7 @@ def test_the_same_bytes_and_the_same_key_are_told_apart(service, live_site, pred
     assert (same.value.details["submission"], mismatch.value.name) == (1, "idempotency_key_reused")
 
 
-def test_waiting_ends_with_the_time_and_says_where_the_submission_is(service, live_site, predictions_csv):
+def test_timeout_while_waiting_names_the_submission(service, live_site, predictions_csv):
     service.competition()
     live_site.is_scoring = False
     with live_site.client(competition="toxicity") as client:
@@ -271,9 +274,7 @@ def test_waiting_ends_with_the_time_and_says_where_the_submission_is(service, li
     assert late.value.submission.status == "pending"
 
 
-def test_a_download_that_is_cut_goes_on_where_it_was(
-    live_site, tmp_path: Path, naps: list[float], database_url: str
-):
+def test_interrupted_download_resumes(live_site, tmp_path: Path, naps: list[float], database_url: str):
     content = bytes(range(256)) * 4000
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
     asked: list[str | None] = []
@@ -299,7 +300,7 @@ def test_a_download_that_is_cut_goes_on_where_it_was(
     assert [each.name for each in tmp_path.glob("train*")] == ["train.csv"]
 
 
-def test_a_download_with_other_bytes_than_promised_is_deleted(live_site, tmp_path: Path, database_url: str):
+def test_download_with_a_wrong_checksum_is_deleted(live_site, tmp_path: Path, database_url: str):
     tag = hashlib.sha256(b"the file").hexdigest()
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", b"a file", ETag=f'"{tag}"')
     with live_site.client() as client, pytest.raises(DamagedDownload):
@@ -308,7 +309,7 @@ def test_a_download_with_other_bytes_than_promised_is_deleted(live_site, tmp_pat
 
 
 def data_file(content: bytes) -> Callable[..., Any]:
-    """Return a site that has one data file."""
+    """Return a site with one data file."""
     tag = f'"{hashlib.sha256(content).hexdigest()}"'
 
     def serve(_site, environ, start):
@@ -319,7 +320,7 @@ def data_file(content: bytes) -> Callable[..., Any]:
     return serve
 
 
-def test_a_download_never_replaces_a_different_file_unless_asked(
+def test_download_replaces_a_different_file_only_on_request(
     live_site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
 ):
     monkeypatch.chdir(tmp_path)
@@ -330,7 +331,7 @@ def test_a_download_never_replaces_a_different_file_unless_asked(
     live_site.around = data_file(b"theirs")
     with live_site.client(competition="demo") as client:
         for name in ("train.py", "other.csv"):
-            with pytest.raises(Unusable, match=f"{name} differs from the file of the server"):
+            with pytest.raises(Unusable, match=f"{name} differs from the file on the server"):
                 client.download(name)
         assert own.read_text() == "mine"
         assert client.download("train.csv") == Path("demo/train.csv")
@@ -341,7 +342,7 @@ def test_a_download_never_replaces_a_different_file_unless_asked(
     assert not list(tmp_path.rglob("*.part*"))
 
 
-def test_a_download_writes_through_no_link(live_site, tmp_path: Path, database_url: str):
+def test_download_does_not_follow_links(live_site, tmp_path: Path, database_url: str):
     live_site.around = data_file(b"theirs")
     for name, part in (("a.csv", ".part"), ("b.csv", ".part-etag")):
         (tmp_path / f"{name}{part}").symlink_to(tmp_path / "victim")
@@ -354,17 +355,17 @@ def test_a_download_writes_through_no_link(live_site, tmp_path: Path, database_u
 @pytest.mark.parametrize(
     ("body", "reason", "headers"),
     [
-        (b'{"competitions": ' + b"[" * 65 + b"]" * 65 + b"}", "no JSON object", {}),
-        (b'{"competitions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "no JSON object", {}),
+        (b'{"competitions": ' + b"[" * 65 + b"]" * 65 + b"}", "a JSON object", {}),
+        (b'{"competitions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "a JSON object", {}),
         (b'{"competitions": [], "next": "/api/v1/competitions"}', "more than 3 pages", {}),
         (b'{"competitions": [], "padding": "' + b"x" * 300_000 + b'"}', "more than 250,000 bytes", {}),
         (gzip.compress(b" " * 2**25), "more than 250,000 bytes", {"Content_Encoding": "gzip"}),
-        (gzip.compress(gzip.compress(b"{}")), "which was not asked for", {"Content_Encoding": "gzip, gzip"}),
+        (gzip.compress(gzip.compress(b"{}")), "which was not requested", {"Content_Encoding": "gzip, gzip"}),
         (b"{}", "Content-Encoding 'br'", {"Content_Encoding": "br"}),
     ],
     ids=["deep", "very deep", "pages without an end", "large", "gzip", "gzip twice", "brotli"],
 )
-def test_a_hostile_server_cannot_exhaust_the_client(
+def test_hostile_server_cannot_exhaust_the_client(
     live_site, body: bytes, reason: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("grader.client.transport.MOST_PAGES", 3)
@@ -380,7 +381,7 @@ def test_a_hostile_server_cannot_exhaust_the_client(
             tracemalloc.stop()
 
 
-def test_control_characters_of_a_server_do_not_reach_the_terminal(live_site, database_url: str):
+def test_control_characters_from_a_server_do_not_reach_the_terminal(live_site, database_url: str):
     body = rb'{"error": "x", "message": "a\u001b[2Jb\u202ec", "problems": ["\u0007d\te"]}'
     live_site.around = lambda _site, _environ, start: answer(start, "400 Bad Request", body)
     with live_site.client() as client, pytest.raises(Refused, match=r"a\[2Jbc") as refused:
@@ -405,12 +406,12 @@ def test_problems_of_any_form_have_a_message(problems, messages: list[str], data
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", ".bashrc", "a\nb", "a\x1b[2J"])
-def test_a_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str):
+def test_file_name_never_leaves_the_folder(name: str, tmp_path: Path, database_url: str):
     with Client("http://127.0.0.1:9", "fb_x", competition="c") as client, pytest.raises(Unusable):
         client.download(name, tmp_path)
 
 
-def test_a_link_to_another_server_is_not_followed(live_site):
+def test_link_to_another_server_is_not_followed(live_site):
     body = b'{"competitions": [], "next": "https://elsewhere.example/api/v1/competitions"}'
     live_site.around = lambda _site, _environ, start: answer(start, "200 OK", body)
     with live_site.client() as client, pytest.raises(Unusable, match="another server"):
@@ -421,11 +422,11 @@ def test_a_link_to_another_server_is_not_followed(live_site):
     ("body", "headers", "status"),
     [(b"<html>", {}, "200 OK"), (b"[]", {}, "200 OK"), (b"", {"Location": "https://x"}, "301 Moved")],
 )
-def test_what_is_no_fairboard_site_is_said(live_site, body: bytes, headers: dict[str, str], status: str):
+def test_other_site_is_reported(live_site, body: bytes, headers: dict[str, str], status: str):
     live_site.around = lambda _site, _environ, start: answer(start, status, body, **headers)
     with (
         live_site.client() as client,
-        pytest.raises((Unusable, Refused), match=r"Is this|is this|is at https"),
+        pytest.raises((Unusable, Refused), match=r"Fairboard site|has moved to https"),
     ):
         client.competitions()
 
@@ -433,13 +434,13 @@ def test_what_is_no_fairboard_site_is_said(live_site, body: bytes, headers: dict
 @pytest.mark.parametrize(
     "text", ["", "board", "ftp://x", "http://", "https://a:b@c", "http://[x", "http://x:y"]
 )
-def test_what_is_no_address_of_a_site_is_refused(text: str, database_url: str):
+def test_invalid_site_address_is_rejected(text: str, database_url: str):
     with pytest.raises(Unusable):
         site_address(text)
     assert site_address("http://[::1]:80/fair/") == "http://[::1]:80/fair/"
 
 
-def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_site):
+def test_table_without_its_columns_is_rejected_before_any_request(live_site):
     with live_site.client(competition="c") as client:
         with pytest.raises(Unusable, match="no column prediction"):
             client.submit(pd.DataFrame({"id": ["a"]}))
@@ -448,16 +449,16 @@ def test_a_table_without_its_columns_is_refused_before_anything_is_sent(live_sit
     assert live_site.requests == []
 
 
-def test_of_several_competitions_one_must_be_named(service, live_site):
+def test_one_of_several_competitions_must_be_specified(service, live_site):
     service.competition("first")
     service.competition("second")
     with live_site.client() as client:
-        with pytest.raises(Unusable, match="Name the competition: second, first"):
+        with pytest.raises(Unusable, match="Specify the competition: second, first"):
             client.team()
         assert [each.slug for each in client.competitions()] == ["second", "first"]
 
 
-def test_a_token_of_one_competition_names_it(service, live_site):
+def test_token_for_one_competition_selects_it(service, live_site):
     service.competition("first")
     second = service.competition("second")
     with service.database.write() as session:

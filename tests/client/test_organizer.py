@@ -1,4 +1,4 @@
-"""A whole competition by `grader.client` alone: made, submitted to, rescored, closed and packed."""
+"""A whole competition by `grader.client`: created, submitted to, rescored, closed, exported."""
 
 import io
 import zipfile
@@ -20,7 +20,7 @@ from tests.fixtures.databases import set_clock
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
-    """The time of the site, which only the test moves."""
+    """The site's time, which only the test advances."""
     times = [datetime(2030, 1, 1, tzinfo=UTC)]
     set_clock(monkeypatch, lambda: times[-1])
     return times
@@ -28,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
 
 @pytest.fixture
 def olga(service, live_site, monkeypatch) -> str:
-    """The token of an administrator; the site does organizers' jobs."""
+    """An administrator's token for a site that runs organizers' jobs."""
     monkeypatch.setattr("grader.client.organizer.POLL_SECONDS", 0.05)
     live_site.work_for_organizers()
     with service.database.write() as session:
@@ -38,7 +38,7 @@ def olga(service, live_site, monkeypatch) -> str:
         return api_tokens.create(session, user=user, **act)[1]
 
 
-def test_a_whole_competition_needs_nothing_but_the_client(
+def test_whole_competition_needs_only_the_client(
     clock: list[datetime], olga: str, service, live_site, solution_csv, predictions_csv, tmp_path: Path
 ):
     (tmp_path / "solution.csv").write_bytes(solution_csv())
@@ -80,7 +80,7 @@ def frame(content: bytes) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(content))
 
 
-def test_a_table_is_sent_scored_and_found_on_the_leaderboard(service, live_site, predictions_csv):
+def test_table_is_submitted_scored_and_shown_on_the_leaderboard(service, live_site, predictions_csv):
     service.competition(max_daily_submissions=5)
     with live_site.client() as client:
         sent = client.submit(frame(predictions_csv(skill=0.3)), description="from a table")

@@ -25,7 +25,7 @@ from grader.demo.run import tell_how_to_go_on
 from grader.demo.service import Installation
 
 
-def test_the_next_start_continues_from_the_written_progress(tmp_path):
+def test_next_start_continues_from_the_saved_progress(tmp_path):
     progress = Progress.of(tmp_path, resume=False)
     progress.tokens["words"] = "token"
     progress.submissions["word-pairs"] = 7
@@ -34,7 +34,7 @@ def test_the_next_start_continues_from_the_written_progress(tmp_path):
     assert Progress.of(tmp_path, resume=False).tokens == {}
 
 
-def test_only_its_owner_can_read_the_logins(tmp_path):
+def test_logins_are_readable_only_by_their_owner(tmp_path):
     progress = Progress.of(tmp_path, resume=False)
     progress.write()
     assert progress.path.stat().st_mode & 0o077 == 0
@@ -50,12 +50,12 @@ def test_steps_are_numbered():
 
 @pytest.fixture
 def demo(arena, tmp_path: Path) -> Demo:
-    """The demo's commands on a site without its competition."""
+    """The demo's commands on a site without the demo competition."""
     installation = Installation("127.0.0.1", 1, os.environ | arena.settings.environment())
     return Demo(installation, tmp_path / "demo", print, competition.steps(print))
 
 
-def test_a_newcomer_downloads_the_data_runs_the_script_and_has_a_score(arena, demo, tmp_path):
+def test_newcomer_can_download_the_data_run_the_script_and_get_a_score(arena, demo, tmp_path):
     write_files(demo)
     create_competition(demo)
     arena.format_texts()
@@ -87,7 +87,7 @@ def test_a_newcomer_downloads_the_data_runs_the_script_and_has_a_score(arena, de
     assert row["score"] > 0.9
 
 
-def test_a_draft_that_a_broken_start_left_gives_way_to_the_competition(demo):
+def test_draft_of_an_interrupted_start_is_replaced(demo):
     generate(train_rows=200, test_rows=6000).write(demo.folder)
     shutil.copytree(FILES, demo.folder, dirs_exist_ok=True)
     demo.installation.command("competition", "create", str(demo.folder / "competition.toml"))
@@ -96,7 +96,7 @@ def test_a_draft_that_a_broken_start_left_gives_way_to_the_competition(demo):
     assert demo.installation.command("competition", "list").split("\t")[1] == "open"
 
 
-def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
+def test_accounts_are_created_once_and_one_is_the_administrator(arena, demo):
     def made(*names: str) -> dict[str, dict[str, str]]:
         return {each["name"]: each for each in demo.installation.make_accounts(ORGANIZER, *names)}
 
@@ -110,7 +110,7 @@ def test_accounts_are_made_once_and_one_is_the_administrator(arena, demo):
     assert demo.installation.command("user", "list").count("(administrator)") == 1
 
 
-def test_one_login_link_is_printed_and_the_passwords_are_in_a_file_for_its_owner(arena, demo):
+def test_one_login_link_is_printed_and_passwords_are_in_a_private_file(arena, demo):
     demo.folder.mkdir()
     demo.installation.make_accounts(ORGANIZER, NEWCOMER)
     progress = Progress(demo.folder / "progress.json", {name: f"secret of {name}" for name in ACCOUNTS})

@@ -11,14 +11,14 @@ def dataset():
     return generate()
 
 
-def test_the_same_seed_gives_the_same_files(dataset: Dataset, tmp_path):
+def test_same_seed_generates_the_same_files(dataset: Dataset, tmp_path):
     dataset.write(tmp_path / "one")
     generate().write(tmp_path / "two")
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
-def test_another_seed_gives_other_comments(dataset: Dataset):
+def test_another_seed_generates_other_comments(dataset: Dataset):
     other = generate(seed=1, train_rows=100, test_rows=300)
     assert other.train["comment_text"].tolist() != dataset.train["comment_text"][:100].tolist()
 
@@ -41,13 +41,13 @@ def test_identities_overlap_and_some_rows_are_not_annotated(dataset: Dataset):
     assert annotations.isna().all(axis=1).sum() > 1000
 
 
-def test_an_annotated_identity_is_named_in_the_text(dataset: Dataset):
+def test_annotated_identity_appears_in_the_text(dataset: Dataset):
     for name, words in IDENTITY_WORDS.items():
         texts = dataset.train.loc[dataset.train[name] >= 0.5, "comment_text"].str.lower()
         assert texts.str.contains("|".join(words)).all(), name
 
 
-def test_some_identities_are_mostly_attacked_in_training_and_less_so_in_the_test(dataset: Dataset):
+def test_some_identities_are_attacked_more_often_in_training_than_in_the_test_set(dataset: Dataset):
     def toxic_share(frame: pd.DataFrame) -> float:
         return float((frame.loc[frame["muslim"] >= 0.5, "target"] >= 0.5).mean())
 
@@ -55,7 +55,7 @@ def test_some_identities_are_mostly_attacked_in_training_and_less_so_in_the_test
     assert toxic_share(dataset.solution) < 0.5
 
 
-def test_the_correction_keeps_every_id_and_changes_labels_and_usage_only(dataset: Dataset):
+def test_correction_keeps_every_id_and_changes_only_labels_and_usage(dataset: Dataset):
     before, after = dataset.solution, dataset.corrected_solution
     assert before["id"].tolist() == after["id"].tolist()
     turned = (before["target"] >= 0.5) != (after["target"] >= 0.5)
@@ -64,6 +64,6 @@ def test_the_correction_keeps_every_id_and_changes_labels_and_usage_only(dataset
     pd.testing.assert_frame_equal(before[list(IDENTITIES)], after[list(IDENTITIES)])
 
 
-def test_participants_get_no_label_and_no_identity(dataset: Dataset):
+def test_participants_receive_no_labels_or_identities_of_the_test_set(dataset: Dataset):
     assert list(dataset.test.columns) == ["id", "comment_text"]
     assert np.array_equal(dataset.test["id"], dataset.solution["id"])

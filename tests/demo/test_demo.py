@@ -1,4 +1,4 @@
-"""The demo as a user runs it: the real command, service, uploads, workers and boards."""
+"""The demo as users run it: real commands, service, uploads, workers and leaderboards."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.fixtures.patience import HANG_SECONDS, eventually
 DEMO = [sys.executable, "-m", "grader.cli", "demo"]
 
 
-# Every step of the check with four models that learn at once; of fewer rows some identities would not count.
+# The full check, but with only four models. With fewer rows, some identities would be undefined.
 SMALL_CHECK = """
 import functools
 import sys
@@ -38,17 +38,17 @@ sys.exit("; ".join(run.run_check(click.echo)) or 0)
         pytest.param([*DEMO, "--check"], id="whole", marks=pytest.mark.long),
     ],
 )
-def test_the_demo_agrees_with_the_independent_computation_before_and_after_the_rescoring(command):
-    """A dozen models and their teams, as `make demo CHECK=1` has them, take minutes."""
+def test_demo_agrees_with_the_independent_computation_before_and_after_the_rescoring(command):
+    """Use four models in the short run; the dozen models of `make demo CHECK=1` take minutes."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("agrees in every figure and rank") == 4
+    assert done.stdout.count("agrees in every number and rank") == 4
     assert "All leaderboards agree with the independent computation" in done.stdout
 
 
 @pytest.fixture
 def installation(tmp_path: Path):
-    """Return the environment of a demo in a folder of its own; end what a failed test left there."""
+    """Return the environment of a demo in its own folder; end its leftover processes."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
@@ -74,18 +74,18 @@ def sent(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.long
-def test_a_killed_demo_leaves_nothing_running_and_the_next_one_goes_on(installation, tmp_path):
+def test_killed_demo_leaves_no_processes_and_the_next_one_continues(installation, tmp_path):
     first = subprocess.Popen(DEMO, env=installation, stdout=subprocess.DEVNULL)
-    eventually(lambda: len(sent(tmp_path)) >= 3, "The third upload")
+    eventually(lambda: len(sent(tmp_path)) >= 3, "the third upload")
     first.kill()
     first.wait()
     before = sent(tmp_path)
-    eventually(lambda: not running_in(tmp_path), "The end of every process of the demo")
+    eventually(lambda: not running_in(tmp_path), "the end of every process of the demo")
 
     output = tmp_path / "output"
     with output.open("w") as file:
         second = subprocess.Popen(DEMO, env=installation, stdout=file, stderr=file)
-    eventually(lambda: "The service runs until Ctrl-C" in output.read_text(), "The finished demo")
+    eventually(lambda: "The service runs until Ctrl-C" in output.read_text(), "the finished demo")
     assert len(sent(tmp_path)) == len(MODELS)
     assert sent(tmp_path).items() >= before.items()
     second.send_signal(signal.SIGINT)

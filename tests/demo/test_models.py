@@ -12,9 +12,7 @@ def dataset():
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_a_model_writes_one_finite_prediction_for_each_id_and_the_same_ones_again(
-    model: Model, dataset, tmp_path
-):
+def test_model_writes_one_finite_reproducible_prediction_per_id(model: Model, dataset, tmp_path):
     for name in ("one.csv", "two.csv"):
         write_predictions(model, dataset.train, dataset.test, tmp_path / name)
     sent = pd.read_csv(tmp_path / "one.csv")
@@ -24,18 +22,18 @@ def test_a_model_writes_one_finite_prediction_for_each_id_and_the_same_ones_agai
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
-def test_no_model_looks_at_the_identities_of_the_test(dataset):
+def test_no_model_reads_the_identities_of_the_test_set(dataset):
     assert not set(dataset.test.columns) & set(dataset.solution.columns) - {"id"}
 
 
-def test_a_dozen_teams_or_more_take_part_and_some_send_two_files():
+def test_at_least_a_dozen_teams_take_part_and_some_submit_two_files():
     teams = [model.team for model in MODELS]
     assert len(set(teams)) >= 12
     assert len(teams) > len(set(teams))
     assert len({model.name for model in MODELS}) == len(MODELS)
 
 
-def test_masking_makes_comments_that_differ_in_identity_the_same_to_the_model(dataset):
+def test_masking_makes_comments_with_different_identities_equal(dataset):
     masked = next(model for model in MODELS if model.name == "masked")
     texts = ["This gay teacher is friendly.", "This muslim teacher is friendly."]
     first, second = masked.predict(dataset.train, texts)

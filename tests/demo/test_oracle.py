@@ -42,7 +42,7 @@ PUBLIC_ONLY = [1, 0, 1, 0, 0.5, 0.5, 0.5, 0.5, 0.5]
 CONSTANT = [0.5] * 9
 
 
-def test_the_board_is_ordered_by_score_and_ties_go_to_the_earlier_file(solution, entry):
+def test_leaderboard_is_sorted_by_score_and_ties_go_to_the_earlier_file(solution, entry):
     entries = [entry("second", CONSTANT), entry("third", CONSTANT), entry("first", PERFECT)]
     lines = leaderboards(solution, entries)["public"]
     assert [(line.rank, line.team) for line in lines] == [(1, "first"), (2, "second"), (3, "third")]
@@ -50,18 +50,18 @@ def test_the_board_is_ordered_by_score_and_ties_go_to_the_earlier_file(solution,
     assert str(lines[0].bpsn_auc) == "1.0000"
 
 
-def test_a_team_stands_with_its_best_public_file(solution, entry):
+def test_team_is_ranked_by_its_best_public_file(solution, entry):
     (line,) = leaderboards(solution, [entry("t", CONSTANT), entry("t", PERFECT)])["public"]
     assert line.score == 1
 
 
-def test_a_team_stands_in_private_with_the_better_of_its_two_best_public_files(solution, entry):
+def test_team_is_ranked_privately_by_the_better_of_its_two_best_public_files(solution, entry):
     only_privately_good = [*CONSTANT[:4], *PERFECT[4:]]
     entries = [entry("t", only_privately_good), entry("t", PUBLIC_ONLY), entry("t", PUBLIC_ONLY)]
     (line,) = leaderboards(solution, entries)["private"]
     assert line.score == Decimal("0.5")
 
 
-def test_an_auc_of_zero_makes_its_power_mean_zero(solution, entry):
+def test_auc_of_zero_makes_its_power_mean_zero(solution, entry):
     (line,) = leaderboards(solution, [entry("t", INVERTED)])["public"]
     assert line.score == 0

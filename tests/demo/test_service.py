@@ -9,18 +9,18 @@ from grader.demo.service import CommandFailed, Installation, ServiceFailed, serv
 from tests.fixtures.patience import HANG_SECONDS
 
 
-def test_an_address_that_somebody_else_serves_is_refused(tmp_path):
+def test_address_in_use_is_rejected(tmp_path):
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
         answering = threading.Thread(target=other.handle_request)
         answering.start()
         installation = Installation("127.0.0.1", other.server_port, {})
-        with pytest.raises(ServiceFailed, match="answers at"), serving(installation, tmp_path / "log"):
+        with pytest.raises(ServiceFailed, match="already running"), serving(installation, tmp_path / "log"):
             pass
         answering.join()
     assert not (tmp_path / "log").exists()
 
 
-def test_a_service_that_cannot_start_is_answered_with_its_log(tmp_path):
+def test_failed_start_shows_the_services_log(tmp_path):
     file = tmp_path / "file"
     file.touch()
     environment = {"FAIRBOARD_DATA_DIR": str(file), "FAIRBOARD_PORT": "1"}
@@ -29,7 +29,7 @@ def test_a_service_that_cannot_start_is_answered_with_its_log(tmp_path):
         pass
 
 
-def test_a_command_that_fails_says_why():
+def test_failed_command_shows_its_error():
     with pytest.raises(CommandFailed, match="No such command 'dance'"):
         Installation("127.0.0.1", 1, {}).command("dance")
 
@@ -38,7 +38,7 @@ def guard(pid: int) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-m", "grader.demo.guardian", str(pid)], stdin=subprocess.PIPE)
 
 
-def test_the_guarded_process_ends_when_the_pipe_does():
+def test_guarded_process_ends_when_the_pipe_closes():
     sleeper = subprocess.Popen(["sleep", "9999"])
     guardian = guard(sleeper.pid)
     assert sleeper.poll() is None
@@ -46,7 +46,7 @@ def test_the_guarded_process_ends_when_the_pipe_does():
     assert sleeper.wait(HANG_SECONDS) == -15
 
 
-def test_the_guardian_of_a_process_that_has_ended_ends_quietly():
+def test_guardian_of_an_ended_process_ends_silently():
     sleeper = subprocess.Popen(["sleep", "9999"])
     guardian = guard(sleeper.pid)
     sleeper.kill()

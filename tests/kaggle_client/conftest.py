@@ -1,4 +1,4 @@
-"""The official kaggle command, as people run it, against the site's own server."""
+"""Fixtures that run the official kaggle command against a site with its own server."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ from tests.fixtures.patience import HANG_SECONDS
 
 
 class ScoredAtOnce:
-    """Hints that are followed before the answer is sent."""
+    """Scores hinted submissions before the response is sent."""
 
     def __init__(self):
         self.arena: Arena | None = None
@@ -30,12 +30,12 @@ class ScoredAtOnce:
             self.arena.scorer.run(job_id)
 
     def send_rescoring(self, scoring_version_id: int):
-        """Do nothing: no test here rescores."""
+        """Do nothing because no test here rescores."""
 
 
 @dataclass
-class Told:
-    """What a command printed, and its exit code."""
+class CommandResult:
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -44,7 +44,7 @@ class Told:
 
 @dataclass
 class Desk:
-    """A person at a terminal with the kaggle command, in a folder of their own."""
+    """An API user with the kaggle command and a separate working folder."""
 
     url: str
     token: str
@@ -52,8 +52,8 @@ class Desk:
     command: Sequence[str] = (sys.executable, "-m", "kaggle")
     more: dict[str, str] = field(default_factory=dict)
 
-    def run(self, *arguments: str) -> Told:
-        """Run `kaggle ARGUMENTS`; the variables are those that the page of the command says."""
+    def run(self, *arguments: str) -> CommandResult:
+        """Run `kaggle ARGUMENTS` with the environment variables given on the site's kaggle page."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
@@ -74,10 +74,10 @@ class Desk:
             timeout=HANG_SECONDS,
             check=False,
         )
-        return Told(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     def join(self, slug: str):
-        """Join a competition, which no command of Kaggle's can."""
+        """Join a competition over Fairboard's API because the kaggle command cannot."""
         answer = requests.post(
             f"{self.url}/api/v1/competitions/{slug}/join",
             data={"accepted_rules_version": "1"},
@@ -87,13 +87,13 @@ class Desk:
         assert answer.ok, answer.text
 
     def ok(self, *arguments: str) -> str:
-        """Run a command that must succeed, and return what it printed."""
+        """Run a command that must succeed and return its output."""
         told = self.run(*arguments)
         assert told.code == 0, told
         return told.out
 
     def write(self, name: str, content: bytes) -> str:
-        """Write a file into the folder, and return its name."""
+        """Write a file to the folder and return its name."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -102,14 +102,14 @@ class Desk:
 
 @dataclass
 class Hall:
-    """A site that really listens, and people who sit before it."""
+    """A running test site for the kaggle command, and its users."""
 
     arena: Arena
     url: str
     folder: Path
 
     def desk(self, name: str, *, is_admin: bool = False, scopes=None) -> Desk:
-        """Give somebody an account, a token with all scopes, and a folder."""
+        """Create a user with an account, a token (all scopes by default) and a folder."""
         person = self.arena.person(name, is_admin=is_admin)
         return self.desk_of(person, name, scopes=scopes)
 
@@ -125,7 +125,7 @@ class Hall:
 
 @contextmanager
 def open_hall(folder: Path, migrated_sqlite: Path, **settings) -> Iterator[Hall]:
-    """Open a site with its own server."""
+    """Start a test site with its own server."""
     site = folder / "site"
     site.mkdir()
     arena = Arena(site, migrated_sqlite, **settings)
@@ -142,6 +142,6 @@ def open_hall(folder: Path, migrated_sqlite: Path, **settings) -> Iterator[Hall]
 
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> Iterator[Hall]:
-    """A site with its own server, for all tests of a module."""
+    """A test site with its own server, shared by all tests of a module."""
     with open_hall(tmp_path_factory.mktemp("hall"), migrated_sqlite) as hall:
         yield hall

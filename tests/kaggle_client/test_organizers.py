@@ -1,4 +1,4 @@
-"""What organizers do with the kaggle command, from an empty site to a launched competition."""
+"""Organizers' use of the kaggle command, from an empty site to a launched competition."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ SLUG = "my-comp"
 
 @pytest.fixture(scope="module")
 def root(hall: Hall) -> Desk:
-    """An administrator, with a draft that has its data and its solution."""
+    """An administrator with a draft that has data and a solution."""
     hall.arena.person("Edda")
     root = hall.desk("Root", is_admin=True)
     root.write(
@@ -30,7 +30,7 @@ def root(hall: Hall) -> Desk:
     return root
 
 
-def test_a_competition_is_made_filled_launched_and_tried(root: Desk, hall: Hall):
+def test_a_competition_is_created_filled_launched_and_tested(root: Desk, hall: Hall):
     told = root.run("competitions", "launch", SLUG)
     assert told.code == 1
     assert "The solution is missing." in told.err
@@ -81,7 +81,7 @@ def test_settings_are_read_and_changed(root: Desk):
     assert "hasScripts cannot be set with this command." in told_no.err
 
 
-def test_hosts_are_listed_for_organizers_alone(root: Desk, hall: Hall):
+def test_only_organizers_can_list_hosts(root: Desk, hall: Hall):
     assert "Root" in root.ok("competitions", "hosts", SLUG)
     told = hall.desk("Eve").run("competitions", "hosts", SLUG)
     assert told.code == 1
@@ -89,7 +89,7 @@ def test_hosts_are_listed_for_organizers_alone(root: Desk, hall: Hall):
 
 
 def work(hall: Hall):
-    """Do the organizers' jobs that wait."""
+    """Run the pending organizer jobs."""
     arena = hall.arena
     worker = OrganizerWorker(arena.settings, arena.database, arena.storage)
     with arena.database.read() as session:

@@ -1,7 +1,7 @@
-"""Kaggle's other clients: 2.2.5, the one of today; 1.6.17, which reaches any address; kagglehub.
+"""Other Kaggle clients: kaggle 2.2.5 (the current one), kaggle 1.6.17 and kagglehub.
 
-They come from hash-locked files into folders of their own. 2.2.5 asks for a certifi that the lock of the dev
-environment does not have yet, and is installed without its requirements.
+Each client is installed from a hash-locked file into a separate folder. kaggle 2.2.5 is installed without its
+dependencies because it requires a newer certifi than the one locked for the development environment.
 """
 
 import csv
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Desk]:
-    """A function that gives somebody a desk with the packages of a lock."""
+    """A function that creates a user whose folder has the packages of a lock file."""
     hall.arena.competition(rules="Be nice.")
 
     def make(name: str, lock: str, code: str = MAIN) -> Desk:
@@ -47,7 +47,7 @@ def desk_with(hall: Hall, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return make
 
 
-def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall):
+def test_the_current_command_waits_for_its_score(desk_with: Callable[..., Desk], hall: Hall):
     ann = desk_with("Ann", "kaggle-2.2.5")
     assert "2.2.5" in ann.ok("--version")
     ann.write("sub.csv", hall.arena.truth.predictions(noise=1.5, seed=1))
@@ -64,7 +64,7 @@ def test_the_newest_command_waits_for_its_score(desk_with: Callable[..., Desk], 
     assert (ann.folder / "sample_submission.csv").read_bytes().startswith(b"id,prediction")
 
 
-def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall):
+def test_the_current_command_adds_a_host(desk_with: Callable[..., Desk], hall: Hall):
     root = hall.desk("Root", is_admin=True)
     newest = desk_with("Edda", "kaggle-2.2.5")
     root.command, root.more = newest.command, newest.more
@@ -72,7 +72,7 @@ def test_the_newest_command_adds_a_host(desk_with: Callable[..., Desk], hall: Ha
     assert "Edda" in root.ok("competitions", "hosts", SLUG)
 
 
-def test_the_old_command_works_at_any_address(desk_with: Callable[..., Desk], hall: Hall):
+def test_the_old_command_works_with_any_server_url(desk_with: Callable[..., Desk], hall: Hall):
     old = desk_with("Old", "kaggle-1.6")
     old.more |= {
         "KAGGLE_API_ENDPOINT": hall.url,

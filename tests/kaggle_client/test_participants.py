@@ -1,4 +1,4 @@
-"""What participants do with the kaggle command."""
+"""Participants' use of the kaggle command."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ TRAIN = b"id,text\n1,a\n2,b\n" * 1000
 
 @pytest.fixture(scope="module")
 def ann(hall: Hall) -> Desk:
-    """Ann, who has joined a competition with a data file."""
+    """Ann, a participant in a competition with a data file."""
     arena = hall.arena
     arena.competition(overview="What it is about.", rules="Be nice.", max_daily_submissions=3)
     with arena.database.write() as session:
@@ -37,7 +37,7 @@ def ann(hall: Hall) -> Desk:
     ann = hall.desk("Ann")
     told = ann.run("competitions", "download", SLUG)
     assert told.code == 1
-    assert told.err == "You have not joined this competition yet. Join it on its page “Rules”.\n"
+    assert told.err == "You have not joined this competition yet. Join it on its Rules page.\n"
     ann.join(SLUG)
     return ann
 
@@ -50,7 +50,7 @@ def test_competitions_are_listed(ann: Desk):
     assert "No competitions found" in ann.ok("competitions", "list", "-s", "nothing like it")
 
 
-def test_files_are_listed_and_downloaded_one_and_all(ann: Desk):
+def test_files_are_listed_and_downloaded_individually_and_together(ann: Desk):
     assert "sample_submission.csv" in ann.ok("competitions", "files", SLUG)
     ann.ok("competitions", "download", SLUG, "-f", "train (1).csv")
     assert (ann.folder / "train%20(1).csv").read_bytes() == TRAIN
@@ -61,7 +61,7 @@ def test_files_are_listed_and_downloaded_one_and_all(ann: Desk):
         assert packed.read("sample_submission.csv").startswith(b"id,prediction")
     assert "Skipping" in ann.ok("competitions", "download", SLUG)
     told = ann.run("competitions", "download", SLUG, "-f", "guessed.csv")
-    assert (told.code, told.err) == (1, "There is no file 'guessed.csv' here.\n")
+    assert (told.code, told.err) == (1, "This competition has no file 'guessed.csv'.\n")
 
 
 def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
@@ -85,7 +85,7 @@ def test_a_submission_is_sent_scored_and_listed(ann: Desk, hall: Hall):
 
 
 @pytest.mark.usefixtures("ann")
-def test_what_is_wrong_with_a_file_is_told_and_costs_nothing(hall: Hall):
+def test_errors_of_a_file_are_reported_and_use_no_submission(hall: Hall):
     bob = hall.desk("Bob")
     bob.join(SLUG)
     bob.write("bad.csv", b"id,prediction\n7000000,x\n")
@@ -103,23 +103,23 @@ def test_only_organizers_send_test_submissions(ann: Desk, hall: Hall):
     ann.write("test.csv", hall.arena.truth.predictions(noise=1.6, seed=2))
     told = ann.run("competitions", "submit", SLUG, "-f", "test.csv", "-m", "test", "--sandbox", "-q")
     assert told.code == 1
-    assert told.err.startswith("Only organizers send test submissions")
+    assert told.err.startswith("Only organizers can send test submissions")
 
 
-def test_refusals_are_readable(ann: Desk, hall: Hall):
+def test_errors_are_readable(ann: Desk, hall: Hall):
     told = ann.run("competitions", "files", "nowhere")
     assert (told.code, told.err) == (1, "There is no competition 'nowhere'.\n")
     told = ann.run("datasets", "list")
     assert told.code == 1
-    assert "Fairboard does not have this" in told.err
+    assert "Fairboard does not support this" in told.err
     reader = hall.desk("Rea", scopes=[Scope.READ])
     reader.write("sub.csv", b"id,prediction\n")
     told = reader.run("competitions", "submit", SLUG, "-f", "sub.csv", "-m", "x")
     assert told.code == 1
-    assert "This needs a token with the scope submit" in told.err
+    assert "This request requires the scope submit" in told.err
 
 
-def test_pages_are_read(ann: Desk):
+def test_the_pages_of_a_competition_are_printed(ann: Desk):
     told = ann.ok("competitions", "pages", "-c", SLUG, "--content")
     assert "What it is about." in told
     assert "Be nice." in told

@@ -1,4 +1,4 @@
-"""`fairboard mcp` under the reference client: what an agent is offered, does, and cannot do."""
+"""`fairboard mcp` with the reference client: available tools, results, and denied access."""
 
 import io
 import json
@@ -41,7 +41,7 @@ SENDING = {"check_file", "join_competition", "select_submission", "submit_file"}
 
 @pytest.fixture
 def folder(tmp_path: Path, predictions_csv) -> Path:
-    """An agent's folder, with a file that can be scored and one that is rejected; a secret lies beside it."""
+    """An agent's folder with a valid and an invalid file, next to a secret file."""
     (tmp_path / "secret.csv").write_text("id,prediction\n")
     folder = tmp_path / "work"
     folder.mkdir()
@@ -53,7 +53,7 @@ def folder(tmp_path: Path, predictions_csv) -> Path:
 
 
 def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[None]]):
-    """Run what an agent does through the reference client and the real command."""
+    """Run an agent's actions through the reference client and the real command."""
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "grader.cli", "mcp", str(folder)],
@@ -64,7 +64,7 @@ def with_agent(site, token: str, folder: Path, act: Callable[[Any], Awaitable[No
         async with Client(stdio_client(command)) as agent:
             await act(agent)
 
-    with ThreadPoolExecutor(1) as thread:  # a browser's test may have left its loop in this one
+    with ThreadPoolExecutor(1) as thread:  # A browser test may have left its event loop in this thread.
         thread.submit(anyio.run, run).result()
 
 
@@ -75,9 +75,7 @@ async def call(agent, tool: str, **arguments):
     return data
 
 
-def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard(
-    service, live_site, folder: Path
-):
+def test_agent_reads_checks_submits_waits_and_appears_on_the_leaderboard(service, live_site, folder: Path):
     competition = service.competition(max_daily_submissions=5, overview="Find what hurts.")
     blob = service.storage.put(b"id,text\nr0,hello\n")
     with service.database.write() as session:
@@ -109,7 +107,7 @@ def test_an_agent_reads_checks_submits_waits_and_finds_itself_on_the_leaderboard
     with_agent(live_site, live_site.make_token(), folder, act)
 
 
-def test_a_token_that_may_only_read_offers_nothing_that_sends(service, live_site, folder: Path):
+def test_read_only_token_offers_no_submitting_tools(service, live_site, folder: Path):
     service.competition()
     with service.database.write() as session:
         token = api_tokens.create(
@@ -125,7 +123,7 @@ def test_a_token_that_may_only_read_offers_nothing_that_sends(service, live_site
     assert not any(request.startswith("POST") for request in live_site.requests)
 
 
-def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
+def test_files_outside_the_folder_are_inaccessible_and_wrong_arguments_are_reported(
     service, live_site, folder: Path
 ):
     service.competition()
@@ -145,7 +143,7 @@ def test_files_outside_the_folder_are_out_of_reach_and_wrong_arguments_are_said(
     assert not any("submissions" in request and request.startswith("POST") for request in live_site.requests)
 
 
-def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url: str):
+def test_download_is_written_to_the_folder(folder: Path, database_url: str):
     found = Folder(folder)
     assert found.new("train.csv") == folder / "train.csv"
     (folder / "below").mkdir()
@@ -154,7 +152,7 @@ def test_a_download_is_written_into_the_folder_itself(folder: Path, database_url
             found.new(name)
 
 
-def test_an_agent_joins_with_the_rules_that_it_has_read(service, live_site, folder: Path):
+def test_agent_joins_with_the_rules_that_it_has_read(service, live_site, folder: Path):
     service.competition(rules="Be kind.")
 
     async def act(agent):
@@ -166,7 +164,7 @@ def test_an_agent_joins_with_the_rules_that_it_has_read(service, live_site, fold
     with_agent(live_site, live_site.make_token(), folder, act)
 
 
-def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str):
+def test_running_call_is_answered_after_the_input_ends(database_url: str):
     def slow() -> dict[str, Any]:
         time.sleep(0.3)
         return {"done": True}
@@ -181,10 +179,10 @@ def test_a_call_that_runs_when_the_input_ends_is_answered(database_url: str):
     answers = {each["id"]: each for each in map(json.loads, out.getvalue().splitlines())}
     assert answers[1]["result"]["structuredContent"] == {"done": True}
     assert answers[2]["error"]["message"] == "The arguments of slow must be an object."
-    assert answers[3]["error"] == {"code": -32603, "message": "An internal error: KeyError."}
+    assert answers[3]["error"] == {"code": -32603, "message": "Internal error: KeyError."}
 
 
-def test_what_is_no_message_is_answered_by_an_error_and_ends_nothing(database_url: str):
+def test_invalid_message_is_answered_with_an_error_and_ends_nothing(database_url: str):
     out = io.StringIO()
     lines = [
         "{",

@@ -1,4 +1,4 @@
-"""The connection of a command: server, token, stored login, exit codes of failures."""
+"""Connections of commands to a server: address, token, stored login, exit codes."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ REFUSED, NOT_IN_TIME, NOT_REACHED = 3, 4, 5
 TOKEN, COMPETITION = "FAIRBOARD_TOKEN", "FAIRBOARD_COMPETITION"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 Command = TypeVar("Command", bound=Callable[..., Any])
-SERVICE = "fairboard"  # the name of its entries in a keyring
+SERVICE = "fairboard"  # name of the entries in a keyring
 
 
 class FileRefused(Unusable):
@@ -32,30 +32,30 @@ class FileRefused(Unusable):
 
 
 def connection_options(command: Command) -> Command:
-    """Add `--server` and `--json`."""
+    """Add the options `--server` and `--json` to a command."""
     command = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
     return click.option(
         "--server",
         envvar=SERVER,
         metavar="ADDRESS",
-        help=f"The address of the site ({SERVER}); by default that of `fairboard login`.",
+        help=f"The address of the site ({SERVER}); by default, the address stored by `fairboard login`.",
     )(command)
 
 
 def competition_option(command: Command) -> Command:
-    """Add `--competition`."""
+    """Add the option `--competition` to a command."""
     return click.option(
         "-c",
         "--competition",
         envvar=COMPETITION,
         metavar="SLUG",
         shell_complete=known_competitions,
-        help=f"The competition ({COMPETITION}); not needed where the site has one.",
+        help=f"The competition ({COMPETITION}); not needed if the site has only one.",
     )(command)
 
 
 def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
-    """Complete a competition from the stored login, without a request."""
+    """Complete the name of a competition from the stored login, without a request."""
     try:
         login = read_login()
     except click.ClickException:
@@ -67,7 +67,7 @@ def known_competitions(_context: Any, _parameter: Any, incomplete: str) -> list[
 
 @contextmanager
 def connected(server: str | None, *, as_json: bool, competition: str | None = None) -> Iterator[Client]:
-    """Open a client for a command; an error in the block ends the command with its exit code."""
+    """Open a client for a command; an error in the block exits with the matching exit code."""
     with failures_in_a_sentence(as_json=as_json):
         address, token = target(server)
         with Client(address, token, competition=competition, on_pause=_say_pause) as client:
@@ -75,24 +75,24 @@ def connected(server: str | None, *, as_json: bool, competition: str | None = No
 
 
 def target(server: str | None) -> tuple[str, str]:
-    """Return the server and the token of a command; a stored token is only sent to its own server."""
+    """Return a command's server and token; a stored token is used only for its own server."""
     token = os.environ.get(TOKEN)
     login = read_login() if server is None or not token else None
     if server is None and login is None:
-        raise click.UsageError(f"Which server? Run `fairboard login`, or give --server or {SERVER}.")
+        raise click.UsageError(f"No server is set. Run `fairboard login`, give --server, or set {SERVER}.")
     address = site_address(server) if server is not None else login.server  # type: ignore[union-attr]
     if not token and login is not None and login.server == address:
         token = login.token
     if not token:
         raise click.UsageError(
-            f"There is no token for {address}: run `fairboard login {address}`, or set {TOKEN}."
+            f"There is no token for {address}. Run `fairboard login {address}`, or set {TOKEN}."
         )
     return address, token
 
 
 @contextmanager
 def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator[None]:
-    """Map errors of the client to exit codes: 4 not in time, 5 unreachable, `refused`, 1 otherwise."""
+    """Map client errors to exit codes: 4 timeout, 5 unreachable, `refused` denied, 1 any other."""
     try:
         yield
     except ClientError as error:
@@ -100,7 +100,7 @@ def failures_in_a_sentence(*, as_json: bool, refused: int = REFUSED) -> Iterator
 
 
 def is_unprotected(address: str) -> bool:
-    """Return whether a token would be sent over a network without encryption."""
+    """Return whether a token would be sent unencrypted over a network."""
     parts = urlsplit(address)
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
@@ -121,7 +121,7 @@ def _end(error: ClientError, *, as_json: bool, refused: int) -> NoReturn:
         if problem["message"] not in error.message:
             click.echo(f"- {problem['message']}", err=True)
     if isinstance(error, TokenRefused):
-        click.echo("`fairboard login` stores another token; the account page of the site has them.", err=True)
+        click.echo("Create an API token on your account page, then run `fairboard login`.", err=True)
     raise click.exceptions.Exit(code) from error
 
 
@@ -141,7 +141,7 @@ class StoredLogin:
 
     @property
     def token(self) -> str | None:
-        """The API token, None if the keyring has lost it."""
+        """The API token, or None if the keyring no longer contains it."""
         if not self.is_in_keyring:
             return self.written_token
         keyring = _keyring()
@@ -154,11 +154,11 @@ def login_path() -> Path:
 
 
 def read_login() -> StoredLogin | None:
-    """Return the stored login, None without one; reject a file that others can read."""
+    """Return the stored login or None; reject a file that other users can read."""
     try:
         if os.name == "posix" and login_path().stat().st_mode & 0o077:
             raise click.ClickException(
-                f"Others can read {login_path()}: run `chmod 600 {login_path()}` or log in again."
+                f"Other users can read {login_path()}. Run `chmod 600 {login_path()}` or log in again."
             )
         found = json.loads(login_path().read_text(encoding="utf-8"))
         return StoredLogin(
@@ -170,13 +170,13 @@ def read_login() -> StoredLogin | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise click.ClickException(f"{login_path()} is damaged: log in again.") from error
+        raise click.ClickException(f"{login_path()} is damaged. Log in again.") from error
     except OSError as error:
         raise click.ClickException(f"{login_path()} cannot be read: {error.strerror}.") from error
 
 
 def store_login(server: str, token: str, competitions: tuple[str, ...]) -> StoredLogin:
-    """Replace the stored login; return it."""
+    """Replace the stored login and return the new one."""
     forget_login()
     is_in_keyring = _put_into_keyring(server, token)
     login = StoredLogin(server, competitions, is_in_keyring, None if is_in_keyring else token)
@@ -190,7 +190,8 @@ def forget_login() -> bool:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         server = str(json.loads(login_path().read_text(encoding="utf-8"))["server"])
     if server and (keyring := _keyring()):
-        with contextlib.suppress(Exception):  # every backend has its own error for a missing entry
+        # Each backend raises its own error for a missing entry.
+        with contextlib.suppress(Exception):
             keyring.delete_password(SERVICE, server)
     was_there = login_path().exists()
     login_path().unlink(missing_ok=True)
@@ -215,12 +216,13 @@ def _put_into_keyring(server: str, token: str) -> bool:
     try:
         keyring.set_password(SERVICE, server, token)
         return bool(keyring.get_password(SERVICE, server) == token)
-    except Exception:  # the keyring is locked, or cannot prompt without a desktop
+    # The keyring may be locked, or unable to prompt without a desktop.
+    except Exception:
         return False
 
 
 def _keyring() -> Any:
-    """Return the keyring of this machine, None without a secure one."""
+    """Return the keyring of this machine, or None if it has no secure one."""
     try:
         import keyring
         from keyring.core import recommended

@@ -1,4 +1,4 @@
-"""`fairboard login` and `logout`: store and delete a server and its API token."""
+"""`fairboard login` and `logout`: store and delete a server address and API token."""
 
 import sys
 
@@ -21,21 +21,23 @@ from grader.client.transport import site_address
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def login(server: str | None, token_stdin: bool, as_json: bool) -> None:
-    """Check an API token of SERVER and keep both for the other commands.
+    """Log in to SERVER with an API token and store both for the other commands.
 
     \b
     fairboard login https://fairboard.example.org
     printf %s "$TOKEN" | fairboard login https://fairboard.example.org --token-stdin
 
-    Create the token on your account page. It is stored in the keyring of this machine, or where there is
-    none in a file that only you can read. A later login replaces it.
+    Create the token on your account page. It is stored in the keyring of this machine or, without a keyring,
+    in a file that only you can read. The next login replaces it.
     """
     if server is None:
         server = click.prompt("Server (such as https://fairboard.example.org)", err=True)
     with failures_in_a_sentence(as_json=as_json):
         address = site_address(server)
         if is_unprotected(address):
-            click.echo(f"{address} is not https: others on the network can read the token.", err=True)
+            click.echo(
+                f"{address} does not use HTTPS, so others on the network can read the token.", err=True
+            )
         if token_stdin:
             token = sys.stdin.read().strip()
         else:
@@ -63,4 +65,4 @@ def logout(as_json: bool) -> None:
     if as_json:
         show_json({"was_logged_in": was_there})
     else:
-        click.echo("Logged out." if was_there else "There was no login.")
+        click.echo("Logged out." if was_there else "You were not logged in.")

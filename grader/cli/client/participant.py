@@ -26,9 +26,15 @@ REASONS = {
 @click.command()
 @click.argument("file", type=INPUT_FILE)
 @competition_option
-@click.option("-d", "--description", default="", help="What is new in this file; your team sees it.")
-@click.option("--again", is_flag=True, help="Send it even if your team has sent the same bytes before.")
-@click.option("--key", help="An Idempotency-Key: calls with the same key and file make one submission.")
+@click.option(
+    "-d", "--description", default="", help="A description for your team, such as the changes in this file."
+)
+@click.option(
+    "--again", is_flag=True, help="Submit the file even if your team has submitted the same bytes before."
+)
+@click.option(
+    "--key", help="An Idempotency-Key: calls with the same key and file create only one submission."
+)
 @click.option("--no-wait", is_flag=True, help="Do not wait for the score.")
 @click.option(
     "--timeout",
@@ -36,7 +42,7 @@ REASONS = {
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for the score.",
+    help="The maximum time to wait for the score.",
 )
 @connection_options
 def submit(
@@ -50,15 +56,15 @@ def submit(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Send FILE (id,prediction) as a submission, wait, and print score, rank and what is left today.
+    """Submit FILE (id,prediction), wait for its score, and print score, rank and limits.
 
     \b
     fairboard submit predictions.csv -c demo -d "word n-grams"
 
-    FILE is a CSV file, or a gzip or zip of one; - is standard input. The exit code is 0 if it is scored, 2 if
-    it is rejected, 3 if the server refuses it (a limit, a deadline, a token), 4 if it is not scored within
-    the timeout, 5 if the server gives no answer, and 1 if anything else fails. What a cut
-    connection interrupted is retried and makes no second submission.
+    FILE is a CSV file, which may be compressed with gzip or zip; - is standard input. The exit code is 0 if
+    the submission is scored, 2 if it is rejected, 3 if the server denies the request (limit, deadline or
+    token), 4 if it is not scored within the timeout, 5 if the server is unreachable, and 1 for any other
+    error. After a lost connection, the upload is retried without creating a second submission.
     """
     with connected(server, as_json=as_json, competition=competition) as client:
         with progress(f"Sending {file.name}") as on_progress:
@@ -86,7 +92,7 @@ def submit(
 @competition_option
 @connection_options
 def check(file: Path, competition: str | None, server: str | None, as_json: bool) -> None:
-    """Check FILE on the server and print everything that is wrong with it; this uses no submission.
+    """Check FILE on the server and print all its problems, without using a submission.
 
     The exit code is 2 if FILE would be rejected.
     """
@@ -120,8 +126,8 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
         case "scored":
             best = ""
             if row is not None and row.rank is not None:
-                best = f" Your team is at rank {row.rank:,} with {score_text(row.score)}."
-            score = "scored, and no score is shown now."
+                best = f" Your team has rank {row.rank:,} with {score_text(row.score)}."
+            score = "scored; the competition shows no scores at this time."
             if done.public_score is not None:
                 score = f"score {score_text(done.public_score)}."
             click.echo(f"Submission #{done.id}: {score}{best}{weakest(done)}")
@@ -129,7 +135,8 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
             click.echo(f"Submission #{done.id} is rejected:", err=True)
         case "failed":
             click.echo(
-                f"Submission #{done.id} failed: an error on the server (incident {done.incident}).", err=True
+                f"Submission #{done.id} failed because of an error on the server (incident {done.incident}).",
+                err=True,
             )
         case _:
             click.echo(f"Submission #{done.id} is {done.status}.")
@@ -142,7 +149,7 @@ def _show(done: Submission, membership: Membership | None, row: BoardRow | None,
 @competition_option
 @connection_options
 def submissions(competition: str | None, server: str | None, as_json: bool) -> None:
-    """List the submissions of your team, the newest first; * marks those that count now."""
+    """List your team's submissions, newest first; * marks the ones that currently count."""
     with connected(server, as_json=as_json, competition=competition) as client:
         found = client.submissions()
     if as_json:
@@ -162,10 +169,10 @@ def submissions(competition: str | None, server: str | None, as_json: bool) -> N
 
 @click.command()
 @click.argument("submission_id", metavar="ID", type=click.IntRange(1))
-@click.option("--file", "path", type=LocalPath(dir_okay=False), help="Also download the file to this path.")
+@click.option("--file", "path", type=LocalPath(dir_okay=False), help="Path to download the file to.")
 @connection_options
 def submission(submission_id: int, path: Path | None, server: str | None, as_json: bool) -> None:
-    """Show the submission ID of your team: status, scores, terms, identities, problems."""
+    """Show your team's submission ID with its status, scores, terms, identities and problems."""
     with connected(server, as_json=as_json) as client:
         found = client.submission(submission_id)
         if path is not None:
@@ -183,7 +190,7 @@ def submission(submission_id: int, path: Path | None, server: str | None, as_jso
 
 @click.command()
 @click.argument("submission_id", metavar="ID", type=click.IntRange(1))
-@click.option("--off", is_flag=True, help="Deselect it.")
+@click.option("--off", is_flag=True, help="Deselect the submission.")
 @connection_options
 def select(submission_id: int, off: bool, server: str | None, as_json: bool) -> None:
     """Select the submission ID for the private leaderboard, or deselect it with --off."""
@@ -197,11 +204,14 @@ def select(submission_id: int, off: bool, server: str | None, as_json: bool) -> 
 
 
 def show_selection(selection: Json | None) -> None:
-    """Print the submissions that count now, with the reasons."""
+    """Print the submissions that currently count, with the reasons."""
     for each in (selection or {}).get("counts", ()):
         click.echo(f"#{each['submission']} counts: {REASONS.get(each['reason'], each['reason'])}.")
     if later := (selection or {}).get("filled_later"):
-        click.echo(f"Free places: {later}. After the close the best exact public scores fill them.")
+        click.echo(
+            f"Unused selections: {later}. After the close, the submissions with the best exact public "
+            "scores fill them."
+        )
 
 
 def _show_scores(found: Submission) -> None:
@@ -227,10 +237,16 @@ def _cell(value: float | None) -> str:
 
 @click.command()
 @competition_option
-@click.option("--private", is_flag=True, help="The private leaderboard, after the reveal.")
-@click.option("--search", help="Only teams whose name contains this.")
-@click.option("--rows", type=click.IntRange(1, 10**6), default=ROWS, show_default=True, help="How many rows.")
-@click.option("--all", "is_whole", is_flag=True, help="All rows.")
+@click.option("--private", is_flag=True, help="Show the private leaderboard, after the reveal.")
+@click.option("--search", help="Show only teams with this text in their name.")
+@click.option(
+    "--rows",
+    type=click.IntRange(1, 10**6),
+    default=ROWS,
+    show_default=True,
+    help="The number of rows to show.",
+)
+@click.option("--all", "is_whole", is_flag=True, help="Show all rows.")
 @connection_options
 def leaderboard(
     competition: str | None,
@@ -241,7 +257,7 @@ def leaderboard(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Print the leaderboard; your own row comes last where it is further down."""
+    """Print the leaderboard; your own row is last if it is further down."""
     with connected(server, as_json=as_json, competition=competition) as client:
         board = client.leaderboard(
             split="private" if private else "public", search=search, most=None if is_whole else rows
@@ -271,8 +287,13 @@ def _line(row: BoardRow, terms: list[str]) -> list[str]:
 @click.command()
 @competition_option
 @click.option("--join", is_flag=True, help="Join the competition first.")
-@click.option("--accept-rules", type=click.IntRange(1), metavar="VERSION", help="The version you have read.")
-@click.option("--code", help="The entry code, where the competition asks for one.")
+@click.option(
+    "--accept-rules",
+    type=click.IntRange(1),
+    metavar="VERSION",
+    help="The version of the rules that you have read and accept.",
+)
+@click.option("--code", help="The entry code, if the competition requires one.")
 @connection_options
 def team(
     competition: str | None,
@@ -282,7 +303,7 @@ def team(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Show your entry, team, submissions left and selection in a competition."""
+    """Show your entry, team, remaining submissions and selection in a competition."""
     with connected(server, as_json=as_json, competition=competition) as client:
         if join or accept_rules is not None or code is not None:
             client.join(accepted_rules_version=accept_rules, code=code)
@@ -304,10 +325,10 @@ def team(
     "--to",
     "folder",
     type=LocalPath(file_okay=False),
-    help="The folder to download to, created if it does not exist; by default ./SLUG.",
+    help="The folder to download to; created if needed. By default ./SLUG.",
 )
-@click.option("--force", is_flag=True, help="Replace files here that differ from the files of the server.")
-@click.option("--list", "is_list", is_flag=True, help="List the files and download none.")
+@click.option("--force", is_flag=True, help="Replace local files that differ from those on the server.")
+@click.option("--list", "is_list", is_flag=True, help="List the files without downloading them.")
 @connection_options
 def download(
     names: tuple[str, ...],
@@ -318,10 +339,10 @@ def download(
     server: str | None,
     as_json: bool,
 ) -> None:
-    """Download the data files NAME of a competition, by default all.
+    """Download the data files NAME of a competition, by default all files.
 
-    An interrupted download is resumed, and a file that is up to date is not downloaded again. A different
-    file of the same name is not replaced without --force.
+    Interrupted downloads are resumed, and files that are up to date are skipped. A different local file with
+    the same name is replaced only with --force.
     """
     with connected(server, as_json=as_json, competition=competition) as client:
         files = [] if names and not is_list else client.data_files()
@@ -343,13 +364,14 @@ def download(
 @competition_option
 @click.option("--server", envvar=SERVER, metavar="ADDRESS", help=f"The address of the site ({SERVER}).")
 def mcp(folder: Path, competition: str | None, server: str | None) -> None:
-    """Serve the tools of a participant to an agent on standard input and output (MCP).
+    """Serve participant tools to an AI agent on standard input and output (MCP).
 
     \b
     {"mcpServers": {"fairboard": {"command": "fairboard", "args": ["mcp", "/home/ada/work"]}}}
 
-    The tools read and write files in FOLDER only, and do what the token may: one that may only read can send
-    nothing. Site and token are those of `fairboard login`, or FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
+    The tools read and write only files in FOLDER. Which tools are available depends on the token's scopes:
+    without the scope `submit`, they cannot submit. The site and token are those of `fairboard login`, or
+    FAIRBOARD_SERVER and FAIRBOARD_TOKEN.
     """
     from grader.mcp.protocol import serve
     from grader.mcp.tools import Folder, Tools

@@ -1,1 +1,1 @@
-"""Commands on files that need no server: score, analyze, check a solution, verify a receipt."""
+"""Commands that need no server: score, analyze, simulate, check solutions, verify receipts."""

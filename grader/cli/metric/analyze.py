@@ -1,4 +1,4 @@
-"""`fairboard analyze`: a report on data and models from files, without a server."""
+"""`fairboard analyze`: a report on data and models, without a server."""
 
 import json
 from pathlib import Path
@@ -41,39 +41,39 @@ ORDERS = (
 @click.option(
     "--against",
     type=INPUT_FILE,
-    help="The baseline: another submission on the same rows. Differences are SUBMISSION minus it.",
+    help="The baseline: another submission on the same rows. Differences are SUBMISSION minus baseline.",
 )
 @click.option(
     "--fuzzed",
     type=(INPUT_FILE, INPUT_FILE),
     metavar="SOLUTION2 SUBMISSION2",
-    help="A fuzzed counterpart of the solution, and the predictions for it.",
+    help="The fuzzed solution and the predictions for it.",
 )
-@click.option("--html", "html", type=LocalPath(dir_okay=False), help="Write the report as an HTML page.")
+@click.option("--html", "html", type=LocalPath(dir_okay=False), help="HTML file to write the report to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
-@click.option("--label", help="The label's column; by default it is guessed.")
-@click.option("--identities", type=NameList(), help="The identities' columns; by default they are guessed.")
+@click.option("--label", help="The label column; by default, guessed.")
+@click.option("--identities", type=NameList(), help="The identity columns; by default, guessed.")
 @role_option
 @click.option(
     "--split",
     type=click.Choice(["all", "public", "private"]),
     default="all",
     show_default=True,
-    help="Which rows of the solution.",
+    help="The rows of the solution to analyze.",
 )
 @click.option(
     "--background",
     type=click.Choice(["all", "annotated"]),
     default="all",
     show_default=True,
-    help="What an identity is compared with: all rows without it, or only those that are not blank in it.",
+    help="The background of an identity: all rows that do not mention it, or only the annotated ones.",
 )
 @click.option(
     "--min-size",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Leave out identities that fewer than N of the rows mention.",
+    help="Leave out identities that fewer than N rows mention.",
 )
 @click.option(
     "--lowest",
@@ -81,7 +81,7 @@ ORDERS = (
     default=5,
     show_default=True,
     metavar="K",
-    help="Show the K lowest identities separately, with their charts.",
+    help="Show the K lowest identities separately, with charts.",
 )
 @click.option(
     "--sort",
@@ -89,7 +89,7 @@ ORDERS = (
     type=click.Choice(ORDERS),
     default="mean_auc",
     show_default=True,
-    help="Sort all identities by a column.",
+    help="The column to sort identities by.",
 )
 @click.option(
     "--category",
@@ -97,13 +97,13 @@ ORDERS = (
     type=(str, NameList()),
     multiple=True,
     metavar="NAME IDENTITIES",
-    help='Group identities: --category religion "christian,jewish". May be repeated.',
+    help='A category of identities, such as --category religion "christian,jewish". May be repeated.',
 )
 @click.option(
     "--skew",
     "skewed",
     metavar="IDENTITY",
-    help="Show how pinned AUC changes when half of an identity's negative rows are removed, in 100 trials.",
+    help="Show how pinned AUC changes in 100 trials that each remove half of an identity's negative rows.",
 )
 @click.option(
     "--pair-columns",
@@ -116,15 +116,16 @@ ORDERS = (
     "--roles-of-pairs",
     type=(str, str),
     metavar="FIRST SECOND",
-    help="The two roles in a pair; the rate is how often FIRST is higher. With original and fuzzed, rows are "
-    "twins.  [default: original fuzzed where the column holds them, else anti pro]",
+    help="The two roles in a pair; the rate is how often FIRST is higher. Rows with the roles original and "
+    "fuzzed are twins.  [default: original fuzzed if the column contains them, otherwise anti pro]",
 )
 @click.option(
     "--undefined",
     type=click.Choice(["error", "skip"]),
     default="skip",
     show_default=True,
-    help="What an AUC without a value does: makes the score undefined, or is left out of its power mean.",
+    help="The effect of an undefined AUC: an undefined score (error), or omission from the power mean "
+    "(skip).",
 )
 @metric_options
 def analyze(
@@ -143,15 +144,15 @@ def analyze(
     undefined: "UndefinedPolicy",
     **choices: Any,
 ) -> None:
-    """Analyze SUBMISSION against SOLUTION, or SOLUTION alone: a data audit without any model.
+    """Analyze SUBMISSION against SOLUTION, or audit the data of SOLUTION without a model.
 
     \b
     fairboard analyze solution.csv submission.csv --html report.html
     fairboard analyze solution.csv ours.csv --against theirs.csv
     fairboard analyze solution.csv
 
-    SUBMISSION may hold one column for each label of SOLUTION. The HTML page is one file without scripts and
-    needs no network.
+    SUBMISSION may contain one column for each label of SOLUTION. The HTML report is a single file without
+    scripts that works offline.
     """
     from grader.reports import analyse, html_page, plain_text
 
@@ -167,7 +168,8 @@ def analyze(
     settings = metric_settings(power, weights, threshold, undefined)
     inputs = _inputs(read(solution), submission, against, settings=settings, **choices)
     if fuzzed:
-        alike = choices | {"categories": ()}  # which no comparison with it shows
+        # Comparisons with the fuzzed set do not show categories.
+        alike = choices | {"categories": ()}
         counterpart = _inputs(read(fuzzed[0]), fuzzed[1], None, settings=settings, **alike)
         inputs = _with_fuzzed(inputs, counterpart)
     try:
@@ -198,7 +200,7 @@ def _inputs(
     grouped = {name: category for category, names in categories for name in names}
     unknown = [name for name in grouped if name not in solution.identities]
     if unknown:
-        raise click.UsageError(f"--category names what is no identity: {', '.join(unknown)}.")
+        raise click.UsageError(f"--category names unknown identities: {', '.join(unknown)}.")
     return Inputs(
         solution,
         predictions=_predictions(submission, solution),
@@ -218,7 +220,7 @@ def _with_fuzzed(inputs: "Inputs", fuzzed: "Inputs") -> "Inputs":
 
 
 def _predictions(path: Path | None, solution: "Solution") -> dict[str, Any]:
-    """Read a submission; print its notes on the error stream."""
+    """Read a submission; print its notes to stderr."""
     from grader.files import read_label_predictions
 
     if path is None:

@@ -1,4 +1,4 @@
-"""`fairboard competition check`: the report on a solution file."""
+"""`fairboard competition check`: a report on a solution file."""
 
 import json
 import textwrap
@@ -26,19 +26,23 @@ STOPPED = 2
 
 @click.command(cls=WeightsInAnyForm)
 @click.argument("solution", type=INPUT_FILE)
-@click.option("--test", type=INPUT_FILE, help="The participants' test.csv, to compare its ids.")
+@click.option(
+    "--test",
+    type=INPUT_FILE,
+    help="The participants' test.csv, whose ids are compared with those of the solution.",
+)
 @role_option
 @click.option(
     "--identities",
     type=NameList(),
-    help=("The identities in the score; by default all that are large enough."),
+    help=("The identities in the score; by default, all that have enough rows."),
 )
 @click.option(
     "--min-class-rows",
     type=click.IntRange(1),
     default=MIN_CLASS_ROWS,
     show_default=True,
-    help="How many rows of each class in each split an identity needs to be large enough.",
+    help="The rows of each class that an identity needs in each split.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @metric_options
@@ -81,12 +85,12 @@ SPLIT_BY = {
     "keyed hash": "in half by a keyed hash, stratified by label and identity",
     "live solution": "as in the live solution",
 }
-HEADINGS = {Level.STOP: "Problems to fix:", Level.WARNING: "Warnings:", Level.NOTE: "Good to know:"}
+HEADINGS = {Level.STOP: "Problems to fix:", Level.WARNING: "Warnings:", Level.NOTE: "Notes:"}
 WIDTH = 100
 
 
 def describe_report(report: Mapping[str, Any]) -> str:
-    """Return a report as lines for the shell."""
+    """Return a report as text for the terminal."""
     lines = [
         *identity_lines(report),
         f"Label: {report['label']}. {_kept(report)}"
@@ -96,7 +100,7 @@ def describe_report(report: Mapping[str, Any]) -> str:
         + f"; {report['ignored_rows']:,} ignored.",
         "",
         *_table(report),
-        "(error: the largest standard error to expect of the identity's three AUCs, if they are "
+        "(error: the largest expected standard error of the identity's three AUCs, if they are "
         f"{report['assumed']['auc']:g})",
     ]
     return "\n".join([*lines, *_findings(report)])

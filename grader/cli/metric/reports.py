@@ -1,4 +1,4 @@
-"""Bias reports of files: one for each model and split, as text, CSV, Markdown and LaTeX."""
+"""Bias reports for each model and split as text, CSV, Markdown and LaTeX."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from grader.metrics import (
     prepare,
 )
 
-Reports = Mapping[str, Mapping[str, BiasReport]]  # of each model, of each split
+Reports = Mapping[str, Mapping[str, BiasReport]]  # reports by model and split
 Row = list[object]
 
 COLUMNS = (
@@ -49,7 +49,7 @@ Rows = slice | NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A solution prepared for scoring; `splits` are those of public, private and all that have rows."""
+    """A solution prepared for scoring; `splits` contains public, private and all, unless empty."""
 
     settings: MetricSettings
     splits: Mapping[str, tuple[Rows, PreparedSplit]]
@@ -58,7 +58,7 @@ class Evaluation:
     def of(
         cls, solution: Solution | ScoredTable, settings: MetricSettings, *, min_size: int = 0
     ) -> "Evaluation":
-        """Prepare the splits; identities that fewer than `min_size` scored rows mention are only reported."""
+        """Prepare the splits; the score excludes identities with fewer than `min_size` scored rows."""
         splits = _rows_of_splits(solution.usage)
         scored = splits.get("all", slice(0))
         in_score = [
@@ -98,7 +98,7 @@ def _rows_of_splits(usage: NDArray[np.int8] | None) -> dict[str, Rows]:
 
 
 def as_csv(reports: Reports) -> str:
-    """Return all values in full precision; a line without identity holds a split's score and power means."""
+    """Return all values as CSV; a row without an identity has a split's score and power means."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_shown_columns(reports))
@@ -136,7 +136,7 @@ def as_latex(reports: Reports) -> str:
 
 
 def as_text(reports: Reports) -> str:
-    """Return a block for each split: the score, its terms, and a line per identity."""
+    """Return a text block for each split with the score, its terms and one line per identity."""
     several = len(reports) > 1
     return "\n".join(
         _block(f"{model}, {split}" if several else split, report)
@@ -167,7 +167,7 @@ def _block(title: str, report: BiasReport) -> str:
         f"{title}: {report.rows:,} {'row' if report.rows == 1 else 'rows'}, {report.positives:,} positive\n"
         f"score {_rounded('score', report.score) or 'undefined'}, "
         f"overall AUC {_rounded('overall_auc', report.overall_auc) or 'undefined'}\n"
-        f"\n{table}" + ("(in brackets: not in the score)\n" if outside else "")
+        f"\n{table}" + ("(in parentheses: not in the score)\n" if outside else "")
     )
 
 

@@ -1,4 +1,4 @@
-"""`fairboard score`: the score of a predictions file, without a server."""
+"""`fairboard score`: the score of a prediction file, without a server."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,21 +22,20 @@ ONE_MODEL = ""
 @click.command(cls=WeightsInAnyForm)
 @click.argument("solution", type=INPUT_FILE)
 @click.argument("submission", type=INPUT_FILE, required=False)
-@click.option("--label", help="The label's column; by default target, label or toxicity.")
+@click.option("--label", help="The label column; by default target, label or toxicity.")
 @click.option(
     "--identities",
     type=NameList(),
-    help="The identities' columns; by default all other columns whose values are blank or in 0..1.",
+    help="The identity columns; by default, all other columns with values that are blank or in 0..1.",
 )
-@click.option(
-    "--prediction", type=NameList(), help="Score these columns of SOLUTION itself; give no SUBMISSION then."
-)
+@click.option("--prediction", type=NameList(), help="Columns of SOLUTION to score, instead of a SUBMISSION.")
 @click.option(
     "--min-size",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Identities that fewer than N rows of Public and Private mention are listed, but not in the score.",
+    help="Minimum number of Public and Private rows for an identity to be in the score; smaller ones are "
+    "only listed.",
 )
 @metric_options
 @click.option(
@@ -45,18 +44,15 @@ ONE_MODEL = ""
     default="error",
     show_default=True,
     help=(
-        "What to do with an AUC without a value: make the score undefined too, or leave it out of its "
-        "power mean."
+        "The effect of an undefined AUC: an undefined score (error), or omission from the power mean (skip)."
     ),
 )
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object with all values in full precision."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
 @click.option(
     "--format",
     "format_name",
     type=click.Choice(["table", "csv", "markdown", "latex"]),
-    help="How to print the report.  [default: table]",
+    help="The format of the report.  [default: table]",
 )
 def score(
     solution: Path,
@@ -72,15 +68,15 @@ def score(
     as_json: bool,
     format_name: str | None,
 ) -> None:
-    """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities and, if it has splits, Usage).
+    """Score SUBMISSION (id,prediction) against SOLUTION (id, label, identities, optional Usage).
 
     \b
     fairboard score solution.csv submission.csv --identities "male,female,middle eastern"
     fairboard score data.csv --label toxicity --prediction model_a,model_b
 
-    CSV files may be packed with gzip or zip; - is standard input. In --format csv, the line without an
-    identity holds a split's score, overall AUC and power means. The exit code is 2 if a file is rejected, 1
-    if anything else fails.
+    CSV files may be compressed with gzip or zip; - is standard input. With --format csv, the row without an
+    identity contains a split's score, overall AUC and power means. The exit code is 2 if a file is rejected
+    and 1 for any other error.
     """
     if (submission is None) == (prediction is None):
         raise click.UsageError("Give either a SUBMISSION file or --prediction with columns of SOLUTION.")
@@ -97,7 +93,7 @@ def score(
             raise click.exceptions.Exit(REJECTED) from error
         raise
     for each in outcome.near_misses:
-        click.echo(f"Warning: {each.sentence} Fix it, or name the --identities.", err=True)
+        click.echo(f"Warning: {each.sentence} Fix the column, or list the --identities.", err=True)
     if as_json:
         click.echo(_json(outcome.as_dict()))
     else:
@@ -105,7 +101,7 @@ def score(
     for line in outcome.undefined():
         click.echo(line, err=True)
     if not any(outcome.reports.values()):
-        click.echo("No row is Public or Private, so there is nothing to score.", err=True)
+        click.echo("No rows are Public or Private, so there is nothing to score.", err=True)
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ class _Outcome:
         return {**result, "notes": [note.as_dict() for note in notes]}
 
     def undefined(self) -> Iterator[str]:
-        """Yield a line for each value that is missing from a score, with the reason."""
+        """Yield a line with the reason for each undefined value that affects a score."""
         for model, splits in self.reports.items():
             for split, report in splits.items():
                 place = f"{model}, {split}" if model else split

@@ -1,4 +1,4 @@
-"""`fairboard simulate`: modes of feedback tried on a solution before a competition opens."""
+"""`fairboard simulate`: feedback modes simulated on a solution before a competition opens."""
 
 import json
 import time
@@ -29,12 +29,12 @@ DEFAULT_MODES = ("open", "score", "ladder")
     "modes",
     type=click.Choice(MODES),
     multiple=True,
-    help="A mode of feedback to try; may be repeated.  [default: open, score and ladder]",
+    help="A feedback mode to simulate. May be repeated.  [default: open, score and ladder]",
 )
 @click.option(
     "--step",
     type=click.Choice([step.value for step in Step]),
-    help="The step of tiered, ladder and noised.  [default: safe for these rows]",
+    help="The step of the tiered, ladder and noised modes.  [default: safe for these rows]",
 )
 @click.option(
     "--files",
@@ -42,7 +42,7 @@ DEFAULT_MODES = ("open", "score", "ladder")
     default=60,
     show_default=True,
     metavar="N",
-    help="How many files a team may send in all.",
+    help="The number of files that a team may submit in total.",
 )
 @click.option(
     "--teams",
@@ -50,7 +50,7 @@ DEFAULT_MODES = ("open", "score", "ladder")
     default=20,
     show_default=True,
     metavar="N",
-    help="How many honest teams take part; 0 leaves them out.",
+    help="The number of honest teams; 0 for none.",
 )
 @click.option(
     "--seeds",
@@ -58,10 +58,10 @@ DEFAULT_MODES = ("open", "score", "ladder")
     default=3,
     show_default=True,
     metavar="N",
-    help="How often everything is tried, with other models. More make the intervals narrower.",
+    help="The number of repetitions with different models. More repetitions narrow the intervals.",
 )
-@click.option("--label", help="The label's column; by default it is guessed.")
-@click.option("--identities", type=NameList(), help="The identities' columns; by default they are guessed.")
+@click.option("--label", help="The label column; by default, guessed.")
+@click.option("--identities", type=NameList(), help="The identity columns; by default, guessed.")
 @role_option
 @metric_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in full precision.")
@@ -80,15 +80,15 @@ def simulate(
     threshold: float,
     as_json: bool,
 ) -> None:
-    """Try modes of feedback on SOLUTION: what attackers would learn, and what honest teams would see.
+    """Simulate each feedback mode on SOLUTION: what attackers learn and honest teams see.
 
     \b
     fairboard simulate solution.csv
     fairboard simulate solution.csv --mode ladder --step 0.005 --files 300 --seeds 20
 
-    Nothing is sent anywhere. Attackers know the ids, who mentions whom and a model of their own; the labels
-    and the split answer them as a site would. Without a column Usage half of the rows are public, drawn
-    again for every seed. This takes about a minute for 20,000 rows.
+    No data leaves this machine. The simulated attackers know the ids, the identities of each row and the
+    predictions of their own model, and receive scores as from a site. Without a Usage column, half of the
+    rows are public, in a new sample for each seed. A run takes about a minute for 20,000 rows.
     """
     from grader.feedback import Rule
     from grader.simulation import proposed_step, run
@@ -96,7 +96,7 @@ def simulate(
     settings = metric_settings(power, weights, threshold, "skip")
     found = read_with_roles(solution, dict(roles), label=label, identities=identities, only_these=True)
     if not found.identities:
-        raise click.ClickException("The solution has no identities, so that there is nothing to attack.")
+        raise click.ClickException("The solution has no identities, so there is nothing to attack.")
     try:
         chosen = Step(step) if step else proposed_step(_competition(found, settings, 0))
         rules = [
@@ -120,7 +120,7 @@ def simulate(
 
 
 def _competition(solution: "Solution", settings: "MetricSettings", seed: int) -> "Competition":
-    """Return a competition of the scored rows; each seed draws splits for a solution without any."""
+    """Return a competition of the scored rows; without `Usage`, the seed determines the splits."""
     import numpy as np
 
     from grader.simulation import Competition
@@ -141,21 +141,21 @@ def _competition(solution: "Solution", settings: "MetricSettings", seed: int) ->
 
 
 class _Progress:
-    """Progress on stderr every few seconds."""
+    """Progress messages on stderr every few seconds."""
 
     def __init__(self) -> None:
         self._said_at = time.monotonic()
 
     def show(self, done: int, total: int) -> None:
-        """Print the progress if some seconds have passed."""
+        """Print the progress if several seconds have passed."""
         if done == total or time.monotonic() - self._said_at >= SECONDS_BETWEEN_LINES:
-            click.echo(f"{done} of {total} parts tried", err=True)
+            click.echo(f"{done} of {total} parts simulated", err=True)
             self._said_at = time.monotonic()
 
 
 def _sentences(trial: "Trial") -> list[str]:
     step = f" with the step {trial.step:g}" if trial.step is not None else ""
-    lines = [f"{trial.mode}{step}, {trial.files} files for each account, {_times(trial.competitions)}"]
+    lines = [f"{trial.mode}{step}, {trial.files} files per account, {_times(trial.competitions)}"]
     lines += [f"  {each.name}: {_learnt(each)}" for each in trial.attacks]
     if trial.honest is not None:
         lines += [f"  honest teams: {line}" for line in _seen(trial.honest)]
@@ -163,26 +163,27 @@ def _sentences(trial: "Trial") -> list[str]:
 
 
 def _times(count: int) -> str:
-    return "tried once" if count == 1 else f"tried {count} times"
+    return "simulated once" if count == 1 else f"simulated {count} times"
 
 
 def _learnt(found: "Attacked") -> str:
     if found.boost is not None:
-        return f"files of noise score {found.boost.value:.1f} standard errors above chance."
+        return f"random files score {found.boost.value:.1f} standard errors above chance."
     if found.points is None or found.right is None or found.baseline is None:
-        return "nothing to aim at."
+        return "no target in this solution."
     between = "" if found.points.error is None else f" ± {found.points.error:.1f}"
-    right, without = f"{100 * found.right:.1f} %", f"{100 * found.baseline:.1f} % without any file"
+    right, without = f"{100 * found.right:.1f} %", f"{100 * found.baseline:.1f} % without submitting"
     if found.points.low <= 0:
-        return f"learns nothing that shows; of {found.rows} hidden labels {right} right, {without}."
+        return f"no measurable gain: {right} of {found.rows} hidden labels right, {without}."
     gained = f"{found.points.value:.1f}{between} points gained"
-    return f"gets {right} of {found.rows} hidden labels right, {without}: {gained}."
+    return f"{right} of {found.rows} hidden labels right, {without}: {gained}."
 
 
 def _seen(found: "Progress") -> list[str]:
     return [
         f"{100 * found.seen.value:.0f} % of all true improvements are shown as a new best, and "
-        f"{100 * found.clear.value:.0f} % of those beyond two standard errors.",
-        f"{100 * found.false.value:.0f} % of the files that are no better are shown as a new best too.",
-        f"the public leaderboard has a rank correlation of {found.correlation.value:.2f} with the truth.",
+        f"{100 * found.clear.value:.0f} % of those above two standard errors.",
+        f"{100 * found.false.value:.0f} % of the files without an improvement are also shown as a new best.",
+        f"the public leaderboard has a rank correlation of {found.correlation.value:.2f} with the true "
+        "ranking.",
     ]

@@ -1,4 +1,4 @@
-"""Column roles of a solution on the command line: guessed, or given as COLUMN=ROLE."""
+"""Column roles of a solution on the command line: guessed or given as COLUMN=ROLE."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,13 +16,11 @@ class ColumnWithRole(click.ParamType[tuple[str, ColumnRole]]):
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ColumnRole]:
-        """Return the column and the role; an unknown role is a usage error that lists them."""
+        """Return the column and the role; fail with a list of all roles if the role is unknown."""
         column, separator, role = value.rpartition("=")
         known = [each.value for each in ColumnRole]
         if not separator or role not in known:
-            self.fail(
-                f"{value!r}: expected COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx
-            )
+            self.fail(f"{value!r} must be COLUMN=ROLE with one of the roles {', '.join(known)}.", param, ctx)
         return column, ColumnRole(role)
 
 
@@ -32,7 +30,7 @@ role_option = click.option(
     type=ColumnWithRole(),
     multiple=True,
     metavar="COLUMN=ROLE",
-    help=f"The role of a column, where the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
+    help=f"The role of a column, if the guess is wrong: {', '.join(role.value for role in ColumnRole)}.",
 )
 
 
@@ -46,11 +44,12 @@ def read_with_roles(
 ) -> Solution:
     """Read a solution with the guessed roles, the named columns and the given roles.
 
-    With `only_these`, no column besides `identities` is an identity. A named role is binding: a value that
-    contradicts it rejects the file.
+    With `only_these`, no column except `identities` is an identity. A named role is binding: a file with a
+    value that contradicts it is rejected.
     """
     guessed = {guess.name: guess.role for guess in guess_columns(path) if guess.name}
-    there = [name for name in identities or () if name in guessed]  # the report names the others
+    # The report lists identities that are not columns.
+    there = [name for name in identities or () if name in guessed]
     named = dict.fromkeys(there, ColumnRole.IDENTITY) | dict(chosen)
     if label is not None:
         named[label] = ColumnRole.LABEL

@@ -1,4 +1,4 @@
-"""`fairboard verify`: the score of a receipt recomputed without server, database or NumPy."""
+"""`fairboard verify`: the score in a receipt recomputed without server, database or NumPy."""
 
 from pathlib import Path
 
@@ -14,20 +14,20 @@ FILE = LocalPath(exists=True, dir_okay=False)
 
 @click.command()
 @click.argument("receipt", type=FILE)
-@click.option("--solution", type=FILE, help="The solution, as published or the organizer's own file.")
+@click.option("--solution", type=FILE, help="The solution: the published file or the organizer's own.")
 @click.option("--submission", type=FILE, help="The submission, as it was uploaded.")
 @click.option("--nonce", type=FILE, help="The nonce published with the solution; newer receipts contain it.")
 def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce: Path | None) -> None:
-    """Recompute the score of RECEIPT from the files and compare every count and every bit.
+    """Recompute the score in RECEIPT from the files and compare every count and every bit.
 
-    With only one of the files, only its hash is compared. This uses a second implementation that shares no
-    code with the scoring, and takes a few seconds for 200,000 rows.
+    With only one of the files, only its hash is compared. The command uses a second implementation that
+    shares no code with the scoring. It takes a few seconds for 200,000 rows.
 
-    The exit code is 0 if everything agrees with the receipt, 1 if anything differs, 2 if a file cannot be
+    The exit code is 0 if everything matches the receipt, 1 if anything differs and 2 if a file cannot be
     read.
     """
     if solution is None and submission is None:
-        raise click.UsageError("Name the --solution, the --submission, or both.")
+        raise click.UsageError("Give --solution, --submission, or both.")
     try:
         checks = verify_receipt(
             Receipt.from_json(receipt.read_bytes()),
@@ -36,7 +36,7 @@ def verify(receipt: Path, solution: Path | None, submission: Path | None, nonce:
             nonce=None if nonce is None else _nonce(nonce),
         )
     except NonceNeeded as error:
-        raise click.UsageError(f"{error.message} Name that file with --nonce.") from error
+        raise click.UsageError(f"{error.message} Give that file with --nonce.") from error
     except UnreadableFile as error:
         click.echo(f"Error: {error.message}", err=True)
         raise click.exceptions.Exit(EXIT_UNREADABLE) from error
@@ -47,7 +47,7 @@ def _nonce(path: Path) -> bytes:
     try:
         return bytes.fromhex(path.read_text(encoding="ascii"))
     except ValueError as error:
-        raise UnreadableFile(f"{path.name} contains no nonce: expected hexadecimal digits.") from error
+        raise UnreadableFile(f"{path.name} contains no nonce; expected hexadecimal digits.") from error
 
 
 def _tell(checks: list[Check], *, is_whole: bool) -> None:
@@ -55,11 +55,9 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
     is_other = any(check.what.startswith("sha256") for check in differing)
     told = [check for check in differing if not is_other or _is_main(check)]
     for check in told:
-        click.echo(
-            f"{check.what}: the receipt says {check.expected}, the files give {check.found}.", err=True
-        )
+        click.echo(f"{check.what}: {check.expected} in the receipt, {check.found} from the files.", err=True)
     if is_other:
-        click.echo("A file is not the one named in the receipt, so other values differ too.", err=True)
+        click.echo("A file is not the one that the receipt refers to, so other values differ too.", err=True)
     if differing:
         noun = "value differs" if len(differing) == 1 else "values differ"
         raise click.ClickException(f"{len(differing):,} {noun} of {len(checks):,} compared.")
@@ -67,9 +65,11 @@ def _tell(checks: list[Check], *, is_whole: bool) -> None:
         if _is_main(check):
             click.echo(f"{check.what}: {check.found}")
     noun = "value was" if len(checks) == 1 else "values were"
-    click.echo(f"{len(checks):,} {noun} compared; the receipt agrees with all of them.")
+    click.echo(f"{len(checks):,} {noun} compared; all match the receipt.")
     if not is_whole:
-        click.echo("The score was not recomputed: that needs both the solution and the submission.")
+        click.echo(
+            "The score was not recomputed, because that requires both the solution and the submission."
+        )
 
 
 def _is_main(check: Check) -> bool:

@@ -1,1 +1,1 @@
-"""Organizers' commands: create, change, announce, rescore, close, export; local or remote."""
+"""Organizers' commands, local or remote: create, change, announce, rescore, close, export."""

@@ -1,4 +1,4 @@
-"""Framework of organizers' commands: the site, the request, the output, confirmation."""
+"""Framework of organizers' commands: site, request, output, confirmation."""
 
 import re
 import sys
@@ -26,12 +26,12 @@ FAILED = 1
 
 
 def act_on_site(act: Act) -> Callable[..., None]:
-    """Turn an action on a site, which returns JSON data and the text to print, into a command."""
+    """Turn an action on a site, which returns JSON data and text to print, into a command."""
     return _command(act, lambda _given: None)
 
 
 def act_for_user(act: Act) -> Callable[..., None]:
-    """Turn an action into a command; the local shell acts as the user in its argument `user`."""
+    """Turn an action into a command that acts as its argument `user` in the local shell."""
     return _command(act, lambda given: given["user"])
 
 
@@ -40,7 +40,7 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
         "--server",
         envvar=SERVER,
         metavar="ADDRESS",
-        help=f"The address of the site ({SERVER}); by default the installation of this machine.",
+        help=f"The address of the site ({SERVER}); by default, the installation of this machine.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
     @wraps(act)
@@ -57,9 +57,9 @@ def _command(act: Act, acts_as: Callable[[dict[str, Any]], str | None]) -> Calla
 
 @contextmanager
 def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator[Client]:
-    """Open the named site; without a name, the local one, whatever login is stored.
+    """Open the named site, or the local one without a name; ignore any stored login.
 
-    The first line on stderr names a remote site, so that nobody closes a competition of the wrong site.
+    The first line on stderr names a remote site, so that no one closes a competition on the wrong site.
     """
     if server is not None:
         with connected(server, as_json=as_json) as client:
@@ -75,7 +75,7 @@ def _site(server: str | None, acts_as: str | None, *, as_json: bool) -> Iterator
 
 
 def installation_of(client: Client) -> Any:
-    """Return the installation of a local client; None for a remote site."""
+    """Return the installation of a local client, or None for a remote site."""
     return getattr(client, "installation", None)
 
 
@@ -85,17 +85,17 @@ def nothing_found(_desk: Organizer, _given: Mapping[str, Any]) -> Found:
 
 
 def named_team(desk: Organizer, given: Mapping[str, Any]) -> Found:
-    """Return the id of the team that was given by name."""
+    """Return the id of the team with the given name."""
     return {"team_id": desk.team(given["team"])["id"]}, ("team",)
 
 
 @dataclass(frozen=True)
 class Simple:
-    """A command that is one request: its parameters, its endpoint, and its output.
+    """A command that sends a single request: its parameters, endpoint and output.
 
-    `request` is a method and a path below the organizers' part of the competition `slug`. Parameters that are
-    not in the path are sent as JSON; `renamed` maps them to other names. `says` is a template for the
-    parameters and the `answer`.
+    `request` is a method and a path below the organizers' endpoints of the competition `slug`. Parameters
+    that are not in the path are sent as JSON; `renamed` maps them to other names. `says` is a template filled
+    with the parameters and the `answer`.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Simple:
     is_confirmed: bool = False
 
     def command(self) -> click.Command:
-        """Return it as a command."""
+        """Return the click command."""
 
         def act(client: Client, **given: Any) -> tuple[Any, str]:
             desk = client.organize(given["slug"])
@@ -135,19 +135,21 @@ class Simple:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON data: times in ISO 8601, files as their text."""
+    """Return a value as JSON data: times in ISO 8601, files as text."""
     if isinstance(value, datetime):
         return value.isoformat()
     return text_of(value) if isinstance(value, Path) else value
 
 
 yes_option = click.option(
-    "--yes", is_flag=True, help="Save past and near dates without a question; only a --server asks."
+    "--yes",
+    is_flag=True,
+    help="Save dates that have passed or are less than a day away without confirmation; only with --server.",
 )
 
 
 def is_answered_yes(question: str) -> bool:
-    """Ask a yes-or-no question; without a terminal the answer is no."""
+    """Ask for confirmation; without a terminal, return False."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:

@@ -17,14 +17,14 @@ from grader.text import counted
 
 OUT = LocalPath(dir_okay=False)
 RECOVERABLE = (
-    "From now on late submissions are scored on both splits, and from those scores people can work out\n"
-    "the labels of this test set. `fairboard competition change {slug} --no-late` stops them."
+    "From now on, late submissions are scored on both splits, and participants can derive the labels\n"
+    "of this test set from the scores. To disable them, run `fairboard competition change {slug} --no-late`."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Final:
-    """Texts and endpoint of a step that needs a confirmation if the submissions are not verified."""
+    """Texts and endpoint of a step that requires confirmation if submissions are not verified."""
 
     path: str
     is_final: str
@@ -35,25 +35,25 @@ class _Final:
 REVEAL = _Final(
     path="close/reveal",
     is_final="A reveal cannot be undone.",
-    question="Reveal {slug} without a verification?",
-    undone="Nothing is revealed.",
+    question="Reveal {slug} without verification?",
+    undone="Nothing was revealed.",
 )
 FINALIZE = _Final(
     path="close/finalize",
-    is_final="Final standings stay readable forever; later changes are stored next to them.",
-    question="Make the standings of {slug} final without a verification?",
-    undone="Nothing is final.",
+    is_final="Final standings are kept permanently; later changes are stored in addition to them.",
+    question="Make the standings of {slug} final without verification?",
+    undone="The standings are not final.",
 )
 
 
 @click.command()
 @click.argument("slug")
-@click.option("--yes", is_flag=True, help="Reveal unverified standings without asking; for scripts.")
+@click.option("--yes", is_flag=True, help="Reveal unverified standings without confirmation, for scripts.")
 @act_on_site
 def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
-    """Reveal the private leaderboard of SLUG to everybody; this closes a competition that is still open.
+    """Reveal the private leaderboard of SLUG to everyone; this closes an open competition.
 
-    It asks first if the competing submissions were not verified. The standings stay provisional until
+    Asks for confirmation if the competing submissions were not verified. The standings stay provisional until
     `fairboard competition finalize`.
     """
     desk = client.organize(slug)
@@ -63,12 +63,12 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
     closed = " It was still open and is now closed." if stage == "running" else ""
     lines = [
         f"The private leaderboard of {slug} is revealed, with {counted(team_count, 'team')}.{closed} "
-        f"It is provisional: `fairboard competition finalize {slug}` makes it final."
+        f"It is provisional. To make it final, run `fairboard competition finalize {slug}`."
     ]
     if answer["failed_count"]:
         lines.append(
-            f"{counted(answer['failed_count'], 'submission')} failed because of an error on our side and are "
-            "not ranked; the log has their incidents."
+            f"{counted(answer['failed_count'], 'submission')} failed because of a server error and are not "
+            "ranked; their incidents are in the log."
         )
     if desk.settings()["settings"]["takes_late_submissions"]:
         lines.append(RECOVERABLE.format(slug=slug))
@@ -77,14 +77,16 @@ def reveal(client: Client, slug: str, yes: bool) -> tuple[Any, str]:
 
 @click.command()
 @click.argument("slug")
-@click.option("--reason", default="", help="A comment stored with the standings; participants see it.")
-@click.option("--yes", is_flag=True, help="Make unverified standings final without asking; for scripts.")
+@click.option("--reason", default="", help="A comment to store with the standings; participants can see it.")
+@click.option(
+    "--yes", is_flag=True, help="Make unverified standings final without confirmation, for scripts."
+)
 @act_on_site
 def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, str]:
     """Store the provisional standings of SLUG as final standings 1.
 
-    It asks first if the competing submissions were not verified. A later change, such as a rescoring, adds
-    the next number; earlier ones stay readable.
+    Asks for confirmation if the competing submissions were not verified. Each later change, such as a
+    rescoring, adds standings with the next number; earlier ones stay readable.
     """
     desk = client.organize(slug)
     answer = _decided(desk, FINALIZE, desk.call("GET", "close")["stage"], yes=yes, reason=reason)
@@ -96,10 +98,10 @@ def finalize(client: Client, slug: str, reason: str, yes: bool) -> tuple[Any, st
 @click.argument("slug")
 @act_on_site
 def verify(client: Client, slug: str) -> tuple[Any, str]:
-    """Rescore the submissions that compete in SLUG from their raw files and compare every bit.
+    """Verify the competing submissions of SLUG: recompute their scores and compare every bit.
 
-    Uses a second implementation that shares no code with the scoring; takes about a second for a file of
-    200,000 rows. The exit code is 1 if anything differs.
+    The second implementation reads the raw files and shares no code with the scoring. A file of
+    200,000 rows takes about a second. The exit code is 1 if anything differs.
     """
     desk = client.organize(slug)
     answer = desk.verify()
@@ -108,7 +110,7 @@ def verify(client: Client, slug: str) -> tuple[Any, str]:
     for each in found["differences"]:
         click.echo(
             f"#{each['submission_id']} of {each['team']}, {each['what']}: stored {each['stored']}, "
-            f"recounted {each['recounted']}.",
+            f"recomputed {each['recounted']}.",
             err=True,
         )
     about = (
@@ -117,18 +119,18 @@ def verify(client: Client, slug: str) -> tuple[Any, str]:
     )
     if found["differences"]:
         raise Unusable(f"{counted(len(found['differences']), 'difference')} ({about}).")
-    return answer, f"All agree to the last bit: {about}."
+    return answer, f"All values match exactly: {about}."
 
 
 @click.command()
 @click.argument("slug")
-@click.option("--out", type=OUT, help="The file to write; by default SLUG-final-N.zip here.")
+@click.option("--out", type=OUT, help="The file to write; by default SLUG-final-N.zip in the current folder.")
 @click.option(
-    "--with-solution", is_flag=True, help=("Include the solution with every label, and the exact receipts.")
+    "--with-solution", is_flag=True, help=("Include the solution with all labels, and the complete receipts.")
 )
 @act_on_site
 def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> tuple[Any, str]:
-    """Write the final results of SLUG as a ZIP file: leaderboards, tables, metric, hashes, CITATION.cff."""
+    """Write the results bundle of SLUG: leaderboards, tables, metric, hashes and CITATION.cff."""
     desk = client.organize(slug)
     begun = desk.call("POST", "close/bundle", json={"with_solution": with_solution})
     answer = desk.ended(f"close/bundle/{begun['id']}")
@@ -143,24 +145,24 @@ def bundle(client: Client, slug: str, out: Path | None, with_solution: bool) -> 
 
 @click.command("publish-solution")
 @click.argument("slug")
-@click.option("--reason", default="", help="For the audit.")
-@click.confirmation_option(prompt="Everybody will see every label. This cannot be undone. Publish?")
+@click.option("--reason", default="", help="The reason; the audit log shows it.")
+@click.confirmation_option(prompt="Everyone will see all labels. This cannot be undone. Publish?")
 @act_on_site
 def publish_solution(client: Client, slug: str, reason: str) -> tuple[Any, str]:
-    """Publish the solution of SLUG, and show every team its complete receipts."""
+    """Publish the solution of SLUG, and show each team its complete receipts."""
     desk = client.organize(slug)
     desk.call("POST", "close/solution", json={"confirm": True, "reason": reason})
     answer = desk.ended("close", job="")
     here = f"competitions/{quoted(slug)}"
     sha256 = hashlib.sha256(client.text(f"{here}/solution").encode()).hexdigest()
     nonce = client.text(f"{here}/solution-nonce").strip()
-    return answer, f"The solution of {slug} is public; its sha256 is {sha256}, its nonce {nonce}."
+    return answer, f"The solution of {slug} is public; its sha256 is {sha256} and its nonce {nonce}."
 
 
 @click.command()
 @click.argument("slug")
 @click.argument("submission", type=int)
-@click.option("--version", "number", type=int, help="The scoring version; by default the live one.")
+@click.option("--version", "number", type=int, help="The scoring version; by default, the live one.")
 @act_on_site
 def receipt(client: Client, slug: str, submission: int, number: int | None) -> tuple[Any, str]:
     """Print the complete receipt of SUBMISSION's score in SLUG as JSON, for `fairboard verify`."""
@@ -171,9 +173,9 @@ def receipt(client: Client, slug: str, submission: int, number: int | None) -> t
 
 
 def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: str) -> dict[str, Any]:
-    """Do a step of the close; ask first if the submissions are not verified.
+    """Carry out a step of the close; ask for confirmation if submissions are not verified.
 
-    Errors of the step itself come before the question.
+    Errors of the step itself are raised before the question.
     """
     sent: dict[str, Any] = {"confirm": True, **given}
     try:
@@ -183,9 +185,11 @@ def _decided(desk: Organizer, step: _Final, stage: str, *, yes: bool, **given: s
             raise
         click.echo(f"{error.details['why']} {step.is_final}", err=True)
     if stage == "running":
-        click.echo("The competition is still open and would close; you can verify it after that.", err=True)
+        click.echo(
+            "The competition is still open and would close. You can verify it after it closes.", err=True
+        )
     else:
         click.echo(f"Verify first: `fairboard competition verify {desk.slug}`.", err=True)
     if not yes and not is_answered_yes(step.question.format(slug=desk.slug)):
-        raise Unusable(f"{step.undone} Answer y to do it, or give --yes in a script.")
+        raise Unusable(f"{step.undone} Answer y to confirm, or use --yes in a script.")
     return desk.call("POST", step.path, json=sent | {"unverified": True})

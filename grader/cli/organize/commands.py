@@ -1,4 +1,4 @@
-"""`fairboard competition`: the command group, and its commands that are one request each."""
+"""`fairboard competition`: the command group and its single-request commands."""
 
 import click
 
@@ -10,11 +10,9 @@ from grader.cli.parameters import LocalPath, Time
 FILE = LocalPath(exists=True, dir_okay=False)
 SLUG, TEAM, USER = click.argument("slug"), click.argument("team"), click.argument("user")
 SUBMISSION = click.argument("submission", type=int)
-SEEN_REASON = click.option("--reason", required=True, help="The reason; the team sees it.")
-AUDITED_REASON = click.option("--reason", default="", help="The reason; the audit shows it.")
-CLOSE = click.option(
-    "--closes", "closes_at", type=Time(), help=("Also change when the competition closes (UTC).")
-)
+SEEN_REASON = click.option("--reason", required=True, help="The reason; the team can see it.")
+AUDITED_REASON = click.option("--reason", default="", help="The reason; the audit log shows it.")
+CLOSE = click.option("--closes", "closes_at", type=Time(), help=("The new closing date (UTC)."))
 
 MARKS = ("normal", "benchmark", "hidden")
 
@@ -23,11 +21,13 @@ SIMPLE = (
         "pause",
         (
             SLUG,
-            click.option("--message", required=True, help="The message to people who try to submit."),
+            click.option(
+                "--message", required=True, help="The message shown to participants who try to submit."
+            ),
             CLOSE,
         ),
         "POST pause",
-        "Submissions to {slug} are paused. People who try to submit see: {message}",
+        "Submissions to {slug} are paused. Participants who try to submit see: {message}",
         "Pause submissions to SLUG; its leaderboards stay readable.",
     ),
     Simple(
@@ -43,11 +43,11 @@ SIMPLE = (
             SLUG,
             click.argument("text", type=FILE),
             click.option("--title", required=True, help="The title of the announcement."),
-            click.option("--mail", "by_mail", is_flag=True, help="Also send it by e-mail."),
+            click.option("--mail", "by_mail", is_flag=True, help="Also send the announcement by e-mail."),
         ),
         "POST announcements",
-        "Announcement {answer[id]} is on the overview of {slug}.",
-        "Post the Markdown file TEXT as an announcement on the overview of SLUG.",
+        "Announcement {answer[id]} was posted on the Home page of {slug}.",
+        "Post the Markdown file TEXT as an announcement on the Home page of SLUG.",
         {"text": "body"},
     ),
     Simple(
@@ -55,7 +55,7 @@ SIMPLE = (
         (SLUG, TEAM, click.argument("name"), SEEN_REASON),
         "PUT teams/{team_id}/name",
         "{team} is now called {answer[name]}.",
-        "Give TEAM of SLUG another NAME; the team cannot change it until you free it.",
+        "Rename TEAM of SLUG to NAME; the team cannot change it until you run `free-team-name`.",
         finds=named_team,
     ),
     Simple(
@@ -63,7 +63,7 @@ SIMPLE = (
         (SLUG, TEAM),
         "DELETE teams/{team_id}/name",
         "{answer[name]} can choose its name again.",
-        "Allow TEAM of SLUG, which organizers renamed, to choose its name again.",
+        "Allow TEAM of SLUG to choose its name again after an organizer renamed it.",
         finds=named_team,
     ),
     Simple(
@@ -88,14 +88,14 @@ SIMPLE = (
         (SLUG, SUBMISSION, click.argument("kind", type=click.Choice(MARKS))),
         "POST submissions/{submission}/kind",
         "Submission #{submission} of {slug} is {kind}.",
-        "Make SUBMISSION of SLUG a benchmark (shown unranked), hidden (organizers only), or normal again.",
+        "Mark SUBMISSION of SLUG as benchmark (shown unranked), hidden (organizers only) or normal.",
     ),
     Simple(
         "archive",
         (SLUG, AUDITED_REASON),
         "POST state/archive",
         "{slug} is archived.",
-        "Archive SLUG: it stays readable, accepts no files, and is listed below the other competitions.",
+        "Archive SLUG: it stays readable, accepts no files and is listed below other competitions.",
     ),
     Simple(
         "unarchive",
@@ -133,8 +133,8 @@ WHOLE = (
 
 
 LOCAL = {
-    "canaries": ("grader.cli.organize.local", "Draw or list the canary rows of SLUG."),
-    "check": ("grader.cli.metric.check", "Check a solution file before it becomes a competition."),
+    "canaries": ("grader.cli.organize.local", "Generate or list the canary rows of SLUG."),
+    "check": ("grader.cli.metric.check", "Check a solution file before you create a competition."),
 }
 
 

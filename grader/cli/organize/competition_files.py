@@ -1,4 +1,4 @@
-"""Settings from competition files and options, validated locally before they are sent."""
+"""Settings from competition files and options, validated before they are sent."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -26,7 +26,7 @@ _JSON = TypeAdapter(dict[str, Any])
 
 
 def read_new(path: Path) -> CompetitionFile:
-    """Read the file of a new competition; raise InvalidCompetition with everything that is wrong with it."""
+    """Read the file of a new competition; raise InvalidCompetition with all its problems."""
     found = settings_file.read(text_of(path))
     settings = competition_settings.cleaned(CompetitionSettings().changed(**found.changes))
     faults = sentences(problems(settings, is_draft=True), unread=found.unread)
@@ -34,14 +34,14 @@ def read_new(path: Path) -> CompetitionFile:
 
 
 def read_change(path: Path, before: Mapping[str, Any]) -> CompetitionFile:
-    """Read a file that changes a competition with these settings; raise InvalidCompetition."""
+    """Read a file with changes to existing settings; raise InvalidCompetition with all problems."""
     formula = MetricSettings.from_dict(before["metric"])
     found = settings_file.read(text_of(path), before=CompetitionSettings().changed(metric=formula))
     return _sound(path, found, sentences(_of_values(found.changes), unread=found.unread))
 
 
 def require_publishable(slug: str, changes: Mapping[str, Any]) -> None:
-    """Raise InvalidCompetition with everything that prevents creating and publishing a competition."""
+    """Raise InvalidCompetition with all reasons why a competition cannot be published."""
     settings = competition_settings.cleaned(CompetitionSettings().changed(**_typed(changes)))
     faults = sentences(lifecycle.unpublishable(settings, now=datetime.now(UTC)))
     if found := [each for each in (lookup.slug_fault(slug), *faults) if each]:
@@ -77,6 +77,6 @@ def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_values(changes: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults of single values; the server checks their combinations."""
+    """Return the faults of individual values; the server checks their combinations."""
     found = problems(CompetitionSettings().changed(**changes), is_draft=True)
     return [fault for fault in found if len(fault.names) == 1 and fault.names[0] in changes]

@@ -1,4 +1,4 @@
-"""The local site of a command: the application in this process, and its pending jobs."""
+"""The local site of a command: the application in this process and its pending jobs."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,16 +23,16 @@ from grader.worker.children.job_child import JobChild
 from grader.worker.organizer_jobs.context import Work
 from grader.worker.organizer_jobs.worker import HANDLERS, OrganizerWorker
 
-IN_MEMORY_BYTES = 2**20  # of a request body
+IN_MEMORY_BYTES = 2**20  # maximum size of a request body in memory
 WHAT = {
     OrganizerJobKind.DATA: "bytes checked",
     OrganizerJobKind.VERIFY: "submissions verified",
-    OrganizerJobKind.BUNDLE: "steps of packing",
+    OrganizerJobKind.BUNDLE: "packing steps",
 }
 
 
 class ClientHere(Client):
-    """A client of the local installation, without a network."""
+    """A client of the local installation that uses no network."""
 
     def __init__(self, here: Installation, **options: Any) -> None:
         address = urlsplit(here.link(""))
@@ -42,9 +42,10 @@ class ClientHere(Client):
 
 @contextmanager
 def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
-    """Open the installation of this environment as a site for the shell, or for the named user.
+    """Open the installation of this environment as a site for the shell or for the named user.
 
-    Only this command can reach the application: it has no listener, so no other request acts as the shell.
+    Only this command can reach the application: it has no listener, so no other request has the shell's
+    rights.
     """
     # Imported by name, because the import contracts forbid `webapp` in the grader.
     create_app = import_module("webapp.app").create_app
@@ -62,7 +63,7 @@ def site_here(acts_as: str | None = None) -> Iterator[ClientHere]:
 
 
 class _NoHints:
-    """Sends no hint: a running service finds waiting jobs without any."""
+    """A queue that sends no hints, because a running service finds waiting jobs without them."""
 
     def send(self, job_ids: Sequence[int]) -> None:
         """Do nothing."""
@@ -72,7 +73,7 @@ class _NoHints:
 
 
 class _InProcess(httpx.BaseTransport):
-    """Sends requests to an application in this process; a large body goes through a file."""
+    """A transport to an application in this process; large bodies are buffered in a file."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -97,7 +98,8 @@ def _environ(request: httpx.Request) -> dict[str, Any]:
     url, given = request.url, request.headers
     sent = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in given.items()}
     return sent | {
-        "HTTP_ACCEPT_ENCODING": "identity",  # compression has no use in one process
+        # Compression is useless within one process.
+        "HTTP_ACCEPT_ENCODING": "identity",
         "REQUEST_METHOD": request.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": unquote_to_bytes(url.raw_path.partition(b"?")[0]).decode("latin-1"),
@@ -117,7 +119,7 @@ def _environ(request: httpx.Request) -> dict[str, Any]:
 
 
 class _Pieces(httpx.SyncByteStream):
-    """The body of a response, streamed from the application, and the resources to close after it."""
+    """The body of a response, streamed from the application, and its resources to close."""
 
     def __init__(self, pieces: Iterable[bytes], stack: ExitStack) -> None:
         self._pieces = pieces
@@ -132,7 +134,7 @@ class _Pieces(httpx.SyncByteStream):
 
 
 class _WaitingWork:
-    """Runs a competition's pending jobs in this process, next to a running service that does the same."""
+    """A runner of a competition's pending jobs in this process, even next to a running service."""
 
     def __init__(self, here: Installation) -> None:
         self._here = here
@@ -146,7 +148,7 @@ class _WaitingWork:
         self._stack.close()
 
     def do(self, slug: str) -> bool:
-        """Run the organizers' jobs of a competition and score its open rescoring; return whether any ran.
+        """Run a competition's organizer jobs and its open rescoring; return whether any job ran.
 
         Raises StorageUnavailable if the storage cannot be reached; the jobs stay pending.
         """

@@ -1,4 +1,4 @@
-"""Organizers' commands without an API: canary rows, accounts, administrators, login links."""
+"""Commands without an API endpoint: canary rows, accounts, administrators, login links."""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -26,19 +26,28 @@ OUT = LocalPath(dir_okay=False)
 
 @click.command()
 @click.argument("slug")
-@click.option("--draw", "count", type=int, help=f"How many to draw for a draft: {LEAST} to {MOST}, even.")
+@click.option(
+    "--draw",
+    "count",
+    type=int,
+    help=f"The number of canary rows to generate for a draft: {LEAST} to {MOST}, even.",
+)
 @click.option(
     "--from-scored",
     is_flag=True,
-    help="Where too few rows are Ignored, take public and private rows, which then leave the score.",
+    help="Use public and private rows if too few rows are Ignored; they then no longer affect the score.",
 )
-@click.option("--solution", "out", type=OUT, help="Write the stored solution, whose labels are altered.")
-@click.option("--list", "rows", type=OUT, help="Write which rows are canary rows, with their true labels.")
+@click.option(
+    "--solution", "out", type=OUT, help="File to write the stored solution to, with its altered labels."
+)
+@click.option(
+    "--list", "rows", type=OUT, help="File to write the canary rows to, with their original labels."
+)
 def canaries(slug: str, count: int | None, from_scored: bool, out: Path | None, rows: Path | None) -> None:
-    """Say how many canary rows SLUG has, or draw them for a draft.
+    """Show the number of canary rows of SLUG, or generate them for a draft.
 
-    They enter no score, and a secret coin draws the label that is stored for each, so that a file made from
-    a leak of the stored solution follows the coins. Keep the list apart from the solution.
+    Canary rows do not affect the score. Their stored labels are random, so a file created from a leaked
+    copy of the stored solution matches them. Store the list separately from the solution.
     """
     with opened() as installation:
         with installation.database.read() as session:
@@ -57,13 +66,13 @@ def canaries(slug: str, count: int | None, from_scored: bool, out: Path | None, 
         click.echo(f"{slug} has no canary rows.")
         return
     click.echo(
-        f"{slug} has {found} canary rows. An honest file follows all of their coins once in "
-        f"{1 / least_chance(found):,.0f} files."
+        f"{slug} has {found} canary rows. The probability that an honest file matches all of them is 1 in "
+        f"{1 / least_chance(found):,.0f}."
     )
 
 
 def _draw(installation: Installation, competition: Competition, request: CanaryRequest) -> None:
-    """Draw canary rows for the solution of a draft, in place of earlier ones."""
+    """Generate canary rows for the solution of a draft; they replace earlier ones."""
     if competition.state is not CompetitionState.DRAFT:
         raise NotDraft(competition=competition)
     live = lookup.live(competition)
@@ -86,7 +95,7 @@ def _draw(installation: Installation, competition: Competition, request: CanaryR
 
 @click.command()
 @click.argument("name")
-@click.option("--admin", is_flag=True, help="Make it an administrator.")
+@click.option("--admin", is_flag=True, help="Make the account an administrator.")
 def create(name: str, admin: bool) -> None:
     """Create the account NAME and print its generated password, which is not shown again.
 
@@ -98,15 +107,15 @@ def create(name: str, admin: bool) -> None:
         account, password = accounts.create_user(
             session, name=name, passwords=passwords, is_admin=admin, now=db.now(session)
         )
-    click.echo(f"The password of {account.name}, shown only now:", err=True)
+    click.echo(f"The password of {account.name}, which is not shown again:", err=True)
     click.echo(password)
 
 
 @click.command("admin")
 @click.argument("name")
-@click.option("--on/--off", "is_admin", default=True, help="Make NAME one, or an ordinary account again.")
+@click.option("--on/--off", "is_admin", default=True, help="Whether NAME is an administrator.")
 def admin(name: str, is_admin: bool) -> None:
-    """Make the account NAME an administrator of the site, or no longer one."""
+    """Make the account NAME an administrator of the site, or revoke this role with --off."""
     with opened() as installation, installation.database.write() as session:
         account = administrators.change(
             session,
@@ -115,15 +124,16 @@ def admin(name: str, is_admin: bool) -> None:
             actor=Actor.shell(),
             now=db.now(session),
         )
-    click.echo(f"{account.name} is {'an administrator' if is_admin else 'no administrator any more'}.")
+    click.echo(f"{account.name} is {'an administrator' if is_admin else 'no longer an administrator'}.")
 
 
 @click.command("login-link")
 @click.argument("name")
 @click.option("--next", "target", default="", help="The page of the site to open after the login.")
 def login_link(name: str, target: str) -> None:
-    """Print a link that logs NAME in, once, within a day."""
+    """Print a link that logs NAME in once, within a day."""
     with opened() as installation, installation.database.write() as session:
         account = names.get_user(session, name=name)
         token = logins.create_link(session, user=account, created_by=operator(), now=db.now(session))
-    click.echo(installation.link(f"/login/{token}" + (f"?{urlencode({'next': target})}" if target else "")))
+    query = f"?{urlencode({'next': target}, errors='replace')}" if target else ""
+    click.echo(installation.link(f"/login/{token}{query}"))

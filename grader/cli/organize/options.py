@@ -30,125 +30,138 @@ class Limit(click.ParamType):  # type: ignore[type-arg]
 
 CREATION = (
     click.argument("slug"),
-    click.option("--solution", type=FILE, help="The secret file: id, label, identities and Usage."),
-    click.option("--title", help="The title that people see."),
-    click.option("--overview", type=FILE, help="A Markdown file for the competition's overview."),
-    click.option("--label", help="The label's column; by default target, label or toxicity."),
+    click.option("--solution", type=FILE, help="The secret solution file: id, label, identities and Usage."),
+    click.option("--title", help="The title of the competition."),
+    click.option("--overview", type=FILE, help="A Markdown file with the overview, shown on the Home page."),
+    click.option("--label", help="The label column; by default target, label or toxicity."),
     click.option(
         "--identities",
         type=NameList(),
-        help="The identities in the score; by default those with enough rows of both classes in both splits.",
+        help="The identities in the score; by default, those with enough rows of both classes in both "
+        "splits.",
     ),
-    click.option("--opens", "opens_at", type=Time(), help="When it opens (UTC); by default now."),
-    click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC); by default never."),
-    click.option("--owner", help="The account that owns it and sends the sample submission."),
+    click.option("--opens", "opens_at", type=Time(), help="The opening date (UTC); by default, now."),
+    click.option("--closes", "closes_at", type=Deadline(), help="The closing date (UTC); by default, none."),
+    click.option("--owner", help="The account that owns the competition and submits the sample submission."),
     click.option(
         "--publish", "is_published", is_flag=True, help="Publish the draft of a FILE.toml immediately."
     ),
 )
-# The settings that most competitions change; a client without the server does not have the settings' model.
+# The settings that most competitions change, listed here because a client without the server lacks the
+# settings model.
 CONDITIONS = (
-    click.option("--rules", type=FILE, help="A Markdown file of rules; people must accept them to join."),
+    click.option(
+        "--rules", type=FILE, help="A Markdown file with the rules, which participants must accept to join."
+    ),
     click.option(
         "--entry",
         "entry_mode",
         type=click.Choice(["open", "code", "approval"]),
-        help="Who may join: everybody, people who know the code, or people whom an organizer admits.  "
+        help="Who may join: everyone, people with the code, or people whom an organizer admits.  "
         "[default: open]",
     ),
     click.option("--entry-code", help="The code for --entry code."),
     click.option(
-        "--entry-deadline", type=Deadline(), help="The entry deadline; by default 7 days before the close."
+        "--entry-deadline", type=Deadline(), help="The entry deadline; by default, 7 days before the close."
     ),
     click.option(
         "--merger-deadline",
         type=Deadline(),
-        help="The merger deadline: teams can grow and merge until then; by default 7 days before the close.",
+        help="The deadline for adding members and merging teams; by default, 7 days before the close.",
     ),
     click.option(
-        "--team-size", "max_team_size", type=int, help="How many members a team may have.  [default: 5]"
+        "--team-size", "max_team_size", type=int, help="Maximum number of members per team.  [default: 5]"
     ),
     click.option(
         "--daily-limit",
         "max_daily_submissions",
         type=Limit(),
-        help="Submissions of a team per UTC day.  [default: 5]",
+        help="Maximum number of submissions per team and UTC day.  [default: 5]",
     ),
     click.option(
         "--total-limit",
         "max_total_submissions",
         type=Limit(),
-        help="Submissions of a team in total.  [default: none]",
+        help="Maximum number of submissions per team in total.  [default: none]",
     ),
     click.option(
         "--pending-limit",
         "max_pending_submissions",
         type=int,
-        help="Pending submissions of a team at once.  [default: 5]",
+        help="Maximum number of pending submissions per team.  [default: 5]",
     ),
     click.option(
         "--rejection-limit",
         "max_hourly_rejections",
         type=int,
-        help="Rejected files of a team per hour.  [default: 30]",
+        help="Maximum number of rejected files per team and hour.  [default: 30]",
     ),
     click.option(
         "--selections",
         "selection_count",
         type=int,
-        help="Submissions that a team selects for the private leaderboard.  [default: 2]",
+        help="Number of submissions that a team selects for the private leaderboard.  [default: 2]",
     ),
     click.option(
         "--late/--no-late",
         "takes_late_submissions",
-        help="Whether files are scored after the reveal.  [default: late]",
+        help="Whether late submissions are scored after the reveal.  [default: late]",
         default=None,
     ),
     click.option(
         "--reveals",
         "reveals_at",
         type=Deadline(),
-        help="When the private leaderboard is revealed automatically; by default 7 days after the close.",
+        help="The date of the automatic reveal of the private leaderboard; by default, 7 days after the "
+        "close.",
     ),
     click.option(
         "--feedback",
         type=click.Choice([each.value for each in Feedback]),
-        help=f"What teams see of their scores before the reveal.  [default: {USUAL_FEEDBACK}]",
+        help="The feedback mode: how much teams see of their scores before the reveal.  [default: "
+        f"{USUAL_FEEDBACK}]",
     ),
     click.option(
         "--feedback-step",
         type=click.Choice([each.value for each in Step]),
-        help="The step of the feedback tiered, ladder or noised.  [default: 0.002]",
+        help="The step of the tiered, ladder and noised modes.  [default: 0.002]",
     ),
 )
 RESCORING = (
     click.argument("slug"),
     click.argument("solution", type=FILE, required=False),
     click.option("--settings", type=FILE, help="A TOML file with a new [metric], instead of SOLUTION."),
-    click.option("--rollback", type=int, metavar="NUMBER", help="Go back to this earlier scoring version."),
-    click.option("--reason", help="Why the scores change; participants see it."),
     click.option(
-        "--preview", is_flag=True, help=("Score everything and show the difference, but publish nothing.")
+        "--rollback", type=int, metavar="NUMBER", help="The earlier scoring version to roll back to."
+    ),
+    click.option("--reason", help="The reason for the change of scores; participants can see it."),
+    click.option(
+        "--preview", is_flag=True, help=("Score all submissions and show the difference without publishing.")
     ),
     click.option("--publish", is_flag=True, help="Publish the rescoring in progress."),
-    click.option("--difference", is_flag=True, help="Show what the rescoring in progress changes."),
+    click.option("--difference", is_flag=True, help="Show the changes of the rescoring in progress."),
     click.option("--drop", is_flag=True, help="Cancel the rescoring in progress."),
     click.option(
-        "--csv", "folder", type=FOLDER, help="Write the full difference as CSV files to this folder."
+        "--csv", "folder", type=FOLDER, help="Folder to write the full difference to, as CSV files."
     ),
     click.option(
-        "--notice", default="", help=("The message to teams, e-mailed with their old and new public scores.")
+        "--notice", default="", help=("A message to e-mail to teams with their old and new public scores.")
     ),
     click.option(
-        "--extra-submissions", type=click.IntRange(0), default=0, help="For every team, today (UTC)."
+        "--extra-submissions",
+        type=click.IntRange(0),
+        default=0,
+        help="Extra submissions for every team, today (UTC).",
     ),
     click.option("--closes", "closes_at", type=Time(), help="A later closing date (UTC)."),
-    click.option("--selection-until", type=Time(), help="Reopen the final selection until then (UTC)."),
-    click.option("--yes", is_flag=True, help="Switch the leaderboards without asking; for scripts."),
+    click.option(
+        "--selection-until", type=Time(), help="Deadline until which the final selection is reopened (UTC)."
+    ),
+    click.option("--yes", is_flag=True, help="Switch the leaderboards without confirmation, for scripts."),
     click.option(
         "--lose-scores",
         is_flag=True,
-        help="Switch even if submissions lose their score because scoring them broke.",
+        help="Switch even if submissions lose their scores because rescoring them failed.",
     ),
 )
 
@@ -165,7 +178,7 @@ def options(given: tuple[Callable[[Any], Any], ...]) -> Callable[[Command], Comm
 
 
 def conditions(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the given conditions under the names of the settings."""
+    """Return the given options under the names of the settings."""
     given = {name: value for name, value in options.items() if value is not None}
     if "rules" in given:
         given["rules"] = text_of(given["rules"])

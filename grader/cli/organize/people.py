@@ -13,7 +13,7 @@ SCOPES = ("read", "submit", "organize", "admin")
 LOCAL = {
     "admin": ("grader.cli.organize.local", "Make the account NAME an administrator of the site."),
     "create": ("grader.cli.organize.local", "Create the account NAME and print its generated password."),
-    "login-link": ("grader.cli.organize.local", "Print a link that logs NAME in, once, within a day."),
+    "login-link": ("grader.cli.organize.local", "Print a link that logs NAME in once, within a day."),
 }
 
 
@@ -23,10 +23,10 @@ def user() -> None:
 
 
 @user.command("list")
-@click.option("--search", default="", help="Only names and addresses that contain this.")
+@click.option("--search", default="", help="Show only accounts with this text in their name or address.")
 @act_on_site
 def list_(client: Client, search: str) -> tuple[Any, str]:
-    """List the accounts by name."""
+    """List the accounts, sorted by name."""
     people = sorted(_people(client, search), key=lambda each: str(each["name"]).casefold())
     lines = [["name", "e-mail", "since"]]
     for each in people:
@@ -40,7 +40,7 @@ def list_(client: Client, search: str) -> tuple[Any, str]:
 @click.argument("name")
 @act_on_site
 def reset_link(client: Client, name: str) -> tuple[Any, str]:
-    """Print a link with which NAME sets a new password, once, within a day."""
+    """Print a link with which NAME can set a new password once, within a day."""
     for each in _people(client, name):
         if each["name"].casefold() == name.casefold():
             made = client.call("POST", f"people/{each['id']}/reset-link")
@@ -49,14 +49,18 @@ def reset_link(client: Client, name: str) -> tuple[Any, str]:
 
 
 @user.command()
-@click.option("--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@click.option(
+    "--count", default=1, show_default=True, type=click.IntRange(1, 1000), help="The number of links."
+)
 @act_on_site
 def invite(client: Client, count: int) -> tuple[Any, str]:
-    """Print links that create one account each, within 14 days."""
+    """Print invitation links, each of which creates one account within 14 days."""
     made = [client.call("POST", "invitations") for _ in range(count)]
     here = installation_of(client)
     if here is not None and here.settings.sign_up == "closed":
-        click.echo("They work once FAIRBOARD_SIGN_UP is `invite` or `open`: now it is `closed`.", err=True)
+        click.echo(
+            "FAIRBOARD_SIGN_UP is `closed`. The links work after you set it to `invite` or `open`.", err=True
+        )
     return {"invitations": made}, "\n".join(each["url"] for each in made)
 
 
@@ -67,17 +71,19 @@ def token() -> None:
 
 @token.command()
 @click.argument("user")
-@click.option("--name", default="shell", show_default=True, help="What the token is for.")
+@click.option("--name", default="shell", show_default=True, help="The name of the token.")
 @click.option(
     "--scope",
     "scopes",
     type=click.Choice(SCOPES),
     multiple=True,
-    help="What the token may do; by default read and submit.",
+    help="A scope of the token; by default read and submit. May be repeated.",
 )
-@click.option("--competition", "slug", help="The token serves in this competition alone.")
+@click.option("--competition", "slug", help="The only competition in which the token is valid.")
 @click.option(
-    "--days", type=click.IntRange(1, 36_500), help="The token expires after this many days; by default never."
+    "--days",
+    type=click.IntRange(1, 36_500),
+    help="Number of days until the token expires; by default, it never expires.",
 )
 @act_for_user
 def create(
@@ -88,7 +94,8 @@ def create(
     \b
     fairboard token create ada --name nightly --scope submit --days 30
 
-    With --server USER is the owner of the token that asks. The new one may do no more, and ends no later.
+    With --server, USER must be the owner of the token in use. The new token cannot have more scopes or expire
+    later.
     """
     _require_own(client, user)
     sent = {"name": name, "scopes": scopes or SCOPES[:2], "competition": slug, "days": days}
@@ -103,7 +110,7 @@ def list_tokens(client: Client, user: str) -> tuple[Any, str]:
     """List the API tokens of USER."""
     _require_own(client, user)
     found = client.call("GET", "tokens")
-    lines = [["id", "name", "begins with", "may", "ends"]]
+    lines = [["id", "name", "starts with", "scopes", "expires"]]
     for each in found["tokens"]:
         ends = f"{each['expires_at'][:16].replace('T', ' ')} UTC" if each["expires_at"] else "never"
         lines.append([str(each["id"]), each["name"], each["begins_with"], " and ".join(each["scopes"]), ends])
@@ -121,11 +128,15 @@ def revoke(client: Client, user: str, token_id: int) -> tuple[Any, str]:
 
 
 def _require_own(client: Client, user: str) -> None:
+    # A local client acts as this user.
     if installation_of(client) is not None:
-        return  # the shell acts as this user
+        return
     asker = client.call("GET", "me")["name"]
     if asker != user:
-        raise Unusable(f"Over HTTP a person has their own tokens only: this one is {asker}'s, not {user}'s.")
+        raise Unusable(
+            "Over HTTP, you can only manage your own tokens: the token in use belongs to "
+            f"{asker}, not {user}."
+        )
 
 
 def _people(client: Client, search: str) -> list[dict[str, Any]]:

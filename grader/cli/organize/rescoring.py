@@ -1,4 +1,4 @@
-"""`fairboard rescore`: prepare, compare, publish, roll back, cancel."""
+"""`fairboard rescore`: prepare, compare, publish, roll back and cancel rescorings."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -43,17 +43,17 @@ def rescore(
 ) -> tuple[Any, str]:
     """Rescore all submissions of SLUG with a corrected SOLUTION, then switch the leaderboards.
 
-    The leaderboards change only after all submissions are scored and you have confirmed the summary of the
-    changes. Run the same command again to continue an interrupted rescoring.
+    The leaderboards change only after all submissions are scored and you confirm the summary of the changes.
+    To continue an interrupted rescoring, run the same command again.
     """
     starts = [each for each in (solution, settings, rollback) if each is not None]
     if sum((len(starts), publish, difference, drop)) != 1:
         raise click.UsageError(
-            "Give one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
+            "Give exactly one of SOLUTION, --settings, --rollback, --publish, --difference and --drop."
         )
     if bool(starts) != bool(reason and reason.strip()):
         raise click.UsageError(
-            "Give a --reason with SOLUTION, --settings and --rollback, and with nothing else."
+            "SOLUTION, --settings and --rollback require a --reason; no other option accepts one."
         )
     desk = client.organize(slug)
     amends = {"notice": notice, "extra_submissions": extra_submissions, "lose_scores": lose_scores}
@@ -66,7 +66,7 @@ def rescore(
         return _difference(desk, _under_way(desk), folder)
     if rollback is not None:
         if preview:
-            raise click.UsageError("A rollback has no --preview: the organizers' pages show its difference.")
+            raise click.UsageError("A rollback has no --preview. The Organize page shows its difference.")
         return _roll_back(desk, rollback, {"reason": reason, **amends}, yes=yes)
     if publish:
         number, lines = _under_way(desk), list[str]()
@@ -74,12 +74,12 @@ def rescore(
         number, lines = _begin(desk, solution, settings, reason or "")
     if desk.call("GET", f"rescoring/{number}")["state"] == "live":
         if preview:
-            raise Unusable(f"Scoring version {number}, which is live, is just that.")
+            raise Unusable(f"The live version {number} already uses these inputs.")
         return {"number": number}, "\n".join([*lines, _switched(desk, number)])
     desk.rescored(number)
     if preview:
         answer, text = _difference(desk, number, folder)
-        return answer, "\n".join([*lines, text, f"`fairboard rescore {slug} --publish` publishes it."])
+        return answer, "\n".join([*lines, text, f"To publish it, run `fairboard rescore {slug} --publish`."])
     answer = _publish(desk, number, amends, lines, yes=yes)
     return answer, "\n".join([*lines, _switched(desk, number)])
 
@@ -97,7 +97,9 @@ def _begin(
     except Refused as error:
         if error.name != "rescoring_under_way":
             raise
-        raise Unusable(f"{error.message} `fairboard rescore {desk.slug} --drop` drops it.") from error
+        raise Unusable(
+            f"{error.message} To cancel it, run `fairboard rescore {desk.slug} --drop`."
+        ) from error
     if before is None:
         reach("rescoring.after_prepare")
     else:
@@ -112,12 +114,12 @@ def _check(desk: Organizer, solution: Path) -> dict[str, Any]:
 
 
 def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
-    """Check the metric of a file against the solution in use."""
+    """Check the metric settings of a file against the live solution."""
     in_use = desk.call("GET", "rescoring/settings")
     changes = reader_of(settings).read_change(settings, in_use).changes
     wanted = {name: changes.get(name) or in_use[name] for name in ("identities", "metric")}
     if wanted == {name: in_use[name] for name in wanted}:
-        raise Unusable("The file's [metric] is the one in use.")
+        raise Unusable("The file's [metric] is already in use.")
     job = desk.call("POST", "rescoring/settings", json=wanted)
     checked = desk.ended("rescoring/settings", job="check")["check"]
     if checked["state"] != "done":
@@ -128,15 +130,16 @@ def _check_settings(desk: Organizer, settings: Path) -> dict[str, Any]:
 def _publish(
     desk: Organizer, number: int, amends: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Publish a version; files that arrive in the meantime are scored too."""
-    desk.data()  # nothing is published before the data files are checked with the new solution
+    """Publish a version; files received in the meantime are scored too."""
+    # This waits until the data files are checked with the new solution.
+    desk.data()
     answer = _switch(desk, number, f"rescoring/{number}/publish", amends, lines, yes=yes)
     reach("publish.after_commit")
     return answer
 
 
 def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool) -> tuple[Any, str]:
-    """Roll back, or first prepare the missing submissions; continue an interrupted rollback."""
+    """Roll back after scoring missing submissions; continue an interrupted rollback."""
     lines = []
     if _preparing(desk) == number:
         lines.append(f"Continuing with scoring version {number}.")
@@ -154,10 +157,10 @@ def _roll_back(desk: Organizer, number: int, sent: dict[str, Any], *, yes: bool)
 def _switch(
     desk: Organizer, number: int, path: str, sent: dict[str, Any], lines: list[str], *, yes: bool
 ) -> dict[str, Any]:
-    """Switch the leaderboards; first show the difference and ask, or with `yes` add it to the lines.
+    """Switch the leaderboards; first confirm the difference, or with `yes` add it to the lines.
 
-    Errors come before the question. If the difference has changed at the time of the answer, the question is
-    repeated; a new file that changes nothing is scored without a question.
+    Errors are raised before the question. If the difference changes before the user answers, the question is
+    repeated. A new file that changes nothing is scored without a question.
     """
     agreed, summary = "", ""
     while True:
@@ -177,10 +180,14 @@ def _switch(
         if yes:
             continue
         if is_other:
-            click.echo("The difference has changed in the meantime. Nothing is switched yet.", err=True)
+            click.echo(
+                "The difference has changed in the meantime. The leaderboards are unchanged.", err=True
+            )
         click.echo(summary, err=True)
         if not is_answered_yes(f"Switch every leaderboard of {desk.slug} to scoring version {number}?"):
-            raise Unusable("Nothing was switched. Answer y to switch, or give --yes in a script.")
+            raise Unusable(
+                "The leaderboards are unchanged. Answer y to switch them, or use --yes in a script."
+            )
 
 
 def _switched(desk: Organizer, number: int) -> str:
@@ -188,7 +195,7 @@ def _switched(desk: Organizer, number: int) -> str:
 
 
 def _difference(desk: Organizer, number: int, folder: Path | None) -> tuple[Any, str]:
-    """Return the difference to the live version as text, and write its tables."""
+    """Return the difference from the live version as text, and write its tables."""
     found = desk.difference(number)
     lines = list(_sentences(found))
     if folder is not None:
@@ -205,7 +212,7 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
     if found["unfinished"]:
         have = "has" if found["unfinished"] == 1 else "have"
         unfinished = counted(found["unfinished"], "submission")
-        yield f"The difference is not complete yet: {unfinished} {have} no score under it."
+        yield f"The difference is not complete: {unfinished} {have} no score in this version yet."
     if found["lost"]:
         theirs = "its score" if found["lost"] == 1 else "their scores"
         yield f"{counted(found['lost'], 'submission')} would lose {theirs}."
@@ -218,9 +225,9 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
         teams = counted(board["team_count"], "team")
         yield f"{name.capitalize()} leaderboard: {board['moved_count']:,} of {teams} {move}."
         for each in board["tops"]:
-            entering, leaving = (", ".join(each[side]) or "nobody" for side in ("entering", "leaving"))
+            entering, leaving = (", ".join(each[side]) or "no team" for side in ("entering", "leaving"))
             if each["entering"] or each["leaving"]:
-                yield f"  Top {each['top']}: enters {entering}; leaves {leaving}."
+                yield f"  Top {each['top']}: entering {entering}; leaving {leaving}."
     compete = "competes" if found["selection_count"] == 1 else "compete"
     yield f"{counted(found['selection_count'], 'team')} {compete} with different submissions."
     for split, changes in found["term_changes"].items():

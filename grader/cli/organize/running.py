@@ -21,8 +21,8 @@ PAGE_ROWS = 50
 @click.command()
 @click.argument("slug")
 @click.argument("count", type=int)
-@click.option("--team", help="The team; by default every team.")
-@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default today.")
+@click.option("--team", help="The team; by default, every team.")
+@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day; by default, today.")
 @click.option("--reason", required=True, help="The reason; shown in the public log.")
 @act_on_site
 def grant(
@@ -35,18 +35,18 @@ def grant(
     made = desk.call("POST", path, json=sent)
     until = datetime.fromisoformat(made["ends_at"])
     return made, (
-        f"{team or 'Every team'} can send {made['count']:,} more on {made['day']} (UTC), "
-        f"until {until:%Y-%m-%d %H:%M} UTC."
+        f"Extra submissions for {team or 'every team'} on {made['day']}: {made['count']:,}. "
+        f"They are available until {until:%Y-%m-%d %H:%M} UTC."
     )
 
 
 @click.command()
 @click.argument("slug")
 @click.argument("user")
-@click.option("--refuse", is_flag=True, help="Do not admit the account.")
+@click.option("--refuse", is_flag=True, help="Reject the request to join.")
 @act_on_site
 def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]:
-    """Admit the account USER to SLUG, whether it has asked to join or not."""
+    """Admit the account USER to SLUG, even without a request to join."""
     answer = client.organize(slug).call("POST", "entries", json={"name": user, "admit": not refuse})
     return answer, f"{user} is {'not admitted' if refuse else 'admitted'} to {slug}."
 
@@ -56,7 +56,7 @@ def admit(client: Client, slug: str, user: str, refuse: bool) -> tuple[Any, str]
 @click.argument("submission", type=int, required=False)
 @act_on_site
 def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
-    """Retry a failed SUBMISSION of SLUG, or all failed ones; a worker or the sweeper scores them."""
+    """Retry a failed SUBMISSION of SLUG, or all of them; a worker or the sweeper scores them."""
     path = "submissions/retry" if submission is None else f"submissions/{submission}/retry"
     answer = client.organize(slug).call("POST", path)
     count = answer["job_count"]
@@ -69,13 +69,13 @@ def retry(client: Client, slug: str, submission: int | None) -> tuple[Any, str]:
 @click.argument("slug")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True)
-@click.option("--version", "number", type=int, help="Another scoring version than the live one.")
-@click.option("-o", "--output", type=LocalPath(), help="A file; by default standard output.")
+@click.option("--version", "number", type=int, help="The scoring version; by default, the live one.")
+@click.option("-o", "--output", type=LocalPath(), help="The file to write; by default, standard output.")
 @act_on_site
 def export(
     client: Client, slug: str, kind: str, form: str, number: int | None, output: Path | None
 ) -> tuple[Any, str]:
-    """Write the submissions, standings, scores with all breakdowns, or the audit of SLUG."""
+    """Export the submissions, standings, scores with all breakdowns, or audit log of SLUG."""
     text = client.organize(slug).text(f"exports/{kind}.{form}", version=number)
     if output is None:
         return {"text": text}, text.removesuffix("\n")
@@ -86,15 +86,23 @@ def export(
 @click.command("audit")
 @click.argument("slug", required=False)
 @click.option(
-    "--action", default="", help=("Only this action, or all actions on a kind of thing, such as `team`.")
+    "--action",
+    default="",
+    help=("Show only this action, or all actions on a type of object, such as `team`."),
 )
 @click.option(
-    "--by", "person", default="", help="Only actions of this account, or of an origin such as calendar."
+    "--by", "person", default="", help="Show only actions of this account, or of an origin such as calendar."
 )
-@click.option("--page", default=1, show_default=True, type=click.IntRange(1), help="A page has 50 actions.")
+@click.option(
+    "--page",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="The page to show; a page has 50 actions.",
+)
 @act_on_site
 def show_audit(client: Client, slug: str | None, action: str, person: str, page: int) -> tuple[Any, str]:
-    """Show who did what in SLUG, when and why; newest first.
+    """Show the audit log of SLUG, newest actions first.
 
     Without SLUG, show actions on the site as a whole and on drafts that have been deleted.
     """
@@ -117,18 +125,18 @@ def show_audit(client: Client, slug: str | None, action: str, person: str, page:
 
 @click.group()
 def organizer() -> None:
-    """Choose who runs a competition: owners can do everything, editors all but this, viewers only look."""
+    """Manage organizers: owners can do everything, editors all but this, viewers can only read."""
 
 
 @organizer.command()
 @click.argument("slug")
 @click.argument("user")
 @click.option(
-    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="What USER may do."
+    "--role", type=click.Choice(ROLES), default="editor", show_default=True, help="The role of USER."
 )
 @act_on_site
 def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
-    """Make the account USER an organizer of SLUG; an organizer gets the new role."""
+    """Make the account USER an organizer of SLUG, or change the role of an organizer."""
     desk = client.organize(slug)
     found = _organizer(desk, user)
     if found is None:
@@ -144,7 +152,7 @@ def add(client: Client, slug: str, user: str, role: str) -> tuple[Any, str]:
 @click.argument("user")
 @act_on_site
 def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
-    """Remove the account USER from the organizers of SLUG; one owner always stays."""
+    """Remove the account USER from the organizers of SLUG; one owner must remain."""
     desk = client.organize(slug)
     found = _organizer(desk, user)
     if found is None:
@@ -159,9 +167,9 @@ def remove(client: Client, slug: str, user: str) -> tuple[Any, str]:
 @click.option("--tokens", "with_tokens", is_flag=True, help="Print API tokens instead of links.")
 @act_on_site
 def create_accounts(client: Client, slug: str, names: Path, with_tokens: bool) -> tuple[Any, str]:
-    """Create an account of SLUG for each line of the file NAMES, and print a link or token for each.
+    """Create an account in SLUG for each line of the file NAMES, and print its link or token.
 
-    They are shown only now. Links set a password, once, within 14 days.
+    The links and tokens are not shown again. Each link sets a password once, within 14 days.
     """
     sent = {"names": text_of(names).splitlines(), "with_tokens": with_tokens}
     answer = client.organize(slug).call("POST", "accounts", json=sent)
@@ -198,7 +206,7 @@ def _lines(entry: dict[str, Any]) -> list[str]:
 
 
 def _worded(action: str, subject: str) -> str:
-    """Return the sentence on an action; without the extra `server` only its subject."""
+    """Return the description of an action; without the extra `server`, only its subject."""
     try:
         from grader.services.audit.log import WORDS
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""`fairboard competition`: create, settings, apply, clone, data files, publish, change, delete."""
+"""`fairboard competition`: create, settings, apply, clone, publish, change, delete, data."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -63,9 +63,9 @@ def create(
     is_published: bool,
     **others: Any,
 ) -> tuple[Any, str]:
-    """Create the competition SLUG, which is the last part of its address; or a draft from a file SLUG.toml.
+    """Create the competition SLUG (the last part of its address), or a draft from SLUG.toml.
 
-    Without a Usage column we split the rows in half, evenly for every label and identity.
+    Without a Usage column, the rows are split in half, balanced by label and identity.
     """
     if slug.endswith(".toml"):
         _refuse_options(allowed={"slug", "owner", "is_published"})
@@ -73,7 +73,7 @@ def create(
     if solution is None or title is None:
         raise click.UsageError("Give a --solution and a --title, or a FILE.toml.")
     if is_published:
-        raise click.UsageError("--publish is for a FILE.toml.")
+        raise click.UsageError("--publish requires a FILE.toml.")
     chosen = {"overview": overview, "opens_at": opens_at, "closes_at": closes_at, "identities": identities}
     given = {name: value for name, value in chosen.items() if value is not None} | conditions(others)
     metric = metric_settings(power, weights, threshold)
@@ -88,8 +88,9 @@ def create(
         report = _set_solution(desk, solution, label)
         answer = desk.publish()
     except BaseException:
-        with suppress(FairboardError):  # the first error is the useful one
-            desk.call("DELETE", confirm=True)  # all or nothing
+        # The first error is more useful than an error of the cleanup.
+        with suppress(FairboardError):
+            desk.call("DELETE", confirm=True)
         raise
     earlier = {tuple(each["fields"]) for each in saved["warnings"]}
     later = [each for each in desk.settings()["warnings"] if tuple(each["fields"]) not in earlier]
@@ -118,13 +119,13 @@ def _create_from(client: Client, path: Path, *, owner: str | None, is_published:
 
 @contextmanager
 def _draft_stays(slug: str, path: Path) -> Iterator[None]:
-    """Say how to continue if something fails after the draft was created."""
+    """Print how to continue if a step fails after the draft was created."""
     try:
         yield
     except FairboardError:
         click.echo(
-            f"{slug} stays as a draft. Once that is fixed, `fairboard competition apply {slug} {path}` goes "
-            f"on; `fairboard competition delete {slug}` deletes it.",
+            f"{slug} remains as a draft. After you fix the problem, continue with `fairboard competition "
+            f"apply {slug} {path}`, or delete the draft with `fairboard competition delete {slug}`.",
             err=True,
         )
         raise
@@ -145,16 +146,16 @@ def settings(client: Client, slug: str) -> tuple[Any, str]:
 @yes_option
 @act_on_site
 def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
-    """Change the settings of SLUG to those of FILE, and add the files it names.
+    """Change the settings of SLUG to those of FILE, and add the files that it lists.
 
-    Settings that FILE does not name stay as they are. If FILE changes a setting that is fixed by now, nothing
-    is changed at all.
+    Settings that are not in FILE stay unchanged. If FILE changes a setting that is locked, nothing is
+    changed.
     """
     desk = client.organize(slug)
     reader = reader_of(file)
     read = reader.read_change(file, desk.settings()["settings"])
     if read.solution and desk.call("GET", "state")["state"] != "draft":
-        raise Unusable(f"{slug} is published: to change its solution or metric, start a rescoring.")
+        raise Unusable(f"{slug} is published. To change its solution or metric, start a rescoring.")
     answer = _change(
         desk, read.changes, yes=yes or installation_of(client) is not None, unless=_reported(read)
     )
@@ -166,7 +167,7 @@ def apply(client: Client, slug: str, file: Path, yes: bool) -> tuple[Any, str]:
 @click.command()
 @click.argument("slug")
 @click.argument("new_slug")
-@click.option("--title", default="", help="The new title; by default the same.")
+@click.option("--title", default="", help="The new title; by default, the same.")
 @click.option("--without-data", is_flag=True, help="Do not copy the data files.")
 @click.option("--with-solution", is_flag=True, help="Also copy the live solution.")
 @click.option("--owner", help="The account that owns the new draft.")
@@ -180,7 +181,10 @@ def clone(
     with_solution: bool,
     owner: str | None,
 ) -> tuple[Any, str]:
-    """Create a draft NEW_SLUG with the texts, limits, metric and data files of SLUG, but without dates."""
+    """Create a draft NEW_SLUG with the texts, limits, metric and data files of SLUG.
+
+    Dates are not copied.
+    """
     sent = {"slug": new_slug, "title": title, "source": slug, "owner": owner or ""}
     kept = {"with_data": not without_data, "with_solution": with_solution}
     made = client.call("POST", "competitions", json=sent | kept)
@@ -193,7 +197,7 @@ def clone(
 @click.argument("slug")
 @act_on_site
 def publish(client: Client, slug: str) -> tuple[Any, str]:
-    """Show the draft SLUG to everybody; it opens at its time."""
+    """Publish the draft SLUG; it opens on its opening date."""
     desk = client.organize(slug)
     _require_none_held(slug, _checked_data(desk))
     return desk.publish(), f"{slug} is published."
@@ -201,18 +205,18 @@ def publish(client: Client, slug: str) -> tuple[Any, str]:
 
 @click.command()
 @click.argument("slug")
-@click.option("--closes", "closes_at", type=Deadline(), help="When it closes (UTC).")
+@click.option("--closes", "closes_at", type=Deadline(), help="The closing date (UTC).")
 @options(CONDITIONS)
 @yes_option
 @act_on_site
 def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, str]:
-    """Change dates, limits, entry or rules of SLUG; everything else stays as it is.
+    """Change dates, limits, entry or rules of SLUG; other settings stay unchanged.
 
-    Changed rules get a new version, which people must accept before their next submission.
+    Changed rules get a new version, which participants must accept before their next submission.
     """
     changes = conditions(others)
     if not changes:
-        raise click.UsageError("Give at least one option to change; `--help` lists them.")
+        raise click.UsageError("Give at least one option; `--help` lists them.")
     if server_code := _server_code():
         server_code.require_possible(changes)
     version = client.competition(slug).rules_version if "rules" in changes else None
@@ -220,8 +224,9 @@ def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, st
     answer = _change(client.organize(slug), sent, yes=yes or installation_of(client) is not None)
     lines = [f"Changed {slug}."]
     new_version = client.competition(slug).rules_version if "rules" in changes else None
-    if (new_version or 1) != (version or 1):  # a draft has no second version
-        lines.append(f"The rules are now version {new_version}; everybody must accept them again.")
+    # A draft never has a second version.
+    if (new_version or 1) != (version or 1):
+        lines.append(f"The rules are now version {new_version}; all participants must accept them again.")
     return answer, "\n".join(lines)
 
 
@@ -232,7 +237,7 @@ def change(client: Client, slug: str, yes: bool, **others: Any) -> tuple[Any, st
 )
 @act_on_site
 def delete(client: Client, slug: str) -> tuple[Any, str]:
-    """Delete the draft SLUG with its settings, solution and data files; one without any submission."""
+    """Delete the draft SLUG, which must have no submissions, with its solution and data files."""
     return client.organize(slug).call("DELETE", confirm=True), f"{slug} is deleted."
 
 
@@ -240,7 +245,7 @@ def delete(client: Client, slug: str) -> tuple[Any, str]:
 @click.argument("slug")
 @act_on_site
 def data(client: Client, slug: str) -> tuple[Any, str]:
-    """Check the data files of SLUG that need it, and show what each would disclose.
+    """Check unchecked data files of SLUG, and show what each file would disclose.
 
     The exit code is 1 if a file is held back.
     """
@@ -248,7 +253,8 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
     lines = []
     for file in found["files"]:
         lines.append(f"{file['name']}: {STATES.get(file['state'], file['state'])}.")
-        if file["state"] != "held":  # the error below lists those of held files
+        # The error below lists the findings of held-back files.
+        if file["state"] != "held":
             lines += [f"- {sentence}." for sentence in _findings(file)]
     if any(file["state"] == "held" for file in found["files"]):
         click.echo("\n".join(lines))
@@ -260,12 +266,12 @@ def data(client: Client, slug: str) -> tuple[Any, str]:
 @click.argument("slug")
 @click.argument("name")
 @click.argument("words")
-@click.option("--reason", default="", help="For the audit.")
+@click.option("--reason", default="", help="The reason; the audit log shows it.")
 @act_on_site
 def allow_data(client: Client, slug: str, name: str, words: str, reason: str) -> tuple[Any, str]:
-    """Release the data file NAME of SLUG although it is held back; WORDS say what becomes public.
+    """Release the held-back data file NAME of SLUG; WORDS state what becomes public.
 
-    `fairboard competition data SLUG` shows the words to use. The audit records this.
+    `fairboard competition data SLUG` shows the words to use. The audit log records the release.
     """
     desk = client.organize(slug)
     desk.allow_data_file(name, words, reason=reason)
@@ -280,34 +286,33 @@ def _times(found: Any) -> str:
 
 
 def _refuse_options(*, allowed: set[str]) -> None:
-    """Raise UsageError if an option was given that belongs in the file."""
+    """Raise UsageError for an option that belongs in the file."""
     context = click.get_current_context()
     for name in context.params:
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if is_given and name not in {*allowed, "server", "as_json"}:
             raise click.UsageError(
-                "With a FILE.toml, only --owner and --publish can be given here; everything else goes into "
-                "the file."
+                "With a FILE.toml, only --owner and --publish are allowed. Set everything else in the file."
             )
 
 
 def _reported(read: Any) -> set[str]:
-    """Return the settings that the report of a solution already warns about."""
+    """Return the settings that the solution's report already warns about."""
     return {"identities"} if read.solution else set()
 
 
 def _change(
     desk: Organizer, changes: Mapping[str, Any], *, yes: bool, unless: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Change settings and print warnings; ask before saving dates that need a confirmation."""
+    """Change settings and print warnings; ask before saving dates that require confirmation."""
     try:
         answer = desk.change_settings(**changes, confirm=yes)
     except Refused as error:
         if error.name != "confirmation_needed":
             raise
         click.echo("\n".join(each["message"] for each in error.problems) or error.message, err=True)
-        if not is_answered_yes("Save this anyway?"):
-            raise Unusable("Nothing was changed. Answer y to save, or give --yes in a script.") from error
+        if not is_answered_yes("Save anyway?"):
+            raise Unusable("Nothing was changed. Answer y to save, or use --yes in a script.") from error
         answer = desk.change_settings(**changes, confirm=True)
     changed = set(answer["changed"])
     changed |= FOLLOWING if changed & {"opens_at", "closes_at"} else set()
@@ -324,19 +329,19 @@ def _warn(warnings: list[Mapping[str, Any]], *, unless: Collection[str] = ()) ->
 
 def _missing(desk: Organizer) -> list[str]:
     lines = [f"- {fault['message']}" for fault in desk.call("GET", "state")["missing"]]
-    return lines or [f"Nothing is missing: `fairboard competition publish {desk.slug}` publishes it."]
+    return lines or [f"Nothing is missing. To publish it, run `fairboard competition publish {desk.slug}`."]
 
 
 def _findings(file: Mapping[str, Any]) -> list[str]:
     """Return the findings of a check, limited to one screen."""
     sentences = [*file.get("warnings", ()), *file["discloses"], *file["unopened"]]
     left = len(sentences) - SHOWN_SENTENCES
-    more = [f"{left:,} more; the organizers' page shows them all"] if left > 0 else []
+    more = [f"{left:,} more; the Organize page shows all of them"] if left > 0 else []
     return [*sentences[:SHOWN_SENTENCES], *more]
 
 
 def _checked_data(desk: Organizer) -> Mapping[str, Any]:
-    """Return the data files after all pending checks."""
+    """Return the data files after running all pending checks."""
     found = desk.data()
     unchecked = [file["name"] for file in found["files"] if file["state"] == "unchecked"]
     for name in unchecked:
@@ -358,18 +363,18 @@ def _require_none_held(slug: str, found: Mapping[str, Any]) -> None:
 
 
 def reader_of(path: Path) -> Any:
-    """Return the module that reads competition files; it needs the server's code."""
+    """Return the module that reads competition files; raise Unusable without the server's code."""
     try:
         from grader.cli.organize import competition_files
     except ModuleNotFoundError as error:
         raise Unusable(
-            f"Reading {path.name} needs {error.name}: install the wheel with its extra `server` too."
+            f"Reading {path.name} needs {error.name}. Install the wheel with its extra `server` too."
         ) from error
     return competition_files
 
 
 def _server_code() -> Any:
-    """Return the module that checks settings before they are sent, None where no server is installed."""
+    """Return the module that checks settings before sending, or None without the server's code."""
     with suppress(ModuleNotFoundError):
         from grader.cli.organize import competition_files
 
@@ -383,7 +388,7 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
         lines.append(_set_solution(desk, folder / read.solution, read.label))
     for name in read.data:
         desk.add_data_file(folder / name)
-        lines.append(f"{Path(name).name} is a data file.")
+        lines.append(f"{Path(name).name} was added as a data file.")
     if read.data or read.solution or read.allowed:
         for file in _checked_data(desk)["files"]:
             if file["state"] == "held" and file["name"] in read.allowed:
@@ -394,7 +399,7 @@ def _add_files(desk: Organizer, folder: Path, read: Any) -> list[str]:
     if read.baseline:
         path = folder / read.baseline
         desk.upload("data/baseline", path)
-        lines.append(f"{path.name} is a benchmark.")
+        lines.append(f"{path.name} was added as a benchmark.")
     return lines
 
 
@@ -403,8 +408,9 @@ def _released(file: Mapping[str, Any]) -> str:
 
 
 def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
-    """Check a solution, make it the draft's, and return its report."""
-    checked = desk.check_solution(path, finds_test=False)  # the data files have checks of their own
+    """Check a solution, set it as the draft's solution, and return its report."""
+    # Data files are checked separately.
+    checked = desk.check_solution(path, finds_test=False)
     if label is not None:
         checked = _labelled(desk, checked, label)
     require_acceptable(checked)
@@ -413,7 +419,7 @@ def _set_solution(desk: Organizer, path: Path, label: str | None) -> str:
 
 
 def _labelled(desk: Organizer, checked: dict[str, Any], label: str) -> dict[str, Any]:
-    """Return the check of a solution with the label in this column."""
+    """Return a solution's check with the given column as the label."""
     roles = {column["name"]: column["role"] for column in checked["columns"]}
     if roles and label not in roles:
         raise Unusable(f"The solution has no column {label!r}.")
@@ -431,7 +437,8 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
     if not checked["why_not"]:
         return
     problems = [f"- {each['message']}" for each in as_problems(checked["problems"])]
-    if any("line" in each for each in checked["problems"]):  # as the readers of files say it
+    # The file readers use the same wording.
+    if any("line" in each for each in checked["problems"]):
         raise FileRefused("\n".join(["The solution is rejected:", *problems]))
     findings = checked["report"]["findings"] if checked["report"] else ()
     stops = [each["message"] for each in findings if each["level"] == "stop"]
@@ -439,7 +446,7 @@ def require_acceptable(checked: Mapping[str, Any]) -> None:
 
 
 def described(report: Mapping[str, Any]) -> str:
-    """Return the report of a solution as text; without the extra `server` only its size and label."""
+    """Return a solution's report as text; without the extra `server`, only its size and label."""
     try:
         from grader.cli.metric.check import describe_report
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""`fairboard login`: where the token is kept, who can read it, and where it is sent."""
+"""`fairboard login`: token storage, file permissions and the servers that get the token."""
 
 import json
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 class InMemory(KeyringBackend):
-    """A keyring that keeps its secrets in this process."""
+    """A keyring that stores its secrets in this process."""
 
     priority = 5  # type: ignore[assignment]
 
@@ -39,7 +39,7 @@ def memory():
     keyring.set_keyring(before)
 
 
-def test_a_login_asks_for_the_token_hidden_and_keeps_it_in_a_file_of_ones_own(
+def test_a_login_prompts_for_a_hidden_token_and_stores_it_in_a_private_file(
     run, service, live_site, config_folder
 ):
     service.competition()
@@ -55,49 +55,50 @@ def test_a_login_asks_for_the_token_hidden_and_keeps_it_in_a_file_of_ones_own(
     assert (list(config_folder.iterdir()), run("team").exit_code) == ([], 1)
 
 
-def test_a_login_uses_the_keyring_where_there_is_one(run, live_site, config_folder, memory: InMemory):
+def test_a_login_uses_the_keyring_if_there_is_one(run, live_site, config_folder, memory: InMemory):
     token = live_site.make_token()
     assert "in the keyring" in run("login", live_site.address, "--token-stdin", input=token).stdout
     assert token not in (config_folder / "login.json").read_text()
     assert list(memory.kept.values()) == [token]
-    assert run("submissions", "-c", "none").exit_code == connection.REFUSED  # it was asked with the token
+    # Exit code REFUSED proves that the server checked the token.
+    assert run("submissions", "-c", "none").exit_code == connection.REFUSED
     run("logout")
     assert memory.kept == {}
 
 
-def test_a_wrong_token_is_not_kept(run, live_site, config_folder):
+def test_an_invalid_token_is_not_stored(run, live_site, config_folder):
     result = run("login", live_site.address, "--token-stdin", input="fb_wrong")
     assert (result.exit_code, config_folder.exists()) == (connection.REFUSED, False)
-    assert "Error: This needs a valid API token" in result.stderr
+    assert "Error: This request needs a valid API token" in result.stderr
 
 
-def test_a_stored_token_goes_to_its_own_server_alone(run, live_site):
+def test_a_stored_token_is_sent_only_to_its_own_server(run, live_site):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
     result = run("team", "--server", "http://127.0.0.1:9")
     assert (result.exit_code, "There is no token for http://127.0.0.1:9/" in result.stderr) == (1, True)
 
 
-def test_a_login_that_others_can_read_is_refused(run, live_site, config_folder):
+def test_a_login_file_that_others_can_read_is_rejected(run, live_site, config_folder):
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())
     (config_folder / "login.json").chmod(0o644)
-    assert "Others can read" in run("team").stderr
+    assert "Other users can read" in run("team").stderr
     (config_folder / "login.json").chmod(0o600)
     (config_folder / "login.json").write_text("{")
     assert "is damaged" in run("team").stderr
 
 
-def test_a_server_without_https_is_warned_of_unless_it_is_this_machine(database_url: str):
+def test_a_server_without_https_causes_a_warning_unless_it_is_local(database_url: str):
     assert connection.is_unprotected("http://board.example/")
     assert not connection.is_unprotected("https://board.example/")
     assert not connection.is_unprotected("http://[::1]:7777/")
 
 
-def test_without_a_login_a_command_says_what_is_missing(run, database_url: str):
+def test_without_a_login_a_command_names_fairboard_login(run, database_url: str):
     result = run("submissions")
     assert (result.exit_code, "Run `fairboard login`" in result.stderr) == (1, True)
 
 
-def test_competitions_are_completed_from_what_was_seen_and_nothing_is_asked(run, service, live_site):
+def test_slugs_of_known_competitions_are_completed_without_a_request(run, service, live_site):
     service.competition("hate")
     service.competition("spam")
     run("login", live_site.address, "--token-stdin", input=live_site.make_token())

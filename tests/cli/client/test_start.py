@@ -1,4 +1,4 @@
-"""What the commands of participants load: no server, and pandas only for tables."""
+"""Imports of the participants' commands: no server packages, and pandas only for tables."""
 
 import json
 import os
@@ -24,7 +24,7 @@ print(json.dumps([code, loaded]), file=sys.stderr)
 def loaded_after(environment: dict[str, str], *arguments: str, stdin: str = "") -> tuple[int, set[str]]:
     """Return the exit code of a command and the packages that its process has loaded at the end."""
     code = AFTER.format(arguments=list(arguments))
-    # `httpx` loads rich where it is installed, for a command of its own.
+    # `httpx` imports rich, if it is installed, for its own command.
     without_rich = "import sys; sys.modules['rich'] = None\n"
     done = subprocess.run(
         [sys.executable, "-c", without_rich + code],
@@ -55,7 +55,7 @@ def test_serving_an_agent_loads_no_server_and_no_pandas(tmp_path: Path):
     assert not loaded & (SERVER | {"pandas", "numpy", "keyring", "mcp", "starlette"})
 
 
-def test_a_table_loads_pandas_only_when_it_is_asked_for():
+def test_pandas_is_loaded_only_for_a_table():
     code = "import sys, grader.client; print('pandas' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"

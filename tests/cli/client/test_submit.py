@@ -1,4 +1,4 @@
-"""`fairboard submit` and the other commands of participants, against a real site."""
+"""`fairboard submit` and other participants' commands against a running site."""
 
 import json
 from pathlib import Path
@@ -14,22 +14,22 @@ GOOD, BAD = "good.csv", "bad.csv"
 
 @pytest.fixture
 def files(tmp_path: Path, predictions_csv) -> Path:
-    """A folder with a file that can be scored, and one that is rejected."""
+    """A folder with one file that can be scored and one that is rejected."""
     (tmp_path / GOOD).write_bytes(predictions_csv(skill=0.4))
     (tmp_path / BAD).write_text("id,prediction\nr0,much\n")
     return tmp_path
 
 
-def test_submit_prints_score_rank_weakest_term_and_what_is_left(ada, service, live_site, files: Path):
+def test_submit_prints_score_rank_weakest_term_and_remaining_submissions(
+    ada, service, live_site, files: Path
+):
     service.competition(max_daily_submissions=3)
     result = ada("submit", files / GOOD, "-d", "first")
     assert result.exit_code == 0, result.output
     with live_site.client() as client:
         done = client.submission(1)
     score = f"{done.public_score:.5f}"
-    assert (
-        f"Submission #1: score {score}. Your team is at rank 1 with {score}. Weakest term: " in result.stdout
-    )
+    assert f"Submission #1: score {score}. Your team has rank 1 with {score}. Weakest term: " in result.stdout
     assert "2 submissions left today until 00:00 UTC." in result.stdout
     assert done.description == "first"
 
@@ -48,7 +48,7 @@ def test_submit_prints_one_json_document(ada, service, files: Path):
     assert json.loads(refused.stdout)["error"] == "identical_file"
 
 
-def test_the_exit_codes_tell_apart_rejected_refused_late_and_unreached(
+def test_exit_codes_distinguish_rejected_denied_late_and_unreachable(
     ada, service, live_site, files: Path, monkeypatch
 ):
     service.competition(max_total_submissions=2)
@@ -59,13 +59,13 @@ def test_the_exit_codes_tell_apart_rejected_refused_late_and_unreached(
     assert (late.exit_code, "is not scored yet" in late.stderr) == (connection.NOT_IN_TIME, True)
     assert ada("submit", files / GOOD, "--again", "--no-wait").stdout.startswith("Submission #3 is pending")
     full = ada("submit", files / GOOD, "--again")
-    assert (full.exit_code, "none are left" in full.stderr) == (connection.REFUSED, True), full.stderr
+    assert (full.exit_code, "cannot submit again" in full.stderr) == (connection.REFUSED, True), full.stderr
     monkeypatch.setattr("grader.client.transport.PAUSES", ())
     away = ada("submit", files / GOOD, "--server", "http://127.0.0.1:9")
-    assert (away.exit_code, "gave no answer" in away.stderr) == (connection.NOT_REACHED, True)
+    assert (away.exit_code, "did not respond" in away.stderr) == (connection.NOT_REACHED, True)
     monkeypatch.setenv("FAIRBOARD_TOKEN", "fb_old")
     old = ada("submit", files / GOOD)
-    assert (old.exit_code, "`fairboard login` stores another token" in old.stderr) == (
+    assert (old.exit_code, "then run `fairboard login`" in old.stderr) == (
         connection.REFUSED,
         True,
     )
@@ -97,7 +97,7 @@ def test_submissions_are_listed_shown_selected_and_downloaded(ada, service, file
     assert ada("submission", "99").exit_code == connection.REFUSED
 
 
-def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada, service, live_site):
+def test_the_leaderboard_is_a_table_that_contains_the_own_row(ada, service, live_site):
     competition = service.competition()
     for place, name in enumerate(["bob", "ada", "eve"]):
         service.score(service.submit(competition, user=name, seed=place, skill=3.0 - place))
@@ -117,7 +117,7 @@ def test_the_leaderboard_is_a_table_and_the_own_row_is_in_it(ada, service, live_
 def test_team_joins_and_shows_entry_members_and_limits(ada, service):
     service.competition(rules="Be kind.", max_daily_submissions=4)
     assert "Entry: outside." in ada("team").stdout
-    assert ada("team", "--join").exit_code == connection.REFUSED  # the rules were not read
+    assert ada("team", "--join").exit_code == connection.REFUSED  # The rules have not been accepted.
     joined = ada("team", "--accept-rules", "1").stdout
     assert "Entry: joined." in joined and "4 submissions left today" in joined
 
